@@ -1,7 +1,7 @@
 //! System calls that a program can't replace.
 
 /// `go_around!();` in a preloaded library makes the library's own calls of these functions of the
-/// C library system calls of its own: whoever in the library calls `close`, even the standard
+/// C library system calls of its own: any code in the library that calls `close`, even the standard
 /// library when a descriptor is dropped, calls this one.
 ///
 /// A program may put a function of its own in front of the C library's, and browsers, runtimes and

@@ -17,7 +17,7 @@ const DT_VERDEF: i64 = 0x6fff_fffc;
 const SHN_UNDEF: u16 = 0;
 const STT_TLS: u8 = 6;
 const STT_GNU_IFUNC: u8 = 10;
-/// Marks a version that only those get who ask for it.
+/// Marks a version that only objects get which ask for it.
 const HIDDEN: u16 = 0x8000;
 
 /// The tables of one object. Only valid while it stays loaded.
@@ -47,7 +47,7 @@ struct Version {
 }
 
 impl Definitions {
-    /// Those of an object; none if it has no tables.
+    /// The tables of an object; `None` if it has none.
     ///
     /// # Safety
     /// The object is loaded.
@@ -83,7 +83,7 @@ impl Definitions {
         (!tables.symbols.is_null() && !tables.strings.is_null()).then_some(tables)
     }
 
-    /// Where a symbol of this version, or of the default one, is defined.
+    /// The address of a symbol of this version, or of the default one.
     ///
     /// # Safety
     /// The object is loaded.
@@ -165,7 +165,7 @@ impl Definitions {
                 entry = if next == 0 { null() } else { entry.byte_add(next) };
             }
         }
-        // Without versions of its own, it defines each that somebody asks for.
+        // Without versions of its own, it defines every version that is requested.
         self.version_names.is_null()
     }
 }

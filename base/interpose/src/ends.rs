@@ -1,8 +1,8 @@
 //! The ends of threads, by the destructor of a key of thread-specific data.
 //!
 //! A key is one of the program's 1,024, and the program shall have them all. So ours is given up as
-//! soon as the program is refused one, and ends are not noticed from then on. Nor is it key 0, which
-//! is what a variable has that the program has not made a key for: that must stay an error.
+//! soon as the program is refused one, and ends are not noticed from then on. Nor is it key 0, the
+//! value of a variable for which the program has not made a key: using that must stay an error.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null;
@@ -22,7 +22,7 @@ const THRD_SUCCESS: c_int = 0;
 /// nothing.
 const AT_HAND: usize = 32;
 
-/// In place of a key: it was given up, or there was none to be had.
+/// The value instead of a key: it was given up, or there was none left.
 const GONE: u32 = u32::MAX;
 
 /// The C library's own, whatever the program has in front of them.
@@ -60,7 +60,7 @@ impl ThreadEnds {
         let made = self.make();
         let new = made.map_or(GONE, |key| key + 1);
         if let (Err(_), Some(key)) = (self.key.compare_exchange(0, new, SeqCst, SeqCst), made) {
-            // SAFETY: nobody else knows it.
+            // SAFETY: no other thread knows it.
             unsafe { real::pthread_key_delete(key) };
         }
     }
@@ -82,7 +82,7 @@ impl ThreadEnds {
         let is_fit = |&key: &pthread_key_t| (1..AT_HAND).contains(&(key as usize));
         let ours = keys.into_iter().flatten().filter(is_fit).max();
         for other in keys.into_iter().flatten().filter(|&key| Some(key) != ours) {
-            // SAFETY: nobody else knows it.
+            // SAFETY: no other thread knows it.
             unsafe { real::pthread_key_delete(other) };
         }
         ours
@@ -91,12 +91,12 @@ impl ThreadEnds {
     /// Whether there is a key.
     #[inline]
     pub fn are_noticed(&self) -> bool {
-        // Relaxed: a value of a moment ago is good enough for whoever asks.
+        // Relaxed: a value of a moment ago is good enough for the callers.
         !matches!(self.key.load(Relaxed), 0 | GONE)
     }
 
-    /// Has the end of the calling thread noticed, with this value, which is not null; says whether
-    /// it will be. Allocates nothing.
+    /// Asks to notice the end of the calling thread, with this value, which is not null; returns
+    /// whether it will be noticed. Allocates nothing.
     #[cold]
     pub fn notice(&self, value: *const c_void) -> bool {
         self.prepare();
@@ -125,7 +125,8 @@ impl ThreadEnds {
         if matches!(key, 0 | GONE) {
             return false;
         }
-        // SAFETY: values that were set are forgotten with it, and who sets one now sees to that.
+        // SAFETY: values that were set are forgotten with it, and code that sets one now sees to
+        // that.
         unsafe { real::pthread_key_delete(key - 1) };
         true
     }
@@ -139,7 +140,7 @@ impl ThreadEnds {
     /// The program's `pthread_key_create`.
     ///
     /// # Safety
-    /// As of POSIX' function.
+    /// Same requirements as POSIX' function.
     pub unsafe fn pthread_key_create(
         &self,
         key: *mut pthread_key_t,
@@ -157,7 +158,7 @@ impl ThreadEnds {
     /// The program's `tss_create`.
     ///
     /// # Safety
-    /// As of C's function.
+    /// Same requirements as C's function.
     pub unsafe fn tss_create(&self, key: *mut pthread_key_t, destructor: Destructor) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
@@ -179,7 +180,7 @@ macro_rules! thread_ends {
         static $name: $crate::ThreadEnds = $crate::ThreadEnds::new($destructor);
 
         /// # Safety
-        /// As of POSIX' function.
+        /// Same requirements as POSIX' function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn pthread_key_create(
             key: *mut libc::pthread_key_t,
@@ -190,7 +191,7 @@ macro_rules! thread_ends {
         }
 
         /// # Safety
-        /// As of C's function.
+        /// Same requirements as C's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn tss_create(
             key: *mut libc::pthread_key_t,

@@ -11,7 +11,7 @@ macro_rules! entry {
     ($(fn $name:ident($($arg:ident: $type:ty),*) $(-> $ret:ty)?;)*) => {
         $(
             /// # Safety
-            /// As of the C library's function of this name.
+            /// Same requirements as the C library's function of this name.
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             pub unsafe extern "C-unwind" fn $name($($arg: $type),*) $(-> $ret)? {

@@ -6,10 +6,10 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// The value of a variable. To be called at a program's start, since it changes its environment
-/// without a lock.
+/// The value of a variable. To be called at the program's start, since programs change their
+/// environment without a lock.
 pub fn variable(name: &CStr) -> Option<&'static CStr> {
-    // SAFETY: at a program's start nobody else changes the environment, which null ends.
+    // SAFETY: at a program's start no other thread changes the environment, which null ends.
     unsafe {
         let mut next = environ;
         while !next.is_null() && !(*next).is_null() {

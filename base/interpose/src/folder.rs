@@ -1,14 +1,14 @@
 //! The folder of a recording or a trace, as a recorded process finds it, and a new file in it.
 //!
 //! Only its owner may use the folder. A process that has given its rights away can't make its file
-//! there, so it takes the subfolder that `record` made for such processes: everybody may make files
-//! in that who knows its name, and only recorded processes are told it. A handle on the folder that
-//! was opened while the process still had its rights would not do: the kernel asks for rights when a
-//! file is made, daemons close descriptors that they don't know, and a new program would find an
+//! there, so it takes the subfolder that `record` made for such processes: any user that knows its
+//! name may make files in it, and only recorded processes are told it. A handle on the folder that
+//! was opened while the process still had its rights would not do: the kernel asks for rights when
+//! a file is made, daemons close descriptors that they don't know, and a new program would find an
 //! open descriptor that it did not ask for.
 //!
-//! The path may lead elsewhere by now: the process may be in another mount namespace, or somebody
-//! who may write to a folder above has put something else there. So the folder is known by its
+//! The path may lead elsewhere by now: the process may be in another mount namespace, or a user who
+//! may write to a folder above has put something else there. So the folder is recognised by its
 //! identity, and files are made relative to a handle on it.
 //!
 //! Nothing here calls libc, whose functions a program can replace.
@@ -46,15 +46,15 @@ impl Folder {
     pub const NONE: Folder =
         Folder { path: [0; LONGEST_PATH], others: [0; NAME_ROOM], identity: (0, 0) };
 
-    /// The folder with this path, without a subfolder; none if the path is too long.
+    /// The folder with this path, without a subfolder; `None` if the path is too long.
     pub fn new(path: &[u8]) -> Option<Folder> {
         let mut folder = Folder::NONE;
         copy(path, &mut folder.path)?;
         Some(folder)
     }
 
-    /// The folder that these variables tell of: its path; its identity, as `DEVICE:NUMBER`; and the
-    /// name of the subfolder.
+    /// The folder that these variables describe: its path; its identity, as `DEVICE:NUMBER`; and
+    /// the name of the subfolder.
     pub fn from_environment([path, identity, others]: [&CStr; 3]) -> Option<Folder> {
         let mut folder = Folder::new(variable(path)?.to_bytes())?;
         if let Some(others) = variable(others) {
@@ -228,7 +228,7 @@ impl AsFd for Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: it is ours, and nobody uses it any more.
+        // SAFETY: it is ours, and no code uses it any more.
         unsafe { rustix::io::close(self.0) };
     }
 }

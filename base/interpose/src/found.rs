@@ -24,13 +24,13 @@ struct Found {
 
 type Find = unsafe extern "C" fn(*mut c_void, *mut Found) -> c_int;
 
-/// The function; none on a glibc before 2.35.
+/// The function; `None` on a glibc before 2.35.
 fn function() -> Option<Find> {
     /// Dangling before it was looked up; null if there is none.
     static FOUND: AtomicPtr<c_void> = AtomicPtr::new(dangling_mut());
     let mut function = FOUND.load(Relaxed);
     if function == dangling_mut() {
-        // Relaxed: everybody finds the same.
+        // Relaxed: all threads find the same.
         function = definition(c"_dl_find_object");
         FOUND.store(function, Relaxed);
     }
@@ -43,8 +43,8 @@ pub fn can_ask() -> bool {
     function().is_some()
 }
 
-/// The object that covers an address, as the loader knows it now. To be looked at while the
-/// object can't go away: while its code is on the stack, say.
+/// The object that covers an address, as the loader knows it now. To be used while the object can't
+/// be unloaded, such as while its code is on the stack.
 pub fn object_at(address: u64) -> Option<Object> {
     let find = function()?;
     let mut found = MaybeUninit::<Found>::zeroed();

@@ -15,7 +15,7 @@ pub fn for_each_loaded<F: FnMut(Object)>(each: F) {
 }
 
 impl Object {
-    /// The object of a link map; none if it can't be told where its program headers are.
+    /// The object of a link map; `None` if the address of its program headers is unknown.
     fn of(map: &LinkMap) -> Option<Object> {
         let headers = headers(map)?;
         let loads = || headers.iter().filter(|header| header.p_type == PT_LOAD);

@@ -1,9 +1,10 @@
 //! A mark on what a thread changes in steps, for the signal handlers that interrupt it.
 //!
 //! A handler that finds the mark leaves the thing alone. A handler may also leave by `siglongjmp`:
-//! then nobody takes the mark away, and the thing would be left alone for ever. So the mark is the
-//! stack pointer of who set it. A handler runs below the frame that it interrupts, by at least what
-//! the kernel puts between them; who finds a mark below itself has found one that was left.
+//! then nothing takes the mark away, and the thing would be left alone for ever. So the mark is the
+//! stack pointer of the function that set it. A handler runs below the frame that it interrupts, by
+//! at least what the kernel puts between them; a function that finds a mark below itself has found
+//! one that was left.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
@@ -40,13 +41,13 @@ impl Mark {
         Some(Marked(self))
     }
 
-    /// Whether somebody's change was interrupted by the caller.
+    /// Whether the caller interrupted a change.
     pub fn is_set(&self) -> bool {
         let found = self.0.load(Ordering::Relaxed);
         found != 0 && !was_left(found, stack_pointer())
     }
 
-    /// Takes it away, of whomever it was.
+    /// Takes the mark away, whichever function set it.
     pub fn clear(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
@@ -59,11 +60,11 @@ impl Drop for Marked<'_> {
     }
 }
 
-/// Whether who set the mark has left its frame without taking the mark away.
+/// Whether the function that set the mark has left its frame without taking the mark away.
 ///
 /// Addresses are compared where both are of one stack. On the alternate signal stack a handler may
-/// have interrupted anything, and is taken to; and a mark that was set there was left once the
-/// thread is elsewhere. Of a thread whose alternate stack disarms itself (`SS_AUTODISARM`) the
+/// have interrupted anything, and is assumed to have; and a mark that was set there was left once
+/// the thread is elsewhere. Of a thread whose alternate stack disarms itself (`SS_AUTODISARM`) the
 /// kernel doesn't tell whether it is there.
 #[cold]
 fn was_left(mark: usize, here: usize) -> bool {

@@ -28,7 +28,7 @@ impl Object {
     ///
     /// # Safety
     /// The headers are the object's own, and the name is null or ends in a zero byte. Both stay
-    /// for as long as this value and its copies are looked at.
+    /// for as long as this value and its copies are used.
     pub unsafe fn new(
         (start, end): (u64, u64),
         bias: u64,

@@ -1,5 +1,5 @@
-//! Where an address is: in which file, and where in it; and the parts of files that the environment
-//! names.
+//! The position of an address: its file, and the offset there; and the parts of files that the
+//! environment names.
 //!
 //! Such a part is written `FROM TO MODULE`: addresses of the module's file, in hexadecimal, and its
 //! name without its folders.
@@ -38,13 +38,13 @@ static PROGRAM_LENGTH: AtomicUsize = AtomicUsize::new(0);
 /// Learns the program's name.
 ///
 /// # Safety
-/// One thread calls it, once, and nobody asks for a [`position`] before it has returned.
+/// One thread calls it, once, and no thread asks for a [`position`] before it has returned.
 pub unsafe fn learn_program() {
     let mut path = [0u8; libc::PATH_MAX as usize];
     let length = readlinkat_raw(CWD, c"/proc/self/exe", &mut path).unwrap_or(0);
     let name = last_part(&path[..length]);
     let length = name.len().min(LONGEST_NAME);
-    // SAFETY: as many bytes as there are, which nobody looks at yet, by this function's own
+    // SAFETY: as many bytes as there are, which no thread reads yet, by this function's own
     // condition.
     unsafe {
         (&raw mut PROGRAM).cast::<u8>().copy_from_nonoverlapping(name.as_ptr(), length);
@@ -52,14 +52,14 @@ pub unsafe fn learn_program() {
     PROGRAM_LENGTH.store(length, Relaxed);
 }
 
-/// Where an address is; none if it is in no file, as what a program allocates, and without a loader
-/// that can be asked.
+/// The position of an address; `None` if it is in no file, such as memory that a program allocates,
+/// and without a loader that can be asked.
 pub fn position(address: usize) -> Option<Position> {
     let object = object_at(address as u64)?;
     let module = match object.path() {
         b"" => {
             let program = (&raw const PROGRAM).cast::<u8>();
-            // SAFETY: so many bytes were learnt, and are never changed again.
+            // SAFETY: this many bytes were learnt, and are never changed again.
             unsafe { core::slice::from_raw_parts(program, PROGRAM_LENGTH.load(Relaxed)) }
         }
         path => last_part(path),
@@ -78,7 +78,7 @@ impl Span {
         Some(Span { from, to, module: text })
     }
 
-    /// Whether a place lies in it.
+    /// Whether a position lies in it.
     pub fn covers(&self, at: &Position) -> bool {
         (self.from..self.to).contains(&at.address) && at.module == self.module
     }

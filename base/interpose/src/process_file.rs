@@ -34,9 +34,9 @@ pub struct ProcessFile {
 
 impl ProcessFile {
     /// Makes and maps `PID.ENDING` in the folder, or `PID.N.ENDING` for what the same process
-    /// ran later: of so many bytes, or fewer where less is allowed, and with the first
-    /// `real` of them real. Where the file system has no room for these, an empty file is left
-    /// behind, which says so.
+    /// ran later: of this many bytes, or fewer where less is allowed, and with the first `real` of
+    /// them real. Where the file system has no room for these, an empty file is left behind, which
+    /// says so.
     ///
     /// # Errors
     /// The system's, if the file can't be made, or less than 16 MiB of it.
@@ -57,11 +57,11 @@ impl ProcessFile {
     /// Maps an open file, which is empty, as [`ProcessFile::create`] does with one that it makes.
     ///
     /// # Errors
-    /// The system's, if less than 16 MiB of it can be had.
+    /// The system's, if less than 16 MiB of it can be mapped.
     pub fn of(file: BorrowedFd<'_>, wanted: u64, real: usize) -> Result<ProcessFile, Errno> {
         let mapped = map(file, wanted.max(SMALLEST))?;
         if !populate(mapped.base, mapped.base.wrapping_add(real)) {
-            // SAFETY: the mapping was just made, and nobody else knows it.
+            // SAFETY: the mapping was just made, and no other thread knows it.
             let _ = unsafe { munmap(mapped.base.cast(), mapped.size as usize) };
             let _ = ftruncate(file, 0);
             return Err(Errno::NOSPC);

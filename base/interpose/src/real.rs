@@ -22,11 +22,11 @@ impl Symbol {
         Symbol { name, version, found: AtomicPtr::new(null_mut()) }
     }
 
-    /// The address. If there is none, says so and ends the program: whoever calls a
-    /// function that this system doesn't have could not have been linked without us.
+    /// The address. If there is none, says so and ends the program: a program that calls a function
+    /// that this system doesn't have could not have been linked without us.
     #[inline]
     pub fn get(&self) -> *mut c_void {
-        // Relaxed: everybody finds the same.
+        // Relaxed: all threads find the same.
         let found = self.found.load(Relaxed);
         if found.is_null() { self.look_up() } else { found }
     }
@@ -66,7 +66,7 @@ macro_rules! real {
             #[doc = concat!("The program's own `", stringify!($name), "`.")]
             ///
             /// # Safety
-            /// As of that function.
+            /// Same requirements as that function.
             #[inline(always)]
             pub unsafe fn $name($($arg: $type),*) $(-> $ret)? {
                 use $crate::Symbol;

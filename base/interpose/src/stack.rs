@@ -1,5 +1,5 @@
 //! Another stack for work that the program's own may have no room for: a thread may have 16 KiB of
-//! it, and of a coroutine's stack nobody knows the size.
+//! it, and the size of a coroutine's stack is unknown.
 
 use core::arch::asm;
 use core::ffi::c_void;
@@ -8,7 +8,7 @@ use core::ptr::null_mut;
 /// Runs something on another stack.
 ///
 /// # Safety
-/// Below `stack_end`, which is a multiple of 16, there is a stack that nobody else uses.
+/// Below `stack_end`, which is a multiple of 16, there is a stack that no other code uses.
 pub unsafe fn run_on<R, F: FnOnce() -> R>(stack_end: *mut u8, action: F) -> R {
     struct Job<R, F> {
         action: Option<F>,
@@ -105,7 +105,7 @@ mod tests {
     fn work_runs_on_the_stack_that_it_is_given_and_returns() {
         let mut stack = vec![0_u128; 4096];
         let range = stack.as_ptr_range();
-        // SAFETY: the vector's memory, which nobody else uses; elements are aligned to 16.
+        // SAFETY: the vector's memory, which no other code uses; elements are aligned to 16.
         let inside = unsafe {
             run_on(stack.as_mut_ptr_range().end.cast(), || {
                 let here = 0_u8;

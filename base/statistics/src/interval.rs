@@ -24,7 +24,7 @@ pub struct Interval {
 
 impl Interval {
     /// The median of these numbers, and the narrowest interval of the kind that misses the true
-    /// median with at most this probability. None if there are too few for any.
+    /// median with at most this probability. `None` if there are too few for any.
     pub fn of(numbers: &[f64], miss: f64) -> Option<Interval> {
         let (_, cut) = Looks::once(numbers.len()).cuts(miss)[0];
         cut.map(|cut| Interval::cut(numbers, cut))
@@ -39,10 +39,10 @@ impl Interval {
         Interval::of(numbers, miss).unwrap_or_else(|| Interval::cut(numbers, 0))
     }
 
-    /// The median of these numbers, and what is left of them without so many at each end.
+    /// The median of these numbers, and what is left of them without this many at each end.
     ///
     /// # Panics
-    /// If nothing is left.
+    /// Panics if nothing is left.
     pub fn cut(numbers: &[f64], outside: usize) -> Interval {
         let sorted = sorted(numbers);
         let left = &sorted[outside..sorted.len() - outside];

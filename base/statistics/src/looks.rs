@@ -1,13 +1,14 @@
-//! When an experiment is looked at, and how much each look may say.
+//! The rounds at which an experiment's results are judged, and how much each of these looks may
+//! claim.
 //!
-//! Who looks at the same numbers again and again, and ends when they please, errs more often than
-//! a look may by itself. So the looks are fixed beforehand, and share the probability of being
-//! wrong: by the look at round *n* of *N* at most *n / N* of it may be spent. How often the true
-//! median has been missed by *any* look so far can be counted exactly, since each draw lies below
-//! it with probability one half, whatever the distribution: it is a walk of coin tosses that must
-//! stay between the ranks of each look. Each look takes the narrowest ranks that its share allows.
-//! That says more than a fixed part of the probability for each look would, since looks at nearly
-//! the same numbers are mostly wrong together.
+//! An experimenter who looks at the same numbers again and again, and ends when they please, errs
+//! more often than with a single look. So the looks are fixed beforehand, and share the probability
+//! of being wrong: by the look at round *n* of *N* at most *n / N* of it may be spent. How often
+//! the true median has been missed by *any* look so far can be counted exactly, since each draw
+//! lies below it with probability one half, whatever the distribution: it is a walk of coin tosses
+//! that must stay between the ranks of each look. Each look takes the narrowest ranks that its
+//! share allows. That says more than a fixed part of the probability for each look would, since
+//! looks at nearly the same numbers are mostly wrong together.
 //!
 //! Source: Lan and DeMets, "Discrete sequential boundaries for clinical trials" (Biometrika 1983),
 //! with their linear spending; repeated confidence intervals: Jennison and Turnbull, "Interim
@@ -17,7 +18,7 @@
 /// that a look is worth its share, and often enough that little is run for nothing.
 const STEPS: usize = 2;
 
-/// At which rounds an experiment is looked at.
+/// The rounds at which an experiment's results are judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Looks {
     /// The rounds of each, in order, with the share of the probability of being wrong that may be
@@ -26,12 +27,12 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// One look, after so many rounds.
+    /// One look, after this many rounds.
     pub fn once(rounds: usize) -> Looks {
         Looks { at: vec![(rounds, 1.0)] }
     }
 
-    /// A first look after so many rounds, then more of them, and a last one after `most`.
+    /// A first look after this many rounds, then more of them, and a last one after `most`.
     pub fn several(first: usize, most: usize) -> Looks {
         let step = (first / STEPS).max(1);
         let before = (first..most).step_by(step);
@@ -44,7 +45,7 @@ impl Looks {
         self.at[0].0
     }
 
-    /// The rounds of the next look after so many.
+    /// The rounds of the next look after this many.
     pub fn after(&self, rounds: usize) -> Option<usize> {
         self.at.iter().map(|&(at, _)| at).find(|&at| at > rounds)
     }
@@ -54,7 +55,7 @@ impl Looks {
         self.at.last().map_or(0, |&(rounds, _)| rounds)
     }
 
-    /// The same, ended by something other than what was measured: the last look is then.
+    /// The same, if something other than the measurement ended it: the last look is then.
     #[must_use]
     pub fn ended(&self, rounds: usize) -> Looks {
         let before = self.at.iter().copied().filter(|&(at, _)| at < rounds);
@@ -62,10 +63,10 @@ impl Looks {
     }
 
     /// For each look its rounds, and how many of the draws, sorted, its interval leaves out at each
-    /// end, if all looks together may miss with this probability. None where not even all draws
+    /// end, if all looks together may miss with this probability. `None` where not even all draws
     /// suffice.
     pub fn cuts(&self, miss: f64) -> Vec<(usize, Option<usize>)> {
-        // By the number of draws below the true median: with which probability there are so many
+        // By the number of draws below the true median: with which probability there are this many
         // and no look has missed it.
         let mut inside = vec![1.0];
         let mut missed = 0.0;
@@ -89,7 +90,7 @@ impl Looks {
         cuts
     }
 
-    /// Rounds of the first look that can say anything. None if not even the last one can.
+    /// Rounds of the first look that can say anything. `None` if not even the last one can.
     pub fn says(&self, miss: f64) -> Option<usize> {
         let cuts = self.cuts(miss);
         cuts.into_iter().find(|(_, cut)| cut.is_some()).map(|(rounds, _)| rounds)
@@ -142,8 +143,8 @@ mod tests {
         assert_eq!(Looks::several(2, 4).says(0.05), None);
     }
 
-    /// Who looks seven times with the interval of one look errs three times as often as one may;
-    /// with these ranks not more often, and not much less.
+    /// An experimenter who looks seven times with the interval of one look errs three times as
+    /// often as one may; with these ranks not more often, and not much less.
     #[test]
     fn several_looks_together_miss_no_more_often_than_one_may() {
         const TRIALS: u32 = 20_000;

@@ -1,21 +1,22 @@
-//! What many samples say: their median, their quartiles, and how many are far off.
+//! Summarises many samples: their median, their quartiles, and how many are far off.
 //!
 //! What disturbs a measurement makes it longer, now and then by much: an interrupt, another
-//! thread, a hypervisor that takes the processor away. So the median stands for all, and not the
-//! mean; and samples far above are counted, since many of them mean that the machine is busy.
+//! thread, a hypervisor that takes the processor away. So the median represents the samples, and
+//! not the mean; and samples far above are counted, since many of them mean that the machine is
+//! busy.
 
 use serde::{Serialize, Serializer};
 
 use crate::order::{quantile, sorted};
 
-/// A sample is far off if it is above the upper quartile by so many times the distance of the
+/// A sample is far off if it is above the upper quartile by this many times the distance of the
 /// quartiles (Tukey's outer fence) ...
 const FENCE: f64 = 3.0;
 /// ... and above the median by this factor: where samples hardly differ, the fence alone would
 /// count the ticks of a coarse clock.
 const FAR: f64 = 1.5;
 
-/// What many samples say.
+/// A summary of many samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// The median.
@@ -34,7 +35,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of these samples; none if there are none.
+    /// Summarises these samples; `None` if there are none.
     pub fn of(samples: &[f64]) -> Option<Summary> {
         let sorted = sorted(samples);
         let (low, median, high) =
@@ -57,7 +58,7 @@ fn hundredths<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Err
 }
 
 /// The mean of the middle half: as robust as the median, and between the steps of a coarse clock.
-/// None of nothing.
+/// `None` without samples.
 pub fn middle_mean(samples: &[f64]) -> Option<f64> {
     let of = Summary::of(samples)?;
     let middle = samples.iter().filter(|sample| (of.low..=of.high).contains(sample));
@@ -88,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_mean_of_the_middle_is_between_the_steps_of_a_clock() {
-        // Of a clock that goes in steps of ten; the last one was interrupted.
+        // Samples of a clock that advances in steps of ten; the last one was interrupted.
         let samples = [20.0, 20.0, 20.0, 30.0, 9_000.0];
         assert_eq!(middle_mean(&samples), Some(22.5));
         assert_eq!(middle_mean(&[7.0]), Some(7.0));

@@ -1,5 +1,5 @@
-//! Changing what a key has: look, make the new entry, take the bucket, store its slot, let go, give the
-//! old entry's block back.
+//! Changes the value of a key: look it up, make the new entry, take the bucket, store its slot,
+//! release the bucket, give the old entry's block back.
 
 use syncline_fabric::{Dead, Fabric, Place};
 
@@ -12,10 +12,10 @@ use crate::mode::Mode;
 use crate::table::Table;
 use crate::wait::Wait;
 
-/// After so many looks in vain a bucket is held while it is looked at.
+/// After this many failed looks a bucket is held while it is read.
 const PATIENCE: u32 = 16;
 
-/// What is to become of a key.
+/// The change to make to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// It has the draft's value.
@@ -62,7 +62,7 @@ impl<'t, F: Fabric, M: Mode<F>> Draft<'t, F, M> {
         Ok(())
     }
 
-    /// What a slot is to hold.
+    /// The new content of a slot.
     fn slot(&self) -> Slot {
         let (block, bytes) = self.block.expect("a draft that is used was filled");
         Slot::new(block, bytes / 8, self.key.hash.tag())
@@ -72,15 +72,15 @@ impl<'t, F: Fabric, M: Mode<F>> Draft<'t, F, M> {
 impl<F: Fabric, M: Mode<F>> Drop for Draft<'_, F, M> {
     fn drop(&mut self) {
         if let Some((block, bytes)) = self.block {
-            // If its rank is dead there is nothing to be given back.
+            // If its rank is dead, there is nothing to give back.
             let _ = self.table.layout.heap().give(&self.table.fabric, block, bytes);
         }
     }
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Looks a key up until what was seen was so, and gives it to a function: the value, if the key has
-    /// one.
+    /// Looks a key up until a look was not disturbed, and passes the result to a function: the
+    /// value, if the key has one.
     #[inline]
     pub(crate) fn read<R>(
         &self,
@@ -119,7 +119,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// Takes the bucket first, and then looks: others keep no rank from it for good.
+    /// Takes the bucket first, and then looks, so that other ranks can't keep this one from it for
+    /// ever.
     #[cold]
     fn look_held(&self, key: Key<'_>, buffer: &mut Buffer) -> Result<(Look, Held<'_, F, M>), Dead> {
         let mut wait = Wait::new();
@@ -137,8 +138,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// Changes what a key has, at one moment, as a function says that is given its value. It may be
-    /// called again, if others were faster. Whether the key had a value.
+    /// Changes the value of a key, at one moment, by a function of the old value. The function may
+    /// be called again, if other ranks were faster. Returns whether the key had a value.
     pub(crate) fn change(
         &self,
         draft: &mut Draft<'_, F, M>,
@@ -173,7 +174,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
                     (Next::Draft, Some((place, _))) => (place, draft.slot().0),
                     (Next::Draft, None) => match self.vacancy(&look, has_room)? {
                         Vacancy::At(place) => (place, draft.slot().0),
-                        // Both take the bucket by what was seen.
+                        // Both take the bucket only if it is as it was read.
                         Vacancy::Split => {
                             drop(held);
                             has_room = self.split(&look.bucket)?;
@@ -223,7 +224,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(())
     }
 
-    /// Where a key comes that a bucket does not have.
+    /// The slot for a key that a bucket does not have.
     fn vacancy(&self, look: &Look, has_room: bool) -> Result<Vacancy, Dead> {
         if let Some((place, true)) = look.vacancy {
             return Ok(Vacancy::At(place));

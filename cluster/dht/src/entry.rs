@@ -6,9 +6,10 @@
 //!   ...      the key, the value
 //! ```
 //!
-//! An entry is written before a slot refers to it, and never changed: a new value is a new entry. Who
-//! reads one may be overtaken by its block's next owner, and then finds anything: lengths are held
-//! against what was read, and the bucket's version says whether the entry was still the slot's.
+//! An entry is written before a slot refers to it, and never changed: a new value is a new entry. A
+//! reader may be overtaken by its block's next owner, and then finds arbitrary bytes: lengths are
+//! checked against what was read, and the bucket's version says whether the entry was still the
+//! slot's.
 
 use syncline_fabric::{Dead, Fabric, Place};
 
@@ -64,7 +65,7 @@ impl Buffer {
         if self.words == LONG {
             fabric.get(at, bytemuck::cast_slice_mut(&mut self.few[..HEAD / 8]))?;
             let (key, value) = lengths(self.few[1]);
-            // What was overtaken may say any length; beyond the part nothing is read.
+            // An overtaken entry may have any length; nothing is read beyond the part.
             let bytes = (HEAD + key + value).next_multiple_of(8).min(fabric.bytes() - at.at);
             self.words = bytes / 8;
         }

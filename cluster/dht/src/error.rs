@@ -23,7 +23,7 @@ pub enum Error {
     /// A key or a value has 4 GiB or more.
     #[error("a key or a value has {0} bytes, and the most is 4294967295")]
     TooLong(usize),
-    /// The parts of the ranks are too small or too large, or not where a table can be.
+    /// The parts of the ranks are too small or too large, or at an unsuitable position.
     #[error(
         "a table can't have {bytes} bytes at {at} of each part: at least {least}, at most {most}, at a multiple of 64"
     )]

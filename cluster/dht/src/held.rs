@@ -1,19 +1,20 @@
 //! A bucket that this rank holds, and the repair of one whose holder has died.
 //!
-//! What a dead rank leaves of a change of one slot is the bucket before it or after it: nothing is to
-//! be mended. A split has more steps, in this order (`split`); both buckets are marked as split:
+//! A dead rank leaves a bucket as before or after a change of one slot: there is nothing to repair.
+//! A split has more steps, in this order (`split`); both buckets are marked as split:
 //!
 //! 1. the new bucket's slots,
 //! 2. its depth: from here on it is in use,
 //! 3. the old bucket's depth,
 //! 4. the old bucket's slots, those vacated that have moved,
-//! 5. the old bucket is let go,
-//! 6. the new bucket is let go.
+//! 5. the old bucket is released,
+//! 6. the new bucket is released.
 //!
 //! If the new bucket is in use, the split is finished from 3; otherwise it has not begun, and the next
-//! one begins at 1. The new bucket stays as it is until 5 is done: entries that have moved would else be
-//! given back while the old bucket's slots still refer to them, and step 4 would read another's hash. So
-//! who finds the new one left by the dead sees to the old one first.
+//! one begins at 1. The new bucket stays as it is until 5 is done: otherwise entries that have
+//! moved would be given back while the old bucket's slots still refer to them, and step 4 would
+//! read another's hash. So a rank that finds the new bucket left by a dead rank repairs the old one
+//! first.
 
 use syncline_fabric::{Dead, Fabric, Place};
 
@@ -24,7 +25,7 @@ use crate::mode::Mode;
 use crate::table::Table;
 use crate::wait::Wait;
 
-/// A bucket that is held. Dropped it is let go, and was not changed.
+/// A bucket that is held. If it is dropped, the bucket is released unchanged.
 pub(crate) struct Held<'t, F: Fabric, M: Mode<F>> {
     table: &'t Table<F, M>,
     place: Place,
@@ -50,20 +51,20 @@ impl<F: Fabric, M: Mode<F>> Drop for Held<'_, F, M> {
     fn drop(&mut self) {
         if M::FINE {
             let free = if self.changed { self.held.next() } else { self.held.free() };
-            // If its rank is dead so is the bucket, and the next operation says so.
+            // If its rank is dead, so is the bucket, and the next operation returns that.
             let _ = self.table.fabric.store(self.place, free.0);
         }
     }
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Takes a bucket that is as it was seen; `None` if it is not.
+    /// Takes a bucket if it is as it was read; `None` if it is not.
     #[inline]
     pub(crate) fn hold(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
         self.exchange(bucket, bucket.seen.held(self.fabric.rank()))
     }
 
-    /// Takes a bucket that is as it was seen, to change more than one word of it; `None` if it is
+    /// Takes a bucket if it is as it was read, to change more than one word of it; `None` if it is
     /// not.
     pub(crate) fn hold_to_split(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
         self.exchange(bucket, bucket.seen.split(self.fabric.rank()))
@@ -87,7 +88,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(())
     }
 
-    /// Frees a bucket whose holder is dead, unless somebody else has, or another one comes first.
+    /// Frees a bucket whose holder is dead, unless another rank has, or is faster.
     #[cold]
     fn take_over(&self, bucket: &Bucket) -> Result<(), Dead> {
         let Bucket { number, place, seen, .. } = *bucket;
@@ -109,8 +110,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.vacate_moved(&mut held, bucket, depth)
     }
 
-    /// Whether the bucket that this one's keys have come from is not being split; sees to it if the rank
-    /// that splits it is dead.
+    /// Whether the bucket that this one's keys came from is not being split; finishes the split if
+    /// the rank that splits it is dead.
     fn came_from_is_mended(&self, bucket: &Bucket) -> Result<bool, Dead> {
         let Bucket { number, place, .. } = *bucket;
         if number >> self.layout.bits == 0 {

@@ -1,4 +1,4 @@
-//! Where a key belongs: in which rank's part, in which bucket, and what its slot is marked with.
+//! The position of a key: the rank's part, the bucket, and the mark of its slot.
 
 use std::hash::BuildHasher;
 
@@ -25,7 +25,7 @@ impl Hash {
         ((u128::from(self.0) * ranks as u128) >> 64) as usize
     }
 
-    /// The bucket among two to the power of so many, by the lowest bits.
+    /// The bucket among two to the power of this many, by the lowest bits.
     #[inline]
     pub fn bucket(self, bits: u32) -> u64 {
         self.0 & mask(bits)
@@ -38,7 +38,7 @@ impl Hash {
     }
 }
 
-/// What the hash makes of a known key: different if two programs hash differently.
+/// The hash of a known key: different if two programs hash differently.
 pub(crate) fn probe() -> u64 {
     Hash::of(b"syncline-dht").0
 }

@@ -1,4 +1,4 @@
-//! What the words of a rank's part mean. Zeros are an empty table.
+//! The meaning of the words of a rank's part. Zeros are an empty table.
 //!
 //! ```text
 //!   part     0     format: what all ranks must agree upon
@@ -43,12 +43,12 @@ const FIRST: usize = 2048;
 /// Bytes that a part's lock may take.
 pub(crate) const LOCK: usize = FIRST - PART;
 
-/// Where the parts of a table are in each rank's part.
+/// The offsets of a table's parts in each rank's part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub at: usize,
     pub bytes: usize,
-    /// Of the first row, as a power of two.
+    /// The buckets of the first row, as a power of two.
     pub bits: u32,
 }
 
@@ -172,7 +172,7 @@ impl Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot(pub u64);
 
-/// Entries of so many words or more say in their head how long they are.
+/// Entries of this many words or more say in their head how long they are.
 pub(crate) const LONG: usize = 0xfff;
 
 impl Slot {

@@ -1,9 +1,9 @@
-//! Going through the entries of one rank's part, while others change it.
+//! Iterates over the entries of one rank's part, while other ranks change it.
 //!
-//! Buckets are split meanwhile, and never merged. So the part is gone through by endings of hashes:
-//! those of as many bits as there are at first. Whichever bucket has an ending's keys at its turn is
-//! copied as a whole, between two looks at its version; if it is shallower only the entries with that
-//! ending are taken, and if the ending was split meanwhile its halves are gone through in its place.
+//! Buckets are split meanwhile, and never merged. So the iteration is by endings of hashes, with as
+//! many bits as there are at first. The bucket that has an ending's keys at its turn is copied as a
+//! whole, between two looks at its version. If it is shallower, only the entries with that ending
+//! are taken; if the ending was split meanwhile, its halves are visited instead.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 pub struct Entries<'t, F, M> {
     table: &'t Table<F, M>,
     rank: usize,
-    /// The next ending of so many bits, and halves that come before it.
+    /// The next ending of this many bits, and halves that come before it.
     next: u64,
     bits: u32,
     halves: Vec<(u64, u32)>,
@@ -42,7 +42,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.entries_of(self.fabric.rank())
     }
 
-    /// The entries that a rank's part has; as [`local`](Self::local).
+    /// The entries that a rank's part has; like [`local`](Self::local).
     ///
     /// # Panics
     ///
@@ -54,8 +54,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Entries { table: self, rank, next: 0, bits, halves, ready, is_lost: false }
     }
 
-    /// Copies the entries whose hashes have an ending of so many bits; `None` if they are in several
-    /// buckets.
+    /// Copies the entries whose hashes have an ending of this many bits; `None` if they are in
+    /// several buckets.
     fn copy(&self, rank: usize, ending: u64, bits: u32) -> Result<Option<Vec<Entry>>, Dead> {
         let mut wait = Wait::new();
         let mut buffer = Buffer::new();

@@ -6,7 +6,8 @@
 //! 3. An entry's block is given back after the version has changed. So what a reader has copied was
 //!    the slot's entry all the time, if the version is the same behind it.
 //! 4. A writer looks without holding the bucket. It takes the bucket by an exchange of the version
-//!    that it has seen: what it has seen is then still so, and it holds the bucket for two stores.
+//!    that it has seen: what it has seen is then still valid, and it holds the bucket for two
+//!    stores.
 
 use syncline_fabric::{Dead, Fabric, Place};
 
@@ -60,7 +61,7 @@ pub(crate) fn slot_place(line: Place, slot: usize) -> Place {
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// The bucket that keys with this hash belong in, and its first line. If its version says that it
-    /// is split nothing of the rest is to be believed.
+    /// is split, the rest is not valid.
     #[inline]
     pub(crate) fn bucket(&self, home: usize, hash: Hash) -> Result<(Bucket, [u64; WORDS]), Dead> {
         let mut number = hash.bucket(self.rows.bits(home));
@@ -73,13 +74,13 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
                     return Ok((Bucket { number, place, depth, seen }, words));
                 }
                 Some(depth) => number = hash.bucket(depth),
-                // It was never used: its keys are where the last bit is not told apart.
+                // It was never used: its keys are in the bucket with one bit less.
                 None => number ^= 1 << number.ilog2(),
             }
         }
     }
 
-    /// Looks a key up. What is returned was so if the bucket's version is the same afterwards.
+    /// Looks a key up. The result is valid if the bucket's version is the same afterwards.
     #[inline]
     pub(crate) fn look(&self, key: Key<'_>, buffer: &mut Buffer) -> Result<Look, Dead> {
         let (bucket, words) = self.bucket(key.home, key.hash)?;
@@ -120,14 +121,15 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// Whether what was seen of a bucket was so: no writer has changed it since.
+    /// Whether what was read of a bucket is valid: no writer has changed it since.
     #[inline]
     pub(crate) fn unchanged(&self, bucket: &Bucket) -> Result<bool, Dead> {
         if !M::FINE {
             return Ok(true);
         }
         let now = Version(self.fabric.load(bucket.place)?);
-        // Who holds it does not matter (1): nothing is given back before the version changes (3).
+        // Which rank holds it does not matter (1): nothing is given back before the version changes
+        // (3).
         Ok(now.free() == bucket.seen.free() && !now.is_split() && !bucket.seen.is_split())
     }
 }

@@ -11,15 +11,15 @@ use syncline_fabric::{Fabric, Here, Place, Region, Window};
 
 /// A mode of a table: [`Fine`], unless a program asks for [`Coarse`].
 pub trait Mode<F: Fabric>: private::Sealed {
-    /// Whether buckets are locked, and looked at twice.
+    /// Whether buckets are locked, and their versions read twice.
     #[doc(hidden)]
     const FINE: bool;
 
-    /// Does something that only reads a rank's part.
+    /// Runs a function that only reads a rank's part.
     #[doc(hidden)]
     fn sharing<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R;
 
-    /// Does something that changes a rank's part.
+    /// Runs a function that changes a rank's part.
     #[doc(hidden)]
     fn alone<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R;
 }
@@ -48,7 +48,7 @@ impl<F: Fabric> Mode<F> for Fine {
 /// The paper's way (Figure 2): a reader shares the whole part of the key's rank, a writer has it
 /// alone, under a window's lock `L`.
 ///
-/// It is there to be compared with. A rank that dies while it holds a part keeps all others from it.
+/// It exists for comparison. A rank that dies while it holds a part keeps all others from it.
 ///
 /// Source: Christgau and Schnor, "Design of MPI Passive Target Synchronization for a
 /// Non-Cache-Coherent Many-Core Processor" (2019), section 2.2.
@@ -61,7 +61,7 @@ pub struct Coarse<F, L, W = Yield> {
 }
 
 impl<F, L, W> Coarse<F, L, W> {
-    /// The window's word is at a place; parts' locks are so far into each part.
+    /// The position of the window's word, and the offset of the parts' locks in each part.
     pub(crate) fn new(global: Place, part: usize) -> Self {
         Coarse { global, part, fabric: PhantomData, lock: PhantomData, wait: PhantomData }
     }
@@ -83,7 +83,7 @@ where
 {
     fn with<R>(&self, rank: usize, act: impl FnOnce(&Part<'_, W, L>) -> R) -> R {
         // SAFETY: the table has these bytes for the locks alone, as `Layout` says, and all are zero at
-        // first; who opens the table has entered the fabric.
+        // first; the rank that opens the table has entered the fabric.
         let lock: &L = unsafe { Region::lock::<F, L>(Place { rank, at: self.part }) };
         // SAFETY: as above. `Global` is a word.
         let global = unsafe { Region::value::<Global<W, Window<F>>>(self.global) };

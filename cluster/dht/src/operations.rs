@@ -35,7 +35,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
+    /// Same errors as [`get`](Self::get).
     #[inline]
     pub fn with<R>(&self, key: &[u8], then: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Error> {
         self.read(self.key(key), then)
@@ -45,13 +45,13 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
+    /// Same errors as [`get`](Self::get).
     #[inline]
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
         self.read(self.key(key), |value| value.is_some())
     }
 
-    /// Gives a key a value. Whether it had one before.
+    /// Gives a key a value. Returns whether it had one before.
     ///
     /// # Errors
     ///
@@ -63,26 +63,26 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.change(&mut draft, |_, _| Ok(Next::Draft))
     }
 
-    /// Takes a key's value away. Whether it had one.
+    /// Removes a key's value. Returns whether it had one.
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
+    /// Same errors as [`get`](Self::get).
     pub fn remove(&self, key: &[u8]) -> Result<bool, Error> {
         let mut draft = self.draft(key)?;
         self.change(&mut draft, |_, _| Ok(Next::Nothing))
     }
 
-    /// Gives a key the value that a function makes of the one that it has, at one moment: `None` takes
-    /// it away, or leaves a key without a value as it is. Whether it had a value before.
+    /// Gives a key the value that a function makes of the one that it has, at one moment: `None`
+    /// removes it, or leaves a key without a value as it is. Returns whether it had a value before.
     ///
-    /// The function may be called several times, if others change the key meanwhile; what counts is what
-    /// the last call was given and has returned. It must not use the table: after many
-    /// tries in vain, and always in the coarse mode, it runs while others are kept out.
+    /// The function may be called several times, if others change the key meanwhile; only the
+    /// argument and the result of the last call count. It must not use the table: after many failed
+    /// tries, and always in the coarse mode, it runs while others are kept out.
     ///
     /// # Errors
     ///
-    /// As for [`put`](Self::put).
+    /// Same errors as [`put`](Self::put).
     pub fn update(
         &self,
         key: &[u8],
@@ -102,9 +102,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Draft::new(self, self.key(key)))
     }
 
-    /// Makes room for so many entries in all, spread over the ranks: their buckets then need not come
-    /// to be one row after the other. Any rank may call it, at any time; nothing becomes smaller. Dead
-    /// ranks are left out.
+    /// Makes room for this many entries in all, spread over the ranks: their buckets then need not
+    /// be added one row after the other. Any rank may call it, at any time; nothing becomes
+    /// smaller. Dead ranks are left out.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
-//! Rows of buckets: where a bucket is, and how there come to be more.
+//! Rows of buckets: the position of a bucket, and the growth by rows.
 //!
 //! The first row is at the same place in every part. Each later row has as many buckets as there were
-//! before, and never moves, so a rank keeps in mind where rows are. How many bits number the buckets of
-//! a part follows from how many rows it has; a rank that knows too few finds it out by the depth of the
-//! bucket that it comes to.
+//! before, and never moves, so a rank caches the positions of rows. How many bits number the
+//! buckets of a part follows from how many rows it has; a rank that knows too few rows notices it
+//! by the depth of the bucket that it reads.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{
@@ -14,7 +14,7 @@ use syncline_fabric::{Dead, Fabric, Full, Place};
 
 use crate::layout::{LINE, Layout, ROWS};
 
-/// Zeros are written in pieces of so many bytes.
+/// Zeros are written in pieces of this many bytes.
 const ZEROS: [u8; 4096] = [0; 4096];
 
 /// What a rank knows of all parts' rows.
@@ -38,7 +38,7 @@ impl Rows {
     /// How many bits number the buckets of a part, as far as this rank knows.
     #[inline]
     pub fn bits(&self, rank: usize) -> u32 {
-        // Acquire: pairs with the Release in `learn`: so many rows are known.
+        // Acquire: pairs with the Release in `learn`: this many rows are known.
         let rows = self.parts[rank].get().map_or(0, |known| known.rows.load(Acquire));
         self.layout.bits + rows
     }
@@ -62,7 +62,7 @@ impl Rows {
         Ok(self.bits(rank))
     }
 
-    /// Where a bucket is. Its row is there: a bucket's depth has told of it.
+    /// The position of a bucket. Its row exists, as a bucket's depth has shown.
     #[inline]
     pub fn bucket(&self, fabric: &impl Fabric, rank: usize, number: u64) -> Result<Place, Dead> {
         if number < 1 << self.layout.bits {
@@ -84,7 +84,7 @@ impl Rows {
         Ok(Place { rank, at: start + within * LINE })
     }
 
-    /// Adds a row to a part that has so many bits, if none was added meanwhile.
+    /// Adds a row to a part that has this many bits, if none was added meanwhile.
     ///
     /// # Errors
     ///

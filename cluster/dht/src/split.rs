@@ -13,12 +13,12 @@ use crate::look::{Bucket, Look};
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// A part grows when it has more lines behind buckets than one for so many buckets: at four and a half
-/// entries a bucket, roughly.
+/// A part grows when it has more lines behind buckets than one for this many buckets: at four and a
+/// half entries a bucket, roughly.
 const MOST: u64 = 8;
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Splits a bucket, unless it was changed since it was seen. Whether there was room.
+    /// Splits a bucket, unless it was changed since it was read. Returns whether there was room.
     pub(crate) fn split(&self, bucket: &Bucket) -> Result<bool, Dead> {
         let Some(held) = self.hold_to_split(bucket)? else { return Ok(true) };
         let rank = bucket.place.rank;
@@ -30,7 +30,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
         let there = bucket.number | 1 << bucket.depth;
         let there = self.rows.bucket(&self.fabric, rank, there)?;
-        // Let go after `held`, since it is dropped later.
+        // Released after `held`, since it is dropped later.
         let Some(_sibling) = self.fill(there, bucket.depth + 1, &moving)? else { return Ok(false) };
         let mut held = held;
         let link = Link(self.fabric.load(bucket.place.plus(8))?);
@@ -39,8 +39,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(true)
     }
 
-    /// Makes a bucket of slots that was never used, and holds it; `None` if there is no room. Nobody else
-    /// has it, but for a rank that has died here.
+    /// Makes a bucket of slots that was never used, and holds it; `None` if there is no room. No
+    /// other rank has it, except for one that died here.
     fn fill(
         &self,
         there: Place,
@@ -106,8 +106,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Some(line))
     }
 
-    /// Links a line with one slot behind a bucket, if the bucket is as it was seen. Whether it was;
-    /// `None` if there is no room.
+    /// Links a line with one slot behind a bucket, if the bucket is as it was read. Returns whether
+    /// it was; `None` if there is no room.
     pub(crate) fn link(&self, look: &Look, slot: Slot) -> Result<Option<bool>, Dead> {
         let rank = look.bucket.place.rank;
         let Some(line) = self.line(rank, &[slot.0], None)? else { return Ok(None) };

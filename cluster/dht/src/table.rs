@@ -25,7 +25,7 @@ pub struct Options {
     /// `at` on unless this is set.
     pub bytes: Option<usize>,
     /// How many buckets each part has at first, rounded up to a power of two: 64 unless this is set.
-    /// There come to be more by themselves.
+    /// The table adds more by itself.
     pub buckets: usize,
 }
 
@@ -56,14 +56,15 @@ impl Options {
 /// that rank's help. Each rank [opens](Table::open) the table with the same [`Options`].
 ///
 /// Each operation on a key takes effect at one moment while it runs (it is linearizable), and what the
-/// caller did before a put is visible to whoever finds what was put, as far as the fabric shows it.
+/// caller did before a put is visible to callers that find what was put, as far as the fabric shows
+/// it.
 ///
-/// **Deaths.** When a rank dies the keys of others are there as before. If its part is gone with it,
-/// operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which those are; on a
-/// fabric whose parts outlive their ranks, as [`Host`](syncline_fabric::Host)'s, nothing is lost. An
-/// operation that a rank died in has taken effect or has not. If it held a bucket, others wait until
-/// the fabric knows of the death, and take the bucket over: 100 ms after that at the latest. A block of
-/// memory that it had taken may stay unused.
+/// **Deaths.** When a rank dies, the keys of other ranks remain. If its part is gone with it,
+/// operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which those are;
+/// on a fabric whose parts outlive their ranks, as [`Host`](syncline_fabric::Host)'s, nothing is
+/// lost. An operation that a rank died in has taken effect or has not. If it held a bucket, others
+/// wait until the fabric knows of the death, and take the bucket over: 100 ms after that at the
+/// latest. A block of memory that it had taken may stay unused.
 ///
 /// **Threads.** A table may be used by several threads of a rank if the fabric may.
 ///
@@ -104,7 +105,7 @@ where
     ///
     /// # Errors
     ///
-    /// As for [`open`](Table::open), and if the lock is too large.
+    /// Same errors as [`open`](Table::open), and an error if the lock is too large.
     pub fn open_coarse(fabric: F, options: Options) -> Result<Self, Error> {
         let layout = options.layout(&fabric)?;
         if size_of::<L>() > LOCK {
@@ -128,7 +129,7 @@ where
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Holds what this rank has opened against what others have; `lock` stands for the mode.
+    /// Compares what this rank has opened with what others have; `lock` identifies the mode.
     fn agree(self, lock: u64) -> Result<Self, Error> {
         assert!(self.fabric.ranks() < usize::from(u16::MAX), "a table is for 65,534 ranks");
         let Layout { at, bytes, bits } = self.layout;
@@ -137,7 +138,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
             .fold(0, |sum: u64, word| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
             | 1;
         for rank in [0, self.fabric.rank()] {
-            // A dead rank's part says nothing, and nothing is put there either.
+            // A dead rank's part is neither read nor written.
             let was = self.fabric.compare_and_swap(self.layout.format(rank), 0, format);
             if was.is_ok_and(|was| was != 0 && was != format) {
                 return Err(Error::Different { rank });

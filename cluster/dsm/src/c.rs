@@ -121,7 +121,7 @@ pub extern "C" fn syncline_dsm_alloc(bytes: usize) -> *mut c_void {
 ///
 /// # Safety
 ///
-/// As for [`Program::free`].
+/// Same requirements as [`Program::free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_dsm_free(block: *mut c_void, bytes: usize) {
     if let Some(block) = NonNull::new(block.cast()) {
@@ -193,7 +193,7 @@ pub extern "C" fn syncline_dsm_delegate(
 ///
 /// # Safety
 ///
-/// The section is one that was delegated, and was neither waited for nor let go.
+/// The section is one that was delegated, and was neither waited for nor released.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_dsm_wait_section(section: *mut Section) {
     // SAFETY: our caller's promise.
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn syncline_dsm_wait_section(section: *mut Section) {
 ///
 /// # Safety
 ///
-/// As for [`syncline_dsm_wait_section`].
+/// Same requirements as [`syncline_dsm_wait_section`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_dsm_let_go(section: *mut Section) {
     // SAFETY: our caller's promise.
@@ -245,7 +245,7 @@ pub extern "C" fn syncline_dsm_release() {
 ///
 /// # Safety
 ///
-/// As for [`Program::touch`].
+/// Same requirements as [`Program::touch`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_dsm_touch(from: *mut c_void, bytes: usize, write: c_int) {
     // SAFETY: our caller's promise.

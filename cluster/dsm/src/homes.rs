@@ -1,17 +1,18 @@
 //! Where lines live: which rank's memory has a line's bytes and its directory entry.
 //!
-//! A line has no home until somebody touches it. Then the one who does claims its word in the table
+//! A line has no home until a rank touches it. Then the rank that does claims its word in the table
 //! of homes, by compare-and-swap from `NONE` to `CLAIMED`, takes a number at the rank that the
 //! placement wants, and writes both into the word; the others wait for that. So placements are one
 //! mechanism: interleaved and in blocks are functions of the line, first touch is the rank that
-//! claims, and by hand is to claim before anybody touches. A rank that is full passes the line to
-//! the next one. Every node keeps what it has learnt, as a home never moves.
+//! claims, and placing by hand is claiming a line before any rank touches it. A rank that is full
+//! passes the line to the next one. Every node caches the homes that it has learnt, since a home
+//! never moves.
 
 use syncline_fabric::{Dead, Fabric, Place};
 
 use crate::shape::{Control, Layout, Shape};
 
-/// Which rank a line lives at, unless it is placed by hand.
+/// The rank that a line lives at, unless it is placed by hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Placement {
     /// Line after line at rank after rank.
@@ -19,7 +20,7 @@ pub enum Placement {
     Interleaved,
     /// As many consecutive lines at each rank.
     Blocks,
-    /// Where it is touched first.
+    /// At the rank that touches it first.
     FirstTouch,
 }
 
@@ -71,7 +72,7 @@ pub struct Homes {
 }
 
 impl Homes {
-    /// Nothing is known yet.
+    /// A table in which no home is known yet.
     pub fn new(shape: &Shape, placement: Placement) -> Homes {
         Homes { placement, known: vec![NONE; shape.lines] }
     }
@@ -99,8 +100,8 @@ impl Homes {
         Ok(Home::from_bits(self.known[line]))
     }
 
-    /// Gives a line a home at this rank, and says where it lives: elsewhere if it had a home already,
-    /// or if the rank is full.
+    /// Gives a line a home at this rank, and returns where it lives: elsewhere if it had a home
+    /// already, or if the rank is full.
     ///
     /// # Errors
     ///

@@ -5,9 +5,9 @@
 //! whose page faults are a node's misses. `tests/carina` runs the protocol alone on a simulated
 //! network, `tests/nodes` the nodes' own text, each against a sequentially consistent oracle.
 //!
-//! Responsible for: who is told of what, what is kept, what goes home and in which order; page faults,
-//! locks, barriers and allocation of a program. Not for: transport, which is a fabric's.
-//! A program that uses it must have no data races.
+//! Responsible for: which node is told of what, what is kept, what goes home and in which order;
+//! page faults, locks, barriers and allocation of a program. Not for: transport, which is a
+//! fabric's. A program that uses it must have no data races.
 //!
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution
 //! on their Head" (HPDC'15), sections 3 and 4.

@@ -1,4 +1,4 @@
-//! How large a shared memory is, and where in each rank's part what lies.
+//! The size of a shared memory, and the layout of each rank's part.
 //!
 //! ```text
 //!   control     words of this rank: who it is, barriers, counters     CONTROL bytes
@@ -43,7 +43,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a real memory of at least so many bytes.
+    /// The shape of a real memory of at least this many bytes.
     pub fn real(ranks: usize, bytes: usize, line_pages: usize) -> Shape {
         let lines = bytes.div_ceil(line_pages * PAGE).max(1);
         Shape { ranks, page: PAGE, line_pages, lines, log: 4096, locks: 4096, nodes: 1 << 20 }
@@ -119,7 +119,7 @@ pub enum Control {
     Identity = 0,
     /// 1 once it has joined, 2 once it has left.
     State = 8,
-    /// What it has asked for last: a page's displacement, or a lock's number and [`ASKED_LOCK`].
+    /// What it has requested last: a page's displacement, or a lock's number and [`ASKED_LOCK`].
     Asked = 16,
     /// How many notices it was given.
     Notices = 64,

@@ -28,7 +28,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// So many bytes further.
+    /// This many bytes further.
     #[must_use]
     pub fn plus(self, bytes: usize) -> Place {
         Place { at: self.at + bytes, ..self }
@@ -134,7 +134,7 @@ pub trait Fabric {
 
     /// Whether a rank lives, as far as this one knows. It may take a while until a death is known.
     /// Once it is, nothing that the dead rank has begun will take effect any more. Before, an operation
-    /// on its part may fail already: who takes over from the dead waits for this.
+    /// on its part may fail already: a rank that takes over from the dead waits for this.
     fn is_alive(&self, rank: usize) -> bool;
 
     /// The number of the machine that a rank is on, from 0: ranks of one machine are near each other.

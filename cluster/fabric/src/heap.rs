@@ -7,11 +7,12 @@
 //! ```
 //!
 //! A block is a power of two, at least a line, and on lines of its own. One is popped by looking at
-//! the top, at its successor, and exchanging. The tag counts exchanges: who was overtaken in between
-//! may have read anything as the successor, and fails by the tag. The successor is read by a get, which
-//! may meet a put of the block's new owner as well as a change of who gives it back. An owner has
-//! flushed its puts before it gives a block back. A tag has 24 bits, so that a rank
-//! would have to be overtaken sixteen million times between two accesses, to a place, to err.
+//! the top, at its successor, and exchanging. The tag counts exchanges: a rank that was overtaken
+//! in between may have read anything as the successor, and fails by the tag. The successor is read
+//! by a get, which may meet a put of the block's new owner as well as a change by the rank that
+//! gives it back. An owner has flushed its puts before it gives a block back. A tag has 24 bits, so
+//! that a rank would have to be overtaken sixteen million times between two accesses, to a place,
+//! to err.
 //!
 //! A rank that dies between taking a block and linking it to something leaves the block unused.
 //!
@@ -59,7 +60,7 @@ pub enum Full {
 }
 
 impl Heap {
-    /// The size of the block that one of so many bytes comes in.
+    /// The size of the block that one of this many bytes comes in.
     pub fn block(bytes: usize) -> usize {
         bytes.max(LINE).next_power_of_two()
     }
@@ -103,7 +104,7 @@ impl Heap {
         self.fresh(fabric, rank, Self::block(bytes))?.ok_or(full)
     }
 
-    /// A block that never was one; none if the heap's end is reached.
+    /// A block that never was one; `None` if the heap's end is reached.
     fn fresh(
         &self,
         fabric: &impl Fabric,

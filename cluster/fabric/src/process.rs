@@ -1,4 +1,4 @@
-//! Whether a process lives, for those who wait for what it holds.
+//! Whether a process lives, for ranks that wait for what it holds.
 //!
 //! A number alone does not say: it is given to another process in time. So a process is known by the
 //! time that it was started at as well. Processes that see numbers of another kind, in a container or

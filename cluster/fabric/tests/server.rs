@@ -1,5 +1,5 @@
-//! Messages between a server and its callers: each is answered once and to whoever asked, requests that
-//! wait hold nobody up, and who has gone is noticed.
+//! Messages between a server and its callers: each is answered once and to the peer that asked,
+//! requests that wait hold no other up, and a peer that has gone is noticed.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use syncline_fabric::server::{Answers, Card, Gone, Link, Peer, Service, serve};
 
-/// Answers with what it was asked, or waits for the switch if that is "wait"; counts who has left.
+/// Answers with what it was asked, or waits for the switch if that is "wait"; counts the peers that
+/// have left.
 #[derive(Clone, Default)]
 struct Echo {
     switch: Arc<AtomicBool>,

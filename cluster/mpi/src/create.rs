@@ -118,7 +118,7 @@ fn is_unified(mpi: &Constants, window: Word) -> bool {
     }
 }
 
-/// Whether threads may call MPI at once; where that can't be told, they may.
+/// Whether threads may call MPI at once; if that is unknown, they may.
 fn has_threads(mpi: &Constants) -> bool {
     let mut level = mpi.thread_multiple;
     // SAFETY: the level is written to.

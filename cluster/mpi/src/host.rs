@@ -21,13 +21,13 @@ pub struct Transfer {
     pub put: bool,
     /// The address of the caller's memory.
     pub origin: Word,
-    /// So many elements there.
+    /// This many elements there.
     pub count: isize,
     /// Of this type.
     pub kind: Word,
     /// How far into the target's part, in its units.
     pub at: isize,
-    /// So many elements there.
+    /// This many elements there.
     pub target_count: isize,
     /// Of this type.
     pub target_kind: Word,
@@ -45,7 +45,7 @@ struct Part {
 }
 
 impl Parts {
-    /// The parts of a shared window of so many ranks.
+    /// The parts of a shared window of this many ranks.
     pub fn of(window: Word, ranks: c_int) -> Option<Parts> {
         let part = |rank| {
             let (mut size, mut unit, mut base) = (0, 0, 0);
@@ -60,8 +60,8 @@ impl Parts {
         (0..ranks).map(part).collect::<Option<_>>().map(Parts)
     }
 
-    /// Moves elements of so many bytes; `false`, and nothing is done, if that is not to be done by
-    /// copying: what is not as it should be is the MPI library's to say.
+    /// Moves elements of this many bytes; `false`, and nothing is done, if that is not to be done
+    /// by copying: what is not as it should be is the MPI library's to say.
     ///
     /// # Safety
     ///
@@ -79,8 +79,8 @@ impl Parts {
         }
         let there = part.base + at;
         let (from, to) = if it.put { (it.origin, there) } else { (there, it.origin) };
-        // SAFETY: so many bytes of the part, which is mapped here, and of the caller's memory. What
-        // other processes do to them at the same time MPI's rules forbid.
+        // SAFETY: this many bytes of the part, which is mapped here, and of the caller's memory.
+        // What other processes do to them at the same time MPI's rules forbid.
         unsafe { copy(with_exposed_provenance(from), with_exposed_provenance_mut(to), length) };
         true
     }
@@ -90,7 +90,7 @@ impl Parts {
 ///
 /// # Safety
 ///
-/// As for [`ptr::copy`].
+/// Same requirements as [`ptr::copy`].
 #[inline]
 unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     let is_aligned = (from.addr() | to.addr()) & (length - 1) == 0;

@@ -30,12 +30,12 @@ pub trait Locks: Send + Sync {
     /// The rank neither holds nor waits for this part, and there is a rank of this number.
     unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal>;
 
-    /// As [`acquire`](Self::acquire), at most until the deadline on the segment's clock. Whether it
-    /// was taken.
+    /// Like [`acquire`](Self::acquire), but waits at most until the deadline on the segment's
+    /// clock. Returns whether the lock was taken.
     ///
     /// # Safety
     ///
-    /// As for [`acquire`](Self::acquire).
+    /// Same requirements as [`acquire`](Self::acquire).
     unsafe fn acquire_until(
         &self,
         _target: usize,

@@ -24,7 +24,7 @@ use crate::segment::{Area, Segment};
 /// The room for a queue node.
 const NODE: usize = 64;
 
-/// The bytes of so many ranks' locks.
+/// The bytes of this many ranks' locks.
 pub fn table_size(ranks: usize) -> usize {
     (nodes(ranks) + ranks * ranks * NODE).next_multiple_of(LINE)
 }

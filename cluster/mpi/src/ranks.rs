@@ -1,8 +1,8 @@
-//! The ranks that make a window, and what they want.
+//! The ranks that make a window, and the scheme that they agree on.
 //!
-//! Making a window is collective, so the ranks can talk. Each says which scheme it was told, by the
-//! Info key or else by the environment. All see what all have said, and so come to the same
-//! conclusion, also where it is an error.
+//! Making a window is collective, so the ranks can talk. Each rank sends the name of the scheme
+//! that it was given, by the Info key or else by the environment. All ranks see all names, and so
+//! come to the same result, be it an error.
 
 use std::env;
 use std::ffi::{CStr, c_char, c_int};
@@ -16,24 +16,24 @@ use crate::say::say;
 use crate::scheme::{LIBRARY, MOST_RANKS};
 use crate::segment::{can_interrupt, position, use_fences};
 
-/// The Info key.
+/// The Info key that names a window's scheme.
 pub const KEY: &CStr = c"passive_sync_mode";
 /// The Info key that says whether `MPI_Win_allocate` may make shared memory: `false` forbids it.
 const HOST_MEMORY: &CStr = c"syncline_host_memory";
 /// The variable that says the same for windows without the key.
 const VARIABLE: &str = "SYNCLINE_PASSIVE_SYNC_MODE";
 
-/// The room for a scheme's name, and what is told of a longer one.
+/// Bytes for a scheme's name; a longer name is cut off there, in messages too.
 const NAME: usize = 56;
 
-/// What a rank was told: the value of the key, or the variable, or nothing.
+/// The scheme's name that a rank was given: by the key, else by the variable, else the library's.
 pub fn told(mpi: &Constants, info: Word) -> String {
     let by_key = value(mpi, info, KEY).filter(|value| !value.is_empty());
     let by_variable = || env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
     by_key.or_else(by_variable).filter(|name| !name.is_empty()).unwrap_or_else(|| LIBRARY.into())
 }
 
-/// The value of a key.
+/// The value of a key of an Info object, if it has one.
 pub fn value(mpi: &Constants, info: Word, key: &CStr) -> Option<String> {
     if mpi.handle(info) == mpi.info_null {
         return None;
@@ -58,32 +58,34 @@ fn text(bytes: &[u8]) -> String {
 pub struct Ranks {
     /// The library's constants.
     pub mpi: &'static Constants,
-    /// Their communicator.
+    /// The communicator of these ranks.
     pub comm: Word,
-    /// This one.
+    /// The calling rank.
     pub rank: c_int,
-    /// How many there are.
+    /// The number of ranks.
     pub count: c_int,
 }
 
-/// What each rank says first: the scheme's name, where it can map a segment, what its host is known by,
-/// whether its memory may be shared, and whether it can interrupt others for a barrier.
+/// Bytes that each rank sends first: the scheme's name, where it can map a segment, the number that
+/// identifies its host, whether its memory may be shared, and whether it can interrupt other ranks
+/// for a barrier.
 const OFFER: usize = NAME + 18;
 
-/// What all ranks want.
+/// What the ranks agreed on.
 pub struct Agreed {
     /// The scheme.
     pub scheme: Scheme,
     /// Where to map the segment; no other window of any of these ranks has this number.
     pub position: usize,
-    /// Their memory may be shared.
+    /// Whether the ranks' memory may be shared.
     pub host_memory: bool,
-    /// What their hosts are known by.
+    /// The numbers that identify the ranks' hosts.
     pub places: Vec<u64>,
 }
 
 impl Ranks {
-    /// What all ranks want; `None` for the library's own locks.
+    /// Exchanges what each rank was given, and returns what they agree on; `None` for the MPI
+    /// library's own locks.
     pub fn agree(&self, info: Word) -> Result<Option<Agreed>, c_int> {
         let name = told(self.mpi, info);
         let mut offer = [0; OFFER];
@@ -127,16 +129,16 @@ impl Ranks {
         Ok(Some(Agreed { scheme, position: highest as usize, host_memory, places }))
     }
 
-    /// Whether all ranks say yes.
+    /// Whether all ranks call this with `true`.
     pub fn all(&self, own: bool) -> bool {
         self.gather(&[own.into()]).is_ok_and(|answers| answers.iter().all(|answer| *answer == 1))
     }
 
-    /// What all ranks say, in their order.
+    /// The bytes that the ranks pass, in the order of the ranks.
     pub fn gather(&self, own: &[u8]) -> Result<Vec<u8>, c_int> {
         let each = own.len() as c_int;
         let mut all = vec![0; own.len() * self.count as usize];
-        // SAFETY: each rank sends so many bytes, and there is room for those of all.
+        // SAFETY: each rank sends this many bytes, and there is room for those of all.
         let code = unsafe {
             below::PMPI_Allgather(
                 own.as_ptr(),
@@ -151,7 +153,7 @@ impl Ranks {
         if code == SUCCESS { Ok(all) } else { Err(code) }
     }
 
-    /// Says what the first rank and another one were told, and that it can't be.
+    /// Prints which schemes rank 0 and another rank were given, and returns the error.
     fn refuse(&self, names: &[String], other: usize) -> c_int {
         if self.rank == 0 {
             let known = Scheme::ALL.map(Scheme::name);

@@ -21,12 +21,12 @@ use crate::locks::{GLOBAL, LINE, LOCKS, Locks, ORPHANED, Refusal};
 use crate::segment::{Area, Segment};
 
 const REPAIRER: usize = 64;
-/// Milliseconds between two questions of tries in vain.
+/// Milliseconds between two questions of failed tries.
 const ASK_AFTER: u64 = 100;
 /// In a rank's row, behind its process.
 const ENTRIES: usize = 64;
 
-/// The bytes of a segment for so many ranks.
+/// The bytes of a segment for this many ranks.
 pub fn size(ranks: usize) -> usize {
     rows(ranks) + ranks * row(ranks)
 }
@@ -44,7 +44,7 @@ struct Words<const BACK_OFF: bool> {
     own: Process,
     rank: usize,
     ranks: usize,
-    /// When a try in vain has last asked which ranks live, in milliseconds.
+    /// When a failed try has last asked which ranks live, in milliseconds.
     asked: AtomicU64,
 }
 
@@ -154,7 +154,7 @@ impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
     ) -> Result<bool, Refusal> {
         // SAFETY: our caller's promise.
         let mut taken = unsafe { self.take(target, exclusive, Some(deadline)) };
-        // Who only ever tries has to ask as well, now and then.
+        // A rank that only ever tries has to ask as well, now and then.
         if !taken && self.is_time_to_ask() && self.locks().repair_after_deaths() {
             // SAFETY: our caller's promise, since nothing was taken.
             taken = unsafe { self.take(target, exclusive, Some(Segment::now())) };

@@ -22,7 +22,7 @@ pub const LIBRARY: &str = "library";
 /// The most ranks that a window's locks are made for: the nodes of more would take gigabytes.
 pub const MOST_RANKS: usize = 2048;
 
-/// The bytes of a segment for so many ranks.
+/// The bytes of a segment for this many ranks.
 pub fn size(scheme: Scheme, ranks: usize) -> usize {
     match scheme {
         Scheme::FullSupport | Scheme::BestEffort => robust::size(ranks),

@@ -1,4 +1,4 @@
-//! How often each place was passed, in a file that the command reads.
+//! How often each place was reached, in a file that the command reads.
 //!
 //! ```text
 //!   line 0      word 0: lines that were given out;  word 1: processes that have the library
@@ -21,7 +21,7 @@ use crate::tls::{line, set_line};
 
 /// What is counted at each place.
 const KINDS: usize = 3;
-/// As many threads have a line of their own. The command makes the file as large.
+/// This many threads have a line of their own. The command makes the file large enough for them.
 const LINES: usize = 4096;
 
 #[repr(C, align(128))]
@@ -51,7 +51,7 @@ pub fn start() {
     }
 }
 
-/// Where ticks are added up.
+/// The word in which ticks are summed.
 const PASSED: usize = 15;
 
 /// Counts one of these at a place.
@@ -60,7 +60,7 @@ pub fn count(place: Place, kind: Kind) {
     add(place.index() * KINDS + kind as usize, 1);
 }
 
-/// So many ticks have passed in a delay.
+/// This many ticks have passed in a delay.
 #[inline(always)]
 pub fn passed(ticks: u64) {
     add(PASSED, ticks);
@@ -74,8 +74,9 @@ fn add(word: usize, number: u64) {
     };
     // SAFETY: a line of the file, which is mapped for ever; null if there is none.
     if let Some(line) = unsafe { at.as_ref() } {
-        // A child of `fork` goes on with the line of the thread that has forked, and threads may be
-        // more than lines: so an atomic addition. Relaxed: the counts are read when all has ended.
+        // The addition is atomic, since a child of `fork` continues with the line of the thread
+        // that forked, and there may be more threads than lines. Relaxed: the counts are read when
+        // all has ended.
         line.0[word].fetch_add(number, Relaxed);
     }
 }
@@ -86,7 +87,7 @@ fn new_line() -> *const Line {
     if first.is_null() {
         return first;
     }
-    // SAFETY: the file has so many lines.
+    // SAFETY: the file has this many lines.
     let line = unsafe {
         let number = (*first).0[0].fetch_add(1, Relaxed) as usize;
         first.add(1 + number.min(LINES - 1))

@@ -1,9 +1,9 @@
 //! The delay: processor time, by the time-stamp counter.
 //!
 //! A thread that loses its processor meanwhile, or whose processor loses its machine, sees the
-//! counter jump. Jumps are not counted, so the delay is the time that the thread spins and not the
-//! time that passes. That time is added up beside it: on a machine with other work it is longer, as
-//! is everything else that the thread does.
+//! counter jump. Jumps are not counted, so the delay is the time that the thread spins, and not the
+//! time that passes. The latter is summed as well: on a machine with other work it is longer, as is
+//! everything else that the thread does.
 
 use core::arch::x86_64::_rdtsc;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -25,17 +25,17 @@ fn key(place: u64, kind: u64) -> u64 {
     place << 8 | kind
 }
 
-/// Reads what is asked for.
+/// Reads the requested delay.
 pub fn start() {
     let Some((place, kind, ticks)) = options::delay() else { return };
     if place != 0 && ticks != 0 {
-        // Relaxed, all of them: a delay that begins a moment later is none the worse.
+        // Relaxed, all of them: a delay may begin a moment later.
         TICKS.store(ticks.saturating_sub(overhead()).max(1), Relaxed);
         DELAYED.store(key(place, kind), Relaxed);
     }
 }
 
-/// Delays the calling thread if this is what is delayed.
+/// Delays the calling thread if this place and kind are delayed.
 #[inline(always)]
 pub fn at(place: Place, kind: Kind) {
     if DELAYED.load(Relaxed) == key(place.number(), kind as u64) {
@@ -43,7 +43,7 @@ pub fn at(place: Place, kind: Kind) {
     }
 }
 
-/// Spins for so many ticks, and [`overhead`] more. Returns how many have passed.
+/// Spins for this many ticks, and [`overhead`] more. Returns how many have passed.
 #[inline(never)]
 fn spend(ticks: u64) -> u64 {
     let mut left = ticks;
@@ -62,8 +62,8 @@ fn spend(ticks: u64) -> u64 {
     }
 }
 
-/// Ticks that a delay takes beyond what it was told: of several the least, since an interruption
-/// adds to it.
+/// Ticks that a delay takes beyond the requested ones: the least of several measurements, since an
+/// interruption adds to them.
 fn overhead() -> u64 {
     const TRIES: usize = 64;
     const TICKS: u64 = 500;

@@ -1,4 +1,4 @@
-//! The library that `syncline whatif` preloads into a program to slow a place in it down.
+//! The library that `syncline whatif` preloads into a program to slow a call site of it down.
 //!
 //! It stands in front of the C library's functions that acquire a lock or wait, and passes every
 //! call on. Calls from some places in the code are counted, and those from one of them, of one
@@ -14,15 +14,15 @@
 //! ```
 //!
 //! **Delays are put where the acquisition ends**, not where the release begins. A section is as long
-//! wherever in it the time is spent, and what is delayed is known from the call's own address; at
-//! the release it would have to be noted, and looked up by every other release. So functions that
+//! wherever in it the time is spent, and the address of the acquiring call identifies it; at the
+//! release it would have to be noted, and looked up by every other release. So functions that
 //! release are not touched at all.
 //!
-//! **A run without delays is the same** but for a delay of no ticks: the program is compared with
-//! itself under this library, so that what the library costs is on both sides.
+//! **A run without delays is the same** except for a delay of zero ticks: the program is compared
+//! with itself under this library, so that the library's cost is on both sides.
 //!
-//! What it does not do: it replaces nothing, records nothing, and decides nothing. What to delay, how
-//! long, and what follows from it is the command's.
+//! What it does not do: it replaces nothing, records nothing, and decides nothing. The command
+//! decides what to delay, and for how long, and interprets the results.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("this library is written for x86-64 Linux with glibc");

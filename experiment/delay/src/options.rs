@@ -12,7 +12,7 @@ use core::ffi::CStr;
 
 use syncline_interpose::variable;
 
-/// What may be delayed at a place.
+/// What can be delayed at a call site.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A critical section, once the lock is held.
@@ -21,7 +21,7 @@ pub enum Kind {
     Try = 1,
     /// A wait for an event, once it has ended.
     Wait = 2,
-    /// The call that acquires, before it does. Counted as [`Kind::Section`].
+    /// The call that acquires, before the acquisition. Counted as [`Kind::Section`].
     Call = 3,
 }
 

@@ -1,5 +1,5 @@
-//! Which place a call comes from: the innermost caller that is no wrapper of locks, if it is one of
-//! those that were named.
+//! Identifies the place that a call comes from: the innermost caller that is no wrapper of locks,
+//! if it is one of the named ones.
 //!
 //! The places come as entries that end in `;`, as `syncline-policy` writes them:
 //!
@@ -11,11 +11,11 @@
 //!
 //! Addresses are those of the module's file, in hexadecimal; a call's is that of its last byte.
 //!
-//! **Return addresses are looked up once.** What one means is kept in a table without locks, so that a
-//! call costs a look at one entry. For a return address into a wrapper the table has how far above it
-//! on the stack the wrapper's own return address lies, which is the same for all calls from there,
-//! unless the function makes room on its stack as it goes. So what is found there counts only if it is
-//! a return address that the unwinder has met as well; otherwise the unwinder is asked.
+//! **Return addresses are looked up once.** Its meaning is kept in a table without locks, so that a
+//! call costs one access to an entry. For a return address into a wrapper the table has how far
+//! above it on the stack the wrapper's own return address lies, which is the same for all calls
+//! from there, unless the function extends its stack while it runs. So the value there counts only
+//! if it is a return address that the unwinder has met as well; otherwise the unwinder is asked.
 
 use core::ffi::CStr;
 use core::num::NonZeroU8;
@@ -30,7 +30,7 @@ use crate::options;
 use crate::tls::{looking, set_looking};
 use crate::unwind::{Caller, return_address_above};
 
-/// Counters have room for so many places.
+/// Counters have room for this many places.
 const MOST: u64 = 5;
 /// Wrappers that may stand above each other.
 const DEPTH: usize = 16;
@@ -53,12 +53,12 @@ impl Place {
     }
 }
 
-/// What a return address means.
+/// The meaning of a return address.
 #[derive(Clone, Copy)]
 enum Meaning {
     Other,
     Place(Place),
-    /// The next return address lies so many bytes further up.
+    /// The next return address lies this many bytes further up.
     Wrapper(usize),
 }
 
@@ -82,10 +82,10 @@ impl Meaning {
     }
 }
 
-/// The place of a call; none before [`start`].
+/// The place of a call; `None` before [`start`].
 #[inline(always)]
 pub fn of(caller: Caller) -> Option<Place> {
-    // Acquire: pairs with the Release in `start`, so that who looks sees the entries.
+    // Acquire: pairs with the Release in `start`, so that a thread that looks sees the entries.
     if TEXT.load(Acquire).is_null() {
         return None;
     }
@@ -100,8 +100,8 @@ pub fn of(caller: Caller) -> Option<Place> {
 fn through_wrappers(caller: Caller) -> Option<Place> {
     let mut at = caller;
     for _ in 0..DEPTH {
-        // SAFETY: it lies on the calling thread's stack: what the program called with, or what
-        // was found above it.
+        // SAFETY: it lies on the calling thread's stack: the program's own call, or one that was
+        // found above it.
         let address = unsafe { *at };
         match known(address).or_else(|| learn(at, address))? {
             Meaning::Other => return None,
@@ -140,7 +140,7 @@ fn learn(at: Caller, address: usize) -> Option<Meaning> {
     })
 }
 
-/// Runs what may itself use a lock, whose call then has no place.
+/// Runs a function that may itself use a lock; such a call then has no place.
 fn aside<R>(action: impl FnOnce() -> Option<R>) -> Option<R> {
     if looking() != 0 {
         return None;
@@ -151,7 +151,7 @@ fn aside<R>(action: impl FnOnce() -> Option<R>) -> Option<R> {
     result
 }
 
-// --- what is known ---------------------------------------------------------------------------
+// --- known addresses ---------------------------------------------------------------------------
 
 const ENTRIES: usize = 1 << 13;
 /// Entries that one address may be in.
@@ -159,7 +159,7 @@ const PROBES: usize = 16;
 
 struct Entry {
     address: AtomicUsize,
-    /// Of a [`Meaning`]; 0 until it is there.
+    /// The number of a [`Meaning`]; 0 until it is known.
     meaning: AtomicU64,
 }
 
@@ -188,7 +188,7 @@ fn known(address: usize) -> Option<Meaning> {
 /// Keeps it, if there is room.
 fn keep(address: usize, meaning: Meaning) {
     for entry in entries(address) {
-        // Relaxed: as in `known`. Who comes second finds the same meaning.
+        // Relaxed: as in `known`. The thread that comes second finds the same meaning.
         let found = entry.address.compare_exchange(0, address, Relaxed, Relaxed);
         if found.is_ok() || found == Err(address) {
             entry.meaning.store(meaning.to_bits(), Relaxed);
@@ -197,7 +197,7 @@ fn keep(address: usize, meaning: Meaning) {
     }
 }
 
-// --- what was named --------------------------------------------------------------------------
+// --- named places --------------------------------------------------------------------------
 
 enum Named {
     Place(Place),
@@ -208,7 +208,7 @@ enum Named {
 /// The entries, ended by a zero byte; null before they are read.
 static TEXT: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 
-/// Reads what was named.
+/// Reads the named places.
 pub fn start() {
     let text = options::places();
     if text.is_empty() {
@@ -231,7 +231,7 @@ pub fn start() {
     }
 }
 
-/// What a call was named as.
+/// The place that a call was named as.
 fn named(call: usize) -> Named {
     let Some(at) = position(call) else { return Named::Other };
     // SAFETY: kept for ever, and ended by a zero byte.

@@ -1,5 +1,5 @@
-//! A policy file, read. It is TOML; what it doesn't know it refuses, since a rule that is ignored
-//! in silence is a lock that somebody believes in.
+//! A policy file, read. It is TOML. Unknown content is an error, since a user would believe that a
+//! silently ignored rule is in effect.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,15 +15,15 @@ pub(crate) const VERSION: i64 = 1;
 /// Which lock each object gets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// The program that the names are those of, if it is not the one that is run: its path, or its
-    /// name to be found as a shell does.
+    /// The program that the names refer to, if it is not the one that is run: its path, or its name
+    /// to be found as a shell does.
     pub program: Option<String>,
-    /// The locks of all that no rule speaks of; none leaves them to the C library.
+    /// The locks of all objects that no rule matches; `None` leaves them to the C library.
     pub default: Option<String>,
     /// The build-ids of the files that offsets are in, by the files' names.
     pub build_ids: BTreeMap<String, String>,
-    /// The rules. Of several for one object the most precise one counts: an object's, then a
-    /// creating place's, an acquiring place's, and a class's; among equals the first.
+    /// The rules. Of several for one object the most precise one counts: that of an object, then of
+    /// a creating call site, of an acquiring call site, and of a class; among equals the first.
     pub rules: Vec<Rule>,
 }
 
@@ -32,12 +32,12 @@ pub struct Policy {
 pub struct Rule {
     /// Which objects.
     pub subject: Subject,
-    /// Where they were when the rule was written, as `FILE+0xADDRESS`: for a file of the same
-    /// build-id whose names are gone.
+    /// The objects' addresses when the rule was written, as `FILE+0xADDRESS`: for a file of the
+    /// same build-id whose names are gone.
     pub offsets: Vec<String>,
     /// Names of locks, joined by `+`, or `libc`.
     pub locks: String,
-    /// What is to be said of it in the file, line by line.
+    /// The comment on it in the file, line by line.
     pub comment: Vec<String>,
     /// The line that it begins on, from 1; 0 if it is from no file.
     pub line: usize,
@@ -46,15 +46,15 @@ pub struct Rule {
 /// Which objects a rule is about. Names are as reports have them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// Those that are first acquired at this place.
+    /// Objects that are first acquired at this call site.
     Acquired(String),
-    /// Those that a call at this place initialises.
+    /// Objects that a call at this call site initialises.
     Created(String),
     /// This variable, and all objects in it.
     Object(String),
-    /// Those in the static data of the program and its libraries.
+    /// Objects in the static data of the program and its libraries.
     Static,
-    /// Those that are allocated, or on a stack.
+    /// Objects that are allocated, or on a stack.
     Dynamic,
 }
 
@@ -72,7 +72,7 @@ pub enum Error {
         /// Its version.
         version: i64,
     },
-    /// It is not what it should be.
+    /// A part of it is not valid.
     #[error("{}:{line}: {what}", .path.display())]
     Wrong {
         /// The file.
@@ -116,8 +116,8 @@ struct RawRule {
 }
 
 impl Policy {
-    /// Reads a file. `check` says of the names of locks how they are written in full, or what is
-    /// wrong with them.
+    /// Reads a file. `check` takes names of locks, and returns their full form, or what is wrong
+    /// with them.
     ///
     /// # Errors
     /// If it can't be read or is no policy, with the line that is wrong.

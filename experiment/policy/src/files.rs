@@ -41,7 +41,7 @@ impl Files {
         &self.program
     }
 
-    /// The build-id of one of the files; none if it is not among them or has none.
+    /// The build-id of one of the files; `None` if it is not among them or has none.
     pub fn build_id(&self, file: &str) -> Option<&str> {
         self.names.build_id(file).filter(|id| !id.is_empty())
     }

@@ -1,15 +1,15 @@
-//! Policy files: which lock of the catalogue each object of a program gets, by the place that
-//! creates or acquires it, by its name, or by where it is. `docs/policy.md` describes the file.
+//! Policy files: which lock of the catalogue each object of a program gets, by the call site that
+//! creates or acquires it, by its name, or by its address. `docs/policy.md` describes the file.
 //!
 //! Three steps, each in a module of its own:
 //!
 //! 1. [`Policy`] is what a file says ([`Policy::read`]), and how one is written, with comments
 //!    ([`Policy::text`]);
 //! 2. [`Files`] are those of the program, which may have changed since;
-//! 3. a [`Plan`] is what the library in the program is told: addresses in place of names, and
-//!    [`Remark`]s for all that a name no longer stands for.
+//! 3. a [`Plan`] is the form for the library in the program: addresses instead of names, and
+//!    [`Remark`]s on names that no longer match.
 //!
-//! What this crate does not do: it knows no locks. Whether a name is one is its caller's to say.
+//! What this crate does not do: it knows no locks. Its caller says whether a name is one.
 
 mod file;
 mod files;

@@ -1,4 +1,4 @@
-//! What the library in the program is told: rules with addresses in place of names.
+//! The plan for the library in the program: rules with addresses instead of names.
 //!
 //! The form is that of the environment variable `SYNCLINE_POLICY`, which
 //! `experiment/replace/src/policy/rules.rs` describes.
@@ -21,7 +21,7 @@ const LONGEST: usize = 131_072 - 64;
 pub struct Plan {
     /// The value of `SYNCLINE_POLICY`.
     pub variable: String,
-    /// What is not as it was when the policy was written.
+    /// The differences from when the policy was written.
     pub remarks: Vec<Remark>,
 }
 
@@ -37,7 +37,7 @@ impl Plan {
     /// Looks the policy's names up in the program's files.
     ///
     /// # Errors
-    /// If it has more different locks, or more rules, than a program can be told; in words.
+    /// If it has more different locks, or more rules, than fit into the variable; in words.
     pub fn new(policy: &Policy, files: &Files) -> Result<Plan, String> {
         let mut composer = Composer::default();
         for rule in &policy.rules {
@@ -57,12 +57,12 @@ impl Plan {
         composer.plan(&locks)
     }
 
-    /// Places of calls and nothing to do there, for a library that only has to know them: of each
-    /// list of names the number, from 1, and after them what is a wrapper's. A name that the files
-    /// don't have is remarked on, with the number of its list for a line.
+    /// Call sites without locks, for a library that only has to recognise them: the number of each
+    /// list of names, from 1, and after them the wrappers. A name that the files don't have gets a
+    /// remark, with the number of its list as the line.
     ///
     /// # Errors
-    /// If they are more than a program can be told; in words.
+    /// If they are more than fit into the variable; in words.
     pub fn of_places(places: &[Vec<String>], files: &Files) -> Result<Plan, String> {
         let mut composer = Composer::default();
         for (at, name) in places
@@ -95,7 +95,7 @@ impl Subject {
 impl Composer {
     fn rule(&mut self, rule: &Rule, policy: &Policy, files: &Files) {
         let number = self.number(&rule.locks);
-        // A file without a note of its build is taken for the same.
+        // A file without a build-id counts as the same.
         let unchanged = |file: &str| {
             policy.build_ids.get(file).is_none_or(|noted| match files.names.build_id(file) {
                 Some(id) => id == noted,
@@ -153,7 +153,7 @@ impl Composer {
         }
     }
 
-    /// All that is a wrapper's in these files.
+    /// The functions of wrappers in these files.
     fn wrappers(&mut self, files: &Files) {
         let (places, libraries) = files.names.wrappers();
         for place in places {
@@ -162,11 +162,15 @@ impl Composer {
         libraries.iter().for_each(|start| self.add(format_args!("l {start}")));
     }
 
-    /// What the library is told, behind a start.
+    /// The value of the variable, behind a start.
     fn plan(self, start: &str) -> Result<Plan, String> {
         let variable = start.to_owned() + &self.entries;
         if variable.len() > LONGEST {
-            return Err("the policy stands for more places than a program can be told".to_owned());
+            return Err(
+                "the policy matches more call sites and objects than fit into the environment \
+                 variable that passes them"
+                    .to_owned(),
+            );
         }
         Ok(Plan { variable, remarks: self.remarks })
     }

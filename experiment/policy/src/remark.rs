@@ -1,28 +1,28 @@
-//! What a policy's rules no longer stand for, in words.
+//! Messages about rules of a policy that no longer match.
 
 use std::fmt;
 
 use syncline_code::locate::{Missing, Wider};
 
-/// A rule that is not what it was when it was written.
+/// A rule that does not match as it did when it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// The line of the rule, from 1.
     pub line: usize,
     /// The name in it.
     pub name: String,
-    /// What became of it.
+    /// How it has changed.
     pub why: Why,
 }
 
-/// What became of a name.
+/// How a name has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It stands for nothing, and the rule is without effect.
+    /// It matches nothing, and the rule has no effect.
     Without(Missing),
-    /// The rule's offsets are used in its place.
+    /// The rule's offsets are used instead.
     Offsets(Missing),
-    /// All of a function stands for it.
+    /// All of the function is matched instead.
     Wider(Wider),
     /// The file that it is in is not among the program's, so it can't be checked.
     Unchecked,

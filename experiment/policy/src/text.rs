@@ -1,4 +1,4 @@
-//! A policy file, written, with comments for whoever reads it.
+//! A policy file, written, with comments for its readers.
 
 use std::fmt::Write as _;
 

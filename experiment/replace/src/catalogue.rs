@@ -16,14 +16,15 @@ enum Chosen {
     Shared(&'static rwlock::Ops),
 }
 
-/// The name that leaves all to the C library.
+/// The name that leaves everything to the C library.
 pub const LIBC: &[u8] = b"libc";
 
 /// A lock in place of mutexes.
 #[derive(Clone, Copy)]
 pub struct Mutexes {
     pub ops: &'static mutex::Ops,
-    /// What locks and unlocks where it is the first of a policy, and others are possible.
+    /// The functions for locking and unlocking if it is the first of a policy, and others are
+    /// possible.
     pub if_first: IfFirst,
 }
 
@@ -41,8 +42,8 @@ pub struct Set {
     pub rwlocks: Option<&'static rwlock::Ops>,
 }
 
-/// The locks of these names, joined by `+`. `libc` leaves all to the C library, and `libc-spin` all
-/// but that mutexes spin before they sleep.
+/// The locks of these names, joined by `+`. `libc` leaves everything to the C library, and so does
+/// `libc-spin`, except that mutexes spin before they sleep.
 pub fn set(names: &[u8]) -> Set {
     let mut set = Set::default();
     if names == LIBC {
@@ -61,7 +62,9 @@ pub fn set(names: &[u8]) -> Set {
                 (set.mutexes, set.spinlocks) = (Some(mutex), Some(spin));
             }
             Some(Chosen::Shared(rwlock)) => set.rwlocks = Some(rwlock),
-            None => fail(&[b"this library has no lock that can replace another named ", name]),
+            None => {
+                fail(&[b"this library has no lock of this name that can replace others: ", name])
+            }
         }
     }
     set

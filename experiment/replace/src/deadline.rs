@@ -40,8 +40,8 @@ pub unsafe fn is_time(clock: clockid_t, time: *const timespec) -> bool {
     is_known(clock) && unsafe { is_valid(time) }
 }
 
-/// When this time comes, as far as can be said now: if somebody sets the real-time clock
-/// meanwhile, the wait is as long as it was going to be.
+/// When this time comes, as far as is known now: if the real-time clock is set meanwhile, the
+/// length of the wait does not change.
 ///
 /// # Safety
 ///

@@ -1,12 +1,13 @@
 //! Which process this is, counted by forks.
 //!
 //! In a forked child only the forking thread goes on. A lock that it holds may have waiters that
-//! are no more, and handing over to one of them would lose the lock. So whoever holds a lock notes
-//! the generation, and a release in a later one makes the lock a fresh one. A process that had
-//! one thread leaves no such waiters behind, and its child is of the same generation.
+//! no longer exist, and handing over to one of them would lose the lock. So the holder of a lock
+//! notes the generation, and a release in a later one makes the lock a fresh one. A process that
+//! had one thread leaves no such waiters behind, and its child is of the same generation.
 //!
-//! Until that release the lock's queue is one of the dead. Threads of the child that come meanwhile
-//! must not stand in it: they look again and again until the lock is a fresh one ([`is_past`]).
+//! Until that release the lock's queue belongs to threads that no longer exist. Threads of the
+//! child that come meanwhile must not stand in it: they look again and again until the lock is a
+//! fresh one ([`is_past`]).
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::null_mut;
@@ -14,7 +15,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Rel
 
 use syncline_interpose::{definition, preserving_errno};
 
-/// Not 0, which means that nobody holds the lock.
+/// Not 0, which means that no thread holds the lock.
 const FIRST: u32 = 1;
 static NOW: AtomicU32 = AtomicU32::new(FIRST);
 static HAD_THREADS: AtomicBool = AtomicBool::new(true);
@@ -34,12 +35,12 @@ pub fn is_past(noted: &AtomicU32) -> bool {
 }
 
 fn is_other(noted: &AtomicU32, now: u32) -> bool {
-    // Acquire: pairs with the Release of whoever makes the lock a fresh one.
+    // Acquire: pairs with the Release of the thread that makes the lock a fresh one.
     let noted = noted.load(Acquire);
     noted != 0 && noted != now
 }
 
-/// What runs before or after a fork.
+/// A function that runs before or after a fork.
 pub type Handler = Option<unsafe extern "C" fn()>;
 
 /// The C library's own.
@@ -51,7 +52,7 @@ pub mod real {
     }
 }
 
-/// Sees to it that forks are counted.
+/// Makes forks counted.
 pub fn prepare() {
     // SAFETY: the functions can be called at any time, and this library stays.
     preserving_errno(|| unsafe {

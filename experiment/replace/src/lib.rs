@@ -17,15 +17,15 @@
 //! ```
 //!
 //! **A replaced lock is inside the program's object**, in bytes that the C library has no use for
-//! meanwhile; what says of which kind the object is stays where the C library keeps it. So there
-//! is no table to look into and nothing to free, a static initialiser is a free lock, and memory
-//! may be used again however the program likes. Locks that are too large are allocated when they
-//! are first used, up to a limit.
+//! meanwhile; the fields with the object's kind stay as the C library keeps them. So there is no
+//! table to search and nothing to free, a static initialiser is a free lock, and memory may be used
+//! again however the program likes. Locks that are too large are allocated when they are first
+//! used, up to a limit.
 //!
-//! **What can't be replaced is left to the C library whole**: objects shared between processes,
-//! robust mutexes, and those with a priority protocol. Nothing is ever half replaced.
+//! **Objects that can't be replaced are left to the C library completely**: objects shared between
+//! processes, robust mutexes, and those with a priority protocol. Nothing is ever half replaced.
 //!
-//! It also places threads on processors, if that is asked for (`placement`).
+//! It also places threads on processors, if that is requested (`placement`).
 //!
 //! It calls nothing that the program can replace, such as its allocator, once the program has begun
 //! (`go_around` in `syncline-interpose`), and leaves `errno` alone.

@@ -1,4 +1,4 @@
-//! What `syncline exec` asks for, through the environment; children inherit it.
+//! The options that `syncline exec` passes through the environment; children inherit them.
 //!
 //! | variable | meaning |
 //! |---|---|

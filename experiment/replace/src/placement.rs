@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A thread inherits the processors of the one that creates it, which therefore moves for that
-//! moment to where the new one belongs. A thread that chooses processors itself has its way.
+//! moment to the new thread's processor. A thread that chooses processors itself keeps its choice.
 
 use core::ffi::{c_int, c_void};
 use core::mem::{MaybeUninit, size_of};
@@ -19,7 +19,7 @@ use crate::options;
 /// As many as a set of the C library has.
 const MOST: usize = libc::CPU_SETSIZE as usize;
 
-/// The processors, around which threads go.
+/// The processors that threads take in turn.
 static AROUND: [AtomicU16; MOST] = [const { AtomicU16::new(0) }; MOST];
 static LENGTH: AtomicUsize = AtomicUsize::new(0);
 /// The turn of the next thread. The first thread has had its turn.
@@ -87,7 +87,7 @@ mod real {
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_create(
     thread: *mut libc::pthread_t,

@@ -1,5 +1,5 @@
-//! What was replaced and what was not, for those who ask: counted where objects are made, and
-//! where the C library is called in our place. Replaced locks count nothing when they are used.
+//! What was replaced and what was not, for users who ask: counted where objects are made, and where
+//! the C library is called instead of us. Replaced locks count nothing when they are used.
 
 use core::ffi::c_int;
 use core::fmt::{self, Write};
@@ -16,11 +16,11 @@ struct Counts {
     shared_rwlocks: AtomicU64,
     spinlocks: AtomicU64,
     left_spinlocks: AtomicU64,
-    /// Objects that could be replaced, but by no lock that was named.
+    /// Objects that could be replaced, but for which no lock was named.
     unnamed: AtomicU64,
     /// Acquisitions of objects that can't be replaced.
     left: AtomicU64,
-    /// Acquisitions of objects for which no more large locks were to be had.
+    /// Acquisitions of objects for which there were no more large locks.
     beyond: AtomicU64,
 }
 
@@ -47,7 +47,7 @@ fn count(what: &AtomicU64) {
     what.fetch_add(1, Relaxed);
 }
 
-/// A mutex was initialised that can be replaced; a lock may take its place.
+/// Counts a mutex that was initialised and can be replaced; a lock may replace it.
 pub fn mutex_made(named: bool) {
     count(if named { &COUNTS.mutexes } else { &COUNTS.unnamed });
 }
@@ -75,7 +75,7 @@ pub fn spinlock_made(ours: bool) {
     count(if ours { &COUNTS.spinlocks } else { &COUNTS.left_spinlocks });
 }
 
-/// A spinlock was initialised, and no lock takes the place of any.
+/// A spinlock was initialised, and no lock replaces any.
 pub fn spinlock_unnamed() {
     count(&COUNTS.unnamed);
 }
@@ -102,7 +102,7 @@ impl Write for Text {
     }
 }
 
-/// Says it, if it was asked for.
+/// Prints the report, if it was requested.
 pub fn print() {
     if !options::report() {
         return;

@@ -8,9 +8,9 @@
 //!             -, pointer                one whose acquisitions need no node
 //! ```
 //!
-//! In place of the pointer there is `LEFT` if no large lock was to be had when the object was first
-//! used. It is then the C library's for good, which doesn't touch that word, in any object: the
-//! words before it, it does.
+//! Instead of the pointer there is `LEFT` if there was no large lock when the object was first
+//! used. The object then stays the C library's. The C library uses the words before that word, but
+//! in no object the word itself.
 
 use core::mem::{align_of, size_of};
 use core::ptr::{self, NonNull};
@@ -30,7 +30,7 @@ const LINES: usize = 64;
 /// In place of a pointer: this object is left to the C library.
 const LEFT: usize = 1;
 
-/// Where large locks come from: a list for each size.
+/// The source of large locks: a list for each size.
 pub struct Large([Cells; LINES]);
 
 impl Large {
@@ -51,7 +51,7 @@ impl Large {
     ///
     /// # Safety
     ///
-    /// It comes from [`create`](Self::create), and nobody uses it any more.
+    /// It comes from [`create`](Self::create), and no thread uses it any more.
     pub unsafe fn destroy<L>(&self, lock: NonNull<L>) {
         // SAFETY: our caller's promise.
         unsafe {
@@ -98,7 +98,7 @@ impl<const WORDS: usize> Slot<WORDS> {
         size_of::<L>() <= room * size_of::<usize>() && align_of::<L>() <= align_of::<usize>()
     }
 
-    /// The lock; none if this object is left to the C library.
+    /// The lock; `None` if this object is left to the C library.
     #[inline(always)]
     pub fn get<L: RawLock>(&self, large: &Large) -> Option<&L> {
         if Self::is_inside::<L>() {
@@ -134,7 +134,7 @@ impl<const WORDS: usize> Slot<WORDS> {
         // AcqRel: pairs with the Acquire in `get`: the lock is initialised.
         let outcome = self.pointer::<L>().compare_exchange(0, value, AcqRel, Acquire);
         if let (Err(_), Some(new)) = (outcome, new) {
-            // SAFETY: nobody else has seen it.
+            // SAFETY: no other thread has seen it.
             unsafe { large.destroy(new) };
         }
         match outcome.map_or_else(|theirs| theirs, |_| value) {
@@ -157,7 +157,7 @@ impl<const WORDS: usize> Slot<WORDS> {
     ///
     /// # Safety
     ///
-    /// It comes from [`node`](Self::node), and nobody uses it any more.
+    /// It comes from [`node`](Self::node), and no thread uses it any more.
     #[inline(always)]
     pub unsafe fn done<L: RawLock<Memory = Own>>(node: &L::Node) {
         if Self::has_node::<L>() {
@@ -192,11 +192,11 @@ impl<const WORDS: usize> Slot<WORDS> {
     ///
     /// # Safety
     ///
-    /// Nobody uses the lock, or holds it.
+    /// No thread uses or holds the lock.
     pub unsafe fn clear<L: RawLock>(&self, large: &Large) {
-        // Relaxed, also below: whoever uses it next must know from elsewhere that it may.
+        // Relaxed, also below: the thread that uses it next must know from elsewhere that it may.
         let pointer = self.pointer::<L>().load(Relaxed);
-        // SAFETY: nobody uses the lock; a pointer comes from `make`.
+        // SAFETY: no thread uses the lock; a pointer comes from `make`.
         unsafe {
             if Self::is_inside::<L>() {
                 ptr::from_ref(self).cast_mut().cast::<L>().drop_in_place();
@@ -207,17 +207,17 @@ impl<const WORDS: usize> Slot<WORDS> {
         self.0.iter().for_each(|word| word.store(0, Relaxed));
     }
 
-    /// Makes a lock a fresh one whose waiters are no more. What they had is lost.
+    /// Makes a lock a fresh one if its waiters no longer exist. Their nodes are lost.
     ///
     /// # Safety
     ///
     /// This thread holds the lock, and no other thread uses it.
     pub unsafe fn forget<L: RawLock>(&self) {
         if Self::is_inside::<L>() {
-            // Relaxed: nobody else is there.
+            // Relaxed: there is no other thread.
             self.0.iter().for_each(|word| word.store(0, Relaxed));
         } else {
-            // SAFETY: whoever holds the lock has found it behind the pointer.
+            // SAFETY: the holder of the lock has found it behind the pointer.
             unsafe { (self.pointer::<L>().load(Relaxed) as *mut L).write(L::default()) };
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! A spinlock is a word, too small for most locks. Every one is initialised by a call, and so gets
 //! a lock in the library's memory; the word says which. The C library's own words are 1 for a free
-//! lock, 0 and below for a held one, so they can be told apart. Those beyond the limit, and those
-//! shared between processes, are left to the C library.
+//! lock, 0 and below for a held one, so they can be distinguished. Those beyond the limit, and
+//! those shared between processes, are left to the C library.
 
 use core::ffi::c_int;
 use core::ptr::NonNull;
@@ -27,7 +27,7 @@ pub type Word = AtomicI32;
 pub const OURS: c_int = 1 << 30;
 /// From this bit on there is the kind's number.
 pub const CHOICE: u32 = 25;
-/// Where the lock is.
+/// The position of the lock.
 const PLACE: c_int = (1 << CHOICE) - 1;
 /// A free lock of the C library.
 pub const FREE: c_int = 1;
@@ -113,7 +113,8 @@ impl<L: TryLock<Memory = Own>> Home<L> {
     #[inline(always)]
     fn entered(&self, node: &L::Node) -> c_int {
         self.holder.hold::<L>(node);
-        // Relaxed: the lock orders holders; who comes after a fork knows it from the fork.
+        // Relaxed: the lock orders holders; a thread that comes after a fork knows it from the
+        // fork.
         self.generation.store(generation::now(), Relaxed);
         0
     }
@@ -159,7 +160,7 @@ unsafe fn make<L: TryLock<Memory = Own>>(word: *const Word, number: u16) -> bool
     report::spinlock_made(place.is_some());
     let Some(place) = place else { return false };
     let value = OURS | c_int::from(number) << CHOICE | Cells::number(place.cast()) as c_int;
-    // SAFETY: the program's own call; nobody has seen a place that was not taken.
+    // SAFETY: the program's own call; no other thread has seen a lock that was not published.
     unsafe {
         // Release: pairs with the Acquire in `place`: the lock is initialised.
         if (*word).compare_exchange(OURS, value, Release, Relaxed).is_err() {
@@ -170,7 +171,7 @@ unsafe fn make<L: TryLock<Memory = Own>>(word: *const Word, number: u16) -> bool
 }
 
 unsafe fn destroy<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
-    // SAFETY: the program's own call; nobody uses the lock.
+    // SAFETY: the program's own call; no thread uses the lock.
     unsafe {
         match place::<L>(word) {
             Some(place) => {
@@ -222,7 +223,7 @@ unsafe fn unlock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
             let value = (*word).load(Relaxed);
             let stale = Cells::at((value & PLACE) as u32).cast::<Home<L>>();
             (&raw mut (*stale.as_ptr()).lock).write(L::default());
-            // Release: pairs with the Acquire in `is_past`: who comes next finds a fresh lock.
+            // Release: pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
             place.generation.store(0, Release);
             return 0;
         }

@@ -18,7 +18,7 @@ thread_words! {
 
 /// The thread's end will be noticed.
 pub const NOTICED: usize = 1;
-/// The thread has ended as far as we were told; destructors of others may still run.
+/// The thread has ended as far as this library knows; other libraries' destructors may still run.
 pub const ENDED: usize = 2;
 
 /// A number for this thread, not 0, that no other thread of the process has or had; a forked

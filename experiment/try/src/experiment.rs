@@ -1,4 +1,4 @@
-//! Rounds of runs, and what comes out of them.
+//! Rounds of runs, and their results.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -11,8 +11,7 @@ use crate::measure::Measure;
 use crate::run::{Failed, Sample, run};
 use crate::verdict::{Verdict, give_up, judge, middle};
 
-/// A variant may take so many times what the first one took at most, before it is given up: it
-/// has lost.
+/// A variant is given up if it takes this many times as long as the first one's longest run.
 const PATIENCE: u32 = 10;
 /// Short runs may be slow for other reasons.
 const LEAST_PATIENCE: Duration = Duration::from_secs(10);
@@ -26,24 +25,25 @@ pub struct Variant {
     pub variables: Vec<(OsString, OsString)>,
 }
 
-/// What is to be run and compared.
+/// The runs to make and compare.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// What the others are compared with.
+    /// The variant that the others are compared with.
     pub own: Variant,
     /// The others.
     pub others: Vec<Variant>,
-    /// After how many rounds it is looked at, and ended if all is decided.
+    /// The numbers of rounds after which the results are judged; the experiment ends if everything
+    /// is decided.
     pub looks: Looks,
     /// What is compared.
     pub measure: Measure,
-    /// How often any of the intervals may be wrong.
+    /// The probability that any of the intervals is wrong.
     pub miss: f64,
     /// The smallest difference that matters, as a share.
     pub matters: f64,
-    /// What the program is put under, if it is a server.
+    /// The load of the program, if it is a server.
     pub load: Option<Load>,
 }
 
@@ -65,9 +65,9 @@ pub struct Outcome {
 pub struct Comparison {
     /// What it is called.
     pub name: String,
-    /// What is to be said of it.
+    /// Its verdict.
     pub verdict: Verdict,
-    /// After so many rounds.
+    /// After this many rounds.
     pub rounds: usize,
     /// Its values in these, as [`Outcome::values`].
     pub values: Vec<f64>,
@@ -90,8 +90,8 @@ struct Series {
 }
 
 impl Experiment {
-    /// Runs it. `progress` is called before each run; `interrupted` is asked all along, and ends the
-    /// experiment with the rounds that are complete.
+    /// Runs it. `progress` is called before each run; `interrupted` is checked throughout, and ends
+    /// the experiment with the rounds that are complete.
     ///
     /// # Errors
     /// If the first variant fails, or not even one round is complete.
@@ -145,7 +145,7 @@ impl Experiment {
         if complete == 0 {
             return Err(Failed::Interrupted);
         }
-        // Those that were left when it was interrupted: that says what there is to say.
+        // The rounds that were complete when it was interrupted give what results there are.
         let cut = self.looks.ended(complete).cuts(miss).last().and_then(|&(_, cut)| cut);
         Ok(self.outcome(all, cut, complete))
     }
@@ -276,7 +276,7 @@ mod tests {
         assert!(matches!(verdicts[2], Verdict::Failed(why) if why.contains("status 9")));
     }
 
-    /// What is decided is not run again, and what is far from it goes on to the end.
+    /// A decided variant is not run again; one that stays undecided runs to the end.
     #[test]
     fn it_goes_on_where_nothing_is_decided_and_only_there() {
         let folder = tempfile::tempdir().unwrap();
@@ -285,7 +285,7 @@ mod tests {
         experiment.looks = Looks::several(8, 24);
         let mut steps = Vec::new();
         let outcome = experiment.run(|step| steps.push(step.left), || false).unwrap();
-        // Four variants and so many looks need more than eight rounds.
+        // Four variants and this many looks need more than eight rounds.
         let needed = experiment.looks.says(0.05 / 4.0).unwrap();
         assert!(needed > 8 && outcome.rounds == needed, "{outcome:?}");
         assert!(matches!(outcome.others[0].verdict, Verdict::Better(..)));
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(steps[..6], [40, 39, 38, 37, 36, 28]);
         assert_eq!(steps.last(), Some(&1));
 
-        // Too few to tell anything, so it goes on to the last.
+        // Too few to decide anything, so it continues to the last.
         let folder = tempfile::tempdir().unwrap();
         let mut few = super::tests::experiment(2, &[("fast", "1100")], folder.path());
         few.looks = Looks::several(2, 4);

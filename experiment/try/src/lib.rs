@@ -2,12 +2,14 @@
 //!
 //! A variant is the program with other variables in its environment; the first one is what the
 //! others are compared with. Each round runs every variant once, every other round backwards, and
-//! compares within the round (`experiment`): what the machine does meanwhile, it does to all.
+//! compares within the round (`experiment`): other work on the machine affects all variants alike.
 //! The outcome is the median of the rounds' ratios with an interval that assumes nothing about how
-//! they are distributed ([`syncline_statistics::Interval`]). An interval around 1 is *no difference*, in so many words
-//! (`verdict`). An experiment may go on until it knows ([`syncline_statistics::Looks`]), without being wrong more often.
+//! they are distributed ([`syncline_statistics::Interval`]). A narrow interval around 1 is reported
+//! as *no difference* (`verdict`). An experiment may go on until it is decided
+//! ([`syncline_statistics::Looks`]), without being wrong more often.
 //!
-//! Variants may also be sizes of one thing: how a run follows what is added to it is `response`.
+//! Variants may also be sizes of one delay: `response` says how the run's time follows the time
+//! that is added.
 //!
 //! It does not know what a lock is, prints nothing, and reads no arguments.
 

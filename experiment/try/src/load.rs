@@ -1,8 +1,8 @@
 //! A server under a load: one run of it.
 //!
-//! The server is started; when it is ready the load is, a shell command; when that has ended the
-//! server is asked to end. The time is the load's, the processor time the server's, and what is
-//! printed the load's. So a figure of a load generator is found as that of a program is.
+//! The server is started. When it is ready, the load is started, a shell command. When that has
+//! ended, the server is asked to end. The time and the output are the load's, the processor time is
+//! the server's. So a figure of a load generator is found like that of a program.
 
 use std::fs::File;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -21,12 +21,12 @@ use crate::run::{Failed, GLANCE, Sample, end_of, how, kill, processor_seconds, r
 
 /// A server that is not ready after this never is.
 const START: Duration = Duration::from_secs(60);
-/// A server that was asked to end may write its data for so long.
+/// A server that was asked to end may write its data for this long.
 const END: Duration = Duration::from_secs(30);
-/// How often it is looked whether a server is ready.
+/// How often to check whether a server is ready.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a server is put under.
+/// The load of a server.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// A command for the shell.
@@ -119,7 +119,7 @@ impl Load {
         let started = Instant::now();
         let ended = wait(&mut client, started, limit, interrupted);
         let seconds = started.elapsed().as_secs_f64();
-        // A server that is gone is why the load failed.
+        // If the server is gone, that is why the load failed.
         if let Some(status) = server.wait_timeout(GLANCE.min(LOOK))? {
             return Err(Failed::Status(how(status), end_of(&read(output)?)));
         }

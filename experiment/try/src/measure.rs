@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::run::Sample;
 
-/// What of a run counts.
+/// The value of a run that counts.
 #[derive(Clone, Debug)]
 pub enum Measure {
     /// The time that it took.
@@ -31,7 +31,7 @@ pub enum Measure {
     },
 }
 
-/// There is no such number.
+/// The errors if there is no such number.
 #[derive(Debug, Error)]
 pub enum NotANumber {
     /// Not in the output.
@@ -97,7 +97,8 @@ fn number(text: &[u8]) -> Option<f64> {
     (number.is_finite() && number > 0.0).then_some(number)
 }
 
-/// What a command prints that reads the output, from a file, so that nobody waits for the other.
+/// What a command prints that reads the output, from a file, so that neither side waits for the
+/// other.
 fn made(command: &str, output: &[u8]) -> io::Result<Output> {
     let mut file = tempfile::tempfile()?;
     file.write_all(output)?;

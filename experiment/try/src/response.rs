@@ -1,29 +1,30 @@
-//! How a run follows what is added to a part of it.
+//! How a run's time follows the time that is added to a part of it.
 //!
-//! The part takes longer by a known time, in several sizes. How much longer the run takes for it, near
-//! no addition, is also what the run gains if the part takes a little less: a curve without a corner
-//! has one slope for both directions. Coz measures the same from the other side, by slowing down all
-//! that is *not* the part (Curtsinger and Berger, "Coz: finding code that counts with causal
-//! profiling", SOSP 2015, sections 2 and 3.4).
+//! The part takes longer by a known time, in several sizes. For small additions, the extra time of
+//! the run is also the gain if the part takes a little less: a curve without a corner has one slope
+//! for both directions. Coz measures the same from the other side, by slowing down all that is
+//! *not* the part (Curtsinger and Berger, "Coz: finding code that counts with causal profiling",
+//! SOSP 2015, sections 2 and 3.4).
 //!
-//! In each round a line and a parabola are put through the round's values, by least squares. What
-//! counts of each is a ratio to the round's own value without addition, so a machine that is slow for
-//! a whole round changes nothing. Over the rounds the median counts, with the interval that assumes
+//! In each round a line and a parabola are put through the round's values, by least squares. Each
+//! counts as a ratio to the round's own value without addition, so a machine that is slow for a
+//! whole round changes nothing. Over the rounds the median counts, with the interval that assumes
 //! nothing about how the ratios are distributed ([`Interval`]).
 //!
 //! The parabola's slope at zero is right for a curve that bends, and several times as uncertain as the
-//! line's. So it is used where the curve bends beyond doubt. A curve that bends upwards by too little to
-//! be seen has a line that is too steep: what is said of gains by it is too much, and not too little.
+//! line's. So it is used where the curve bends beyond doubt. For a curve that bends upwards by too
+//! little to be seen, the line is too steep: it predicts too large a gain, and not too small a one.
 
 use syncline_statistics::Interval;
 
-/// A bend of so little of the run is none: figures that are the same in each round leave rounding alone.
+/// A bend of less than this share of the run is none: it is rounding, if figures are the same in
+/// each round.
 const NO_BEND: f64 = 0.001;
 
-/// How a run follows.
+/// The response of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
-    /// What the run takes longer, of what was added: 1 if all of it arrives, 0 if none.
+    /// The extra time of the run, as a share of the added time: 1 if all of it arrives, 0 if none.
     pub slope: Interval,
     /// Whether the curve is straight.
     pub shape: Shape,
@@ -38,18 +39,18 @@ pub struct Response {
 pub enum Shape {
     /// No bend can be seen.
     Straight,
-    /// It gets steeper: what is added makes itself felt more and more.
+    /// It gets steeper: longer additions have more effect.
     Upwards,
     /// It gets flatter.
     Downwards,
 }
 
 impl Response {
-    /// Of rounds of costs, which grow as the program gets slower: without addition first, then one
-    /// for each of `added`, which are shares of the run. Each of the two intervals misses with at
-    /// most this probability.
+    /// The response from rounds of costs, which grow as the program gets slower: without addition
+    /// first, then one for each of `added`, which are shares of the run. Each of the two intervals
+    /// misses with at most this probability.
     ///
-    /// None if there are too few rounds for an interval, or fewer than two additions.
+    /// `None` if there are too few rounds for an interval, or fewer than two additions.
     pub fn of(rounds: &[Vec<f64>], added: &[f64], miss: f64) -> Option<Response> {
         if added.len() < 2 {
             return None;
@@ -80,7 +81,7 @@ impl Response {
     }
 }
 
-/// What one round says.
+/// The result of one round.
 struct Fit {
     /// The line's slope.
     line: f64,
@@ -194,7 +195,7 @@ mod tests {
         assert!(!response.is_seen() && response.slope.high < 0.5, "{response:?}");
     }
 
-    /// A lock that nobody waits for until its sections have become longer.
+    /// A lock without waits until its sections have become longer.
     #[test]
     fn a_bend_is_seen_and_the_slope_is_the_one_at_zero() {
         let response = of(&rounds(60, 5, |x| 1.0 + 0.1 * x + 4.0 * x * x));
@@ -209,8 +210,8 @@ mod tests {
         assert_eq!(Response::of(&vec![vec![1.0, 1.1]; 20], &[0.1], 0.05), None);
     }
 
-    /// Where it says that it is straight, and where it says that nothing is seen, it is wrong no more
-    /// often than it may be.
+    /// Its statements, that a curve is straight or that nothing is seen, are wrong no more often
+    /// than allowed.
     #[test]
     fn intervals_miss_no_more_often_than_they_may() {
         const TRIALS: u64 = 1000;

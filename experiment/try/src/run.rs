@@ -21,7 +21,7 @@ pub(crate) const GLANCE: Duration = Duration::from_millis(100);
 /// How much of the end of the output an error shows.
 const SHOWN: usize = 1000;
 
-/// What a run left.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// The time that it took, in seconds.
@@ -32,7 +32,7 @@ pub struct Sample {
     pub output: Vec<u8>,
 }
 
-/// Why a run counts for nothing.
+/// Why a run does not count.
 #[derive(Debug, Error)]
 pub enum Failed {
     /// The program could not be started.

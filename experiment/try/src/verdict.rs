@@ -1,12 +1,12 @@
-//! What a variant's gains over the rounds say, and whether more rounds are worth it.
+//! The verdict on a variant by its gains over the rounds, and whether more rounds are worth it.
 
 use syncline_statistics::{Interval, median};
 
-/// How often the interval that a variant is given up by may be wrong. Giving up claims nothing, so
-/// it need not be as sure as a verdict.
+/// The probability that the interval by which a variant is given up is wrong. Giving up claims
+/// nothing, so it need not be as certain as a verdict.
 const GIVING_UP: f64 = 0.05;
 
-/// What is to be said of a variant. Gains are how many times better it is.
+/// The verdict on a variant. Gains are how many times better it is.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Better: the interval lies above 1.
@@ -15,7 +15,7 @@ pub enum Verdict {
     Worse(f64, Interval),
     /// The interval contains 1, and no difference that matters.
     Same(f64, Interval),
-    /// The interval contains 1 and differences that matter; about so many rounds would tell.
+    /// The interval contains 1 and differences that matter; about this many rounds would decide.
     Undecided(f64, Interval, usize),
     /// Too few rounds for an interval; the median gain.
     TooFew(f64),
@@ -34,8 +34,8 @@ pub enum Why {
     Behind(String),
 }
 
-/// What the gains say, if `cut` of them are left out at each end; `value` is the variant's median
-/// value, and `matters` the least difference that does.
+/// The verdict of the gains, if `cut` of them are left out at each end; `value` is the variant's
+/// median value, and `matters` the least difference that does.
 pub fn judge(gains: &[f64], value: f64, cut: Option<usize>, matters: f64) -> Verdict {
     let Some(cut) = cut else { return Verdict::TooFew(middle(gains)) };
     let interval = Interval::cut(gains, cut);
@@ -51,7 +51,7 @@ pub fn judge(gains: &[f64], value: f64, cut: Option<usize>, matters: f64) -> Ver
     Verdict::Undecided(value, interval, enough(&interval, gains.len(), matters))
 }
 
-/// Whether what is not decided yet need not be; `best` is the best of those that are better beyond
+/// Whether an undecided variant can be given up; `best` is the best of those that are better beyond
 /// doubt, with its gain.
 pub fn give_up(gains: &[f64], best: Option<(&str, f64)>, matters: f64) -> Option<Why> {
     if let Some((name, gain)) = best
@@ -68,15 +68,15 @@ pub fn middle(values: &[f64]) -> f64 {
     median(values).expect("a number")
 }
 
-/// About how many rounds would tell: an interval is as wide as the root of its draws is small. It
-/// tells when it leaves out 1, or else all that matters.
+/// About how many rounds would decide: the width of an interval shrinks with the square root of the
+/// number of rounds. It decides when it leaves out 1, or else all differences that matter.
 fn enough(interval: &Interval, rounds: usize, matters: f64) -> usize {
     let median = interval.median.ln().abs();
     let width = (interval.high / interval.median).ln().max((interval.median / interval.low).ln());
     let matters = matters.ln_1p();
     let narrow = median.max(matters - median).max(f64::MIN_POSITIVE);
     let wanted = (rounds as f64 * (width / narrow).powi(2)).ceil() as usize;
-    // These did not tell, whatever the estimate says.
+    // These did not decide, whatever the estimate says.
     wanted.max(rounds + 1)
 }
 
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(give_up(&low[..5], None, 0.05), None, "too few to say");
     }
 
-    /// The estimate holds: with about so many rounds most experiments do tell.
+    /// The estimate holds: with about this many rounds most experiments do decide.
     #[test]
     fn so_many_rounds_do_tell() {
         let mut random = fastrand::Rng::with_seed(11);

@@ -51,7 +51,7 @@ struct Pending {
     /// Where the lock is, virtually and physically, once that is known.
     lock: Option<(u64, u64)>,
     proved: bool,
-    /// When waiting began, and who held the lock then.
+    /// When waiting began, and which task held the lock then.
     waiting: Option<(u64, u32)>,
 }
 
@@ -68,9 +68,9 @@ pub struct Held {
     pub order: u64,
     /// When.
     pub acquired: u64,
-    /// How long it had to be waited for; none if it was free.
+    /// How long it had to be waited for; `None` if it was free.
     pub waited: Option<u64>,
-    /// Who held it then; [`u32::MAX`] if that is not known.
+    /// The task that held it then; [`u32::MAX`] if that is not known.
     pub holder: u32,
     /// Whether another task than the one that took it goes on with it.
     pub handed_over: bool,
@@ -146,7 +146,7 @@ pub struct Breach {
     pub site: u64,
 }
 
-/// So many breaches of a task are told one by one.
+/// This many breaches of a task are told one by one.
 const TOLD: usize = 16;
 
 /// The latest call of a level: where the stack is, and where the call returns to.
@@ -304,14 +304,14 @@ impl Task {
         }
     }
 
-    /// The lock of the function under way that waits for it; none if there is none of this kind.
+    /// The lock of the function under way that waits for it; `None` if there is none of this kind.
     pub fn pending_lock(&self, role: Role) -> Option<u64> {
         let pending = self.levels.last()?.pending.last()?;
         let same = pending.role.kind == role.kind && pending.role.shared == role.shared;
         same.then_some(pending.lock?.0)
     }
 
-    /// It waits, since now, for who holds the lock.
+    /// It waits, since now, for the holder of the lock.
     pub fn slow(&mut self, role: Role, now: u64, holder: u32) {
         if let Some(pending) = self.level().pending.last_mut()
             && pending.role.kind == role.kind
@@ -370,7 +370,7 @@ impl Task {
         Some(held)
     }
 
-    /// An access. Whoever calls has asked [`Task::holds`].
+    /// An access. The caller has asked [`Task::holds`].
     pub fn access(&mut self, access: Access) {
         let level = self.level();
         // What the section before has logged is not this one's.
@@ -395,7 +395,7 @@ impl Task {
         self.all_held().any(|held| held.is(role, lock))
     }
 
-    /// A lock is given back. None if it was not taken.
+    /// A lock is given back. `None` if it was not taken.
     pub fn release(&mut self, role: Role, lock: u64, now: u64) -> Option<Finished> {
         let found = self.levels.iter().enumerate().rev().find_map(|(level, of)| {
             Some((level, of.held.iter().rposition(|held| held.is(role, lock))?))

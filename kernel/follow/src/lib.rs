@@ -1,4 +1,4 @@
-//! How a kernel's critical sections are told from what it executes.
+//! Finds a kernel's critical sections in what it executes.
 //!
 //! ```text
 //! plan      which functions are what, and where the kernel's structures have their members

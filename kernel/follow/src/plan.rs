@@ -56,7 +56,7 @@ impl Plan {
         text
     }
 
-    /// Reads it again; none if the text is of another form.
+    /// Reads it again; `None` if the text is of another form.
     pub fn parse(text: &str) -> Option<Plan> {
         let mut lines = text.lines();
         if lines.next()? != HEADER {

@@ -1,7 +1,7 @@
-//! What the kernel's functions are to the locks: which take one, give one back, or wait for one.
+//! The roles of the kernel's functions: which acquire a lock, release one, or wait for one.
 //!
 //! The names are those of Linux 6.1 to 6.12 on x86-64. A kernel that lacks some of them has other
-//! variants of the same.
+//! variants of these functions.
 
 use syncline_recording::Op;
 
@@ -38,7 +38,7 @@ impl Kind {
 /// What a function does with a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Action {
-    /// Takes it, however long that lasts.
+    /// Acquires it, and waits as long as that takes.
     Lock,
     /// Takes it if it is free.
     Try,
@@ -50,14 +50,14 @@ pub enum Action {
     Downgrade,
 }
 
-/// What a function is.
+/// The role of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Role {
     /// The kind of lock.
     pub kind: Kind,
-    /// Whether it is taken together with others.
+    /// Whether several holders share the lock.
     pub shared: bool,
-    /// What is done.
+    /// What the function does with the lock.
     pub action: Action,
 }
 
@@ -65,7 +65,7 @@ const fn role(kind: Kind, shared: bool, action: Action) -> Role {
     Role { kind, shared, action }
 }
 
-/// All roles, with the names that the plan has for them.
+/// All roles, with their names in the plan.
 pub const ROLES: [(&str, Role); 25] = [
     ("spin.lock", role(Kind::Spin, false, Action::Lock)),
     ("spin.try", role(Kind::Spin, false, Action::Try)),

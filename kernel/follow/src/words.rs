@@ -7,7 +7,7 @@ use crate::context::Access;
 /// Instructions lie in the upper two gigabytes.
 const UPPER: u64 = 0xffff_ffff_0000_0000;
 
-/// The address set of these accesses, by address. `accesses` is put in another order.
+/// The address set of these accesses, by address. Reorders `accesses`.
 pub fn words(accesses: &mut [Access]) -> Vec<WordRecord> {
     accesses.sort_by_key(|access| access.address & !7);
     let mut words: Vec<WordRecord> = Vec::new();

@@ -17,7 +17,7 @@ pub struct Btf {
 
 #[derive(Debug)]
 enum Type {
-    /// A number or a pointer, so many bytes.
+    /// A number or a pointer, this many bytes.
     Plain(u32),
     /// An array of another type.
     Array(u32, u32),
@@ -44,7 +44,7 @@ const LOCKS: [&str; 6] =
 const DEPTH: usize = 16;
 
 impl Btf {
-    /// Reads them; none if these bytes are none, or are damaged.
+    /// Reads them; `None` if these bytes are none, or are damaged.
     pub fn parse(bytes: &[u8]) -> Option<Btf> {
         let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
         if bytes.get(..2)? != [0x9f, 0xeb] {
@@ -158,8 +158,8 @@ impl Btf {
         self.values.get(name).copied()
     }
 
-    /// The path of the member at an offset of a structure, `d_lockref.lock`; none if there is no such
-    /// structure or the offset is behind its end. Of a union, the first part that covers it.
+    /// The path of the member at an offset of a structure, `d_lockref.lock`; `None` if there is no
+    /// such structure or the offset is behind its end. Of a union, the first part that covers it.
     pub fn field(&self, structure: &str, offset: u64) -> Option<String> {
         let at = *self.by_name.get(structure)?.first()?;
         let mut path = String::new();
@@ -176,7 +176,7 @@ impl Btf {
         Some(path)
     }
 
-    /// As [`Btf::field`], of a variable; the name of its structure comes first: `rq.__lock`.
+    /// Like [`Btf::field`], for a variable; the name of its structure comes first: `rq.__lock`.
     pub fn field_of_variable(&self, variable: &str, offset: u64) -> Option<String> {
         let mut at = *self.variables.get(variable)?;
         for _ in 0..DEPTH {

@@ -115,7 +115,7 @@ impl Classes {
         Some(name)
     }
 
-    /// What an address is, of all instances. None if it is nothing known.
+    /// What an address is, of all instances. `None` if it is nothing known.
     pub fn class(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
         self.place(address, object, Wanted::Field)
     }

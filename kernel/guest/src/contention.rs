@@ -55,7 +55,7 @@ pub fn counts(histogram: &str) -> (BTreeMap<u64, u64>, u64) {
     (counts.into_iter().map(at_least).collect(), dropped)
 }
 
-/// Compares them; none if the kernel has counted nothing, as one without tracepoints.
+/// Compares them; `None` if the kernel has counted nothing, as one without tracepoints.
 pub fn compared(histogram: &str, trace: &Trace) -> Option<Compared> {
     let (of_kernel, dropped) = counts(histogram);
     let mut followed: HashMap<u64, u64> = HashMap::new();

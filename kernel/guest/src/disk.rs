@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 
 use crate::Error;
 
-/// Bytes of it.
+/// Bytes of the disk.
 const SIZE: u64 = 256 << 20;
 
-/// Makes it.
+/// Makes the disk.
 ///
 /// # Errors
-/// [`Error::Missing`] without `mke2fs`; [`Error::Image`] with what it says.
+/// [`Error::Missing`] without `mke2fs`; [`Error::Image`] with what `mke2fs` printed.
 pub fn make(path: &Path) -> Result<(), Error> {
     File::create(path)?.set_len(SIZE)?;
     let mut command = Command::new("/sbin/mke2fs");

@@ -36,7 +36,7 @@ impl Image {
     /// Adds a program of this machine under its own path, with the libraries that it needs.
     ///
     /// # Errors
-    /// As [`Image::new`].
+    /// Same errors as [`Image::new`].
     pub fn program(&mut self, path: &Path) -> Result<(), Error> {
         self.file(path)?;
         self.libraries_of(path)
@@ -56,7 +56,7 @@ impl Image {
     /// Adds a file of this machine under another path.
     ///
     /// # Errors
-    /// As [`Image::file`].
+    /// Same errors as [`Image::file`].
     pub fn add_as(&mut self, path: &Path, name: &str) -> Result<(), Error> {
         let failed = |error| Error::Image(format!("can't read {}: {error}", path.display()));
         let bytes = fs::read(path).map_err(failed)?;
@@ -69,7 +69,7 @@ impl Image {
     /// programs among them need.
     ///
     /// # Errors
-    /// As [`Image::file`].
+    /// Same errors as [`Image::file`].
     pub fn tree(&mut self, folder: &Path, name: &str) -> Result<(), Error> {
         let failed = |error| Error::Image(format!("can't read {}: {error}", folder.display()));
         self.archive.folder(name);

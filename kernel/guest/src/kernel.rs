@@ -12,7 +12,7 @@ use crate::Error;
 const BOOT: &str = "/boot";
 /// Where packages are unpacked, in the cache.
 const PACKAGES: &str = "packages";
-/// How an image is called.
+/// The beginning of an image's name.
 const IMAGE: &str = "vmlinuz-";
 /// What to do without one.
 const HINT: &str = "install one, such as linux-image-cloud-amd64 (`./x setup --kernel` does), or name an \
@@ -31,7 +31,7 @@ pub struct Kernel {
 
 /// Finds the kernel that was named: an image or a `.deb`, which is unpacked into the cache. Without a
 /// name, the newest of this machine with "cloud" in its name, or else the newest; where the machine has
-/// none, as a container, the same of those that were unpacked.
+/// none, such as a container, the same choice among the unpacked ones.
 ///
 /// # Errors
 /// [`Error::Kernel`] in a sentence that says what to do.
@@ -83,13 +83,13 @@ fn newest(folders: &[PathBuf]) -> Option<PathBuf> {
     images.pop().map(|(_, path)| path)
 }
 
-/// The numbers of a name, by which versions are in order.
+/// The numbers in a name, which put versions in order.
 fn numbers(name: &str) -> Vec<u64> {
     let parts = name.split(|c: char| !c.is_ascii_digit());
     parts.filter_map(|part| part.parse().ok()).collect()
 }
 
-/// Unpacks a package, if that was not done before; its kernel's path.
+/// Unpacks a package, if that was not done before, and returns its kernel's path.
 fn unpack(package: &Path, cache: &Path) -> Result<PathBuf, Error> {
     let name = package.file_stem().unwrap_or_default();
     let packages = cache.join(PACKAGES);
@@ -105,7 +105,7 @@ fn unpack(package: &Path, cache: &Path) -> Result<PathBuf, Error> {
             let (package, why) = (package.display(), String::from_utf8_lossy(&output.stderr));
             return Err(Error::Kernel(format!("can't unpack {package}: {}", why.trim())));
         }
-        // In one step, so that nobody finds a part of it; somebody may have been faster.
+        // In one step, so that no process finds a part of it; another may have been faster.
         let _ = fs::rename(work.path(), &folder);
     }
     newest(&boot)

@@ -180,7 +180,7 @@ impl Machine<'_> {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    // Who asks for the end at a terminal asks QEMU as well.
+                    // A user who asks for the end at a terminal asks QEMU as well.
                     let asked = told_to_end.load(Ordering::Relaxed);
                     return if asked { Err(ended_early()) } else { Ok(console) };
                 }

@@ -45,7 +45,7 @@ fn locate(name: &str) -> Option<PathBuf> {
     FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists())
 }
 
-/// The interpreter and the libraries that an ELF file names; none if it is no such file.
+/// The interpreter and the libraries that an ELF file names; `None` if it is no such file.
 fn names(bytes: &[u8]) -> Option<Vec<String>> {
     let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;

@@ -38,13 +38,13 @@ pub struct Row {
     pub sections_conflicting: f64,
     /// Bytes that conflict, on average.
     pub bytes: f64,
-    /// The same as a share of the address set.
+    /// The conflicting bytes as a share of the address set.
     pub of_set: f64,
     /// Instructions that the locks were held, together.
     pub held: u64,
     /// Instructions that were spent waiting.
     pub waited: u64,
-    /// Sections that another task ended than began them.
+    /// Sections that were ended by another task than began them.
     pub handed_over: u64,
     /// What most pairs conflict on, with the share of the conflicting pairs.
     pub cause: Option<(String, f64)>,
@@ -63,11 +63,11 @@ pub struct Report {
     pub contended: u64,
     /// Locks.
     pub locks: usize,
-    /// Mean share of independent pairs, weighted by the time held; none if no pair was compared.
+    /// Mean share of independent pairs, weighted by the time held; `None` if no pair was compared.
     pub independence: Option<f64>,
     /// Processors that this keeps busy, of those of the guest.
     pub busy: Option<f64>,
-    /// The same of the 15 of Syncchar's machine.
+    /// Processors that this keeps busy of the 15 of Syncchar's machine.
     pub busy_of_15: Option<f64>,
     /// Sections that found no memory when the trace was read.
     pub left_out: u64,

@@ -78,7 +78,7 @@ pub struct Settings {
     pub words: Vec<String>,
 }
 
-/// What a run was, for whoever reads the recording later.
+/// What a run was, for later readers of the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The version of this form.
@@ -143,7 +143,7 @@ pub const INVARIANTS: [&str; 5] =
 /// Learns what is known of the kernel, or finds it in the cache; the folder that has it.
 ///
 /// # Errors
-/// As [`Machine::boot`], and [`Error::Lacks`] of a kernel that can't be followed.
+/// Same errors as [`Machine::boot`], and [`Error::Lacks`] of a kernel that can't be followed.
 pub fn learn(
     settings: &Settings,
     cache: &Path,
@@ -192,7 +192,7 @@ fn lacks(error: Error) -> Error {
 /// Runs the load. `folder` is a new recording's; the trace goes there, and all else into [`FOLDER`].
 ///
 /// # Errors
-/// As [`Machine::boot`]. What was recorded stays.
+/// Same errors as [`Machine::boot`]. What was recorded stays.
 pub fn run(
     settings: &Settings,
     learned: &Path,

@@ -11,7 +11,7 @@ pub struct Symbol {
     pub kind: char,
     /// The name.
     pub name: String,
-    /// The module that it belongs to; none for the kernel's own.
+    /// The module that it belongs to; `None` for the kernel's own.
     pub module: Option<String>,
 }
 
@@ -28,7 +28,7 @@ const PER_CPU_END: u64 = 0x100_0000;
 const LONGEST: u64 = 4 << 20;
 
 impl Symbols {
-    /// Reads the text of `/proc/kallsyms`. Lines that are none are passed over.
+    /// Reads the text of `/proc/kallsyms`. Lines that are no symbols are skipped.
     pub fn parse(text: &str) -> Symbols {
         let mut all: Vec<Symbol> = text.lines().filter_map(parse_line).collect();
         all.sort_by_key(|symbol| symbol.address);
@@ -36,7 +36,7 @@ impl Symbols {
         Symbols { all, by_name }
     }
 
-    /// Whether there is none, as where the kernel hides addresses.
+    /// Whether there are no symbols, such as if the kernel hides addresses.
     pub fn is_empty(&self) -> bool {
         self.all.iter().all(|symbol| symbol.address == 0)
     }
@@ -77,7 +77,8 @@ impl Symbols {
         Some((symbol, offset - symbol.address))
     }
 
-    /// Marks of sections stand at the addresses of variables; the first of equals that is none.
+    /// Marks of sections have the addresses of variables. The first symbol at an address that is
+    /// not such a mark.
     fn first_of_equals(&self, at: usize) -> usize {
         let address = self.all[at].address;
         let equals = (0..=at).rev().take_while(|&i| self.all[i].address == address);

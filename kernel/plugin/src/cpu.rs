@@ -49,7 +49,7 @@ static CPUS: [Cell; together::MOST] = [const { Cell(UnsafeCell::new(None)) }; to
 
 struct Cell(UnsafeCell<Option<Box<Cpu>>>);
 
-// SAFETY: each is touched by the one thread that emulates its processor, and by nobody else.
+// SAFETY: each is touched by the one thread that emulates its processor, and by no other.
 unsafe impl Sync for Cell {}
 
 struct Offsets {
@@ -58,7 +58,7 @@ struct Offsets {
     comm: u64,
 }
 
-/// A task, and who it is.
+/// A task, and its identity.
 struct Known {
     address: u64,
     pid: u32,
@@ -73,7 +73,7 @@ struct Known {
 struct Cpu {
     number: usize,
     current: Box<Known>,
-    /// Locks that go on from the task before.
+    /// Locks that stay held from the task before.
     between: Vec<Held>,
     in_user: bool,
     /// Whether accesses count.
@@ -123,7 +123,7 @@ pub fn outcome() -> (u64, Broken) {
     (LATEST.load(Ordering::Relaxed), *BROKEN.lock().expect("nothing panics with it"))
 }
 
-/// The first breaches, one a line.
+/// The first breaches, each on a line.
 pub fn breaches() -> String {
     let told = BREACHES.lock().expect("nothing panics with it");
     let line = |breach: &Breach| {
@@ -149,7 +149,7 @@ impl Known {
         Box::new(Known { address, pid, thread, name: 0, epoch, task, before })
     }
 
-    /// Forgets what was acquired before recording began, but for what it still has to release.
+    /// Forgets what was acquired before recording began, except for what it still has to release.
     fn catch_up(&mut self) {
         let epoch = EPOCH.load(Ordering::Relaxed);
         if self.epoch != epoch {
@@ -203,7 +203,7 @@ impl Cpu {
         }
     }
 
-    /// Whom a section of this level counts for.
+    /// The task that a section of this level counts for.
     fn thread(&mut self, level: LevelKind) -> u32 {
         if level == LevelKind::Task {
             return self.current.thread;
@@ -265,8 +265,8 @@ impl Cpu {
             let ram = ram()?;
             match role.kind {
                 Kind::Mutex => Some(ram.u64(physical)? & !7 == address),
-                // A reader leaves its name as well, though others may put theirs over it; so only
-                // a try, which may have failed, is asked.
+                // A reader leaves its name as well, though others may overwrite it. So only a try,
+                // which may have failed, is checked by it.
                 Kind::Rwsem if !role.shared || role.action == Action::Try => {
                     Some(ram.u64(physical + 8)? & !7 == address)
                 }
@@ -293,7 +293,7 @@ impl Cpu {
         if !self.current.task.has(role, lock)
             && let Some(at) = self.current.before.iter().position(|&before| before == lock)
         {
-            // A reader goes on with what it has of a writer.
+            // The lock goes on as a reader's, with what the writer noted.
             if role.action != Action::Downgrade {
                 self.current.before.swap_remove(at);
             }

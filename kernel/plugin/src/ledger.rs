@@ -1,16 +1,16 @@
-//! Who holds which lock, over all processors, as far as waiting needs it: a table that forgets.
+//! The holder of each lock, over all processors, as far as waiting needs it: a table that forgets.
 //!
 //! Each lock has one place, by its address; two locks with the same place push each other out. What is
-//! lost is who was waited for, never an acquisition.
+//! lost is the task that was waited for, never an acquisition.
 //!
 //! It also keeps the processors' clocks in order. Each counts its own instructions, and two of them may
-//! be apart; who acquires a lock is later than who released it, and a release that somebody waited for is
-//! later than the beginning of the wait (Lamport 1978).
+//! be apart; an acquisition of a lock is later than the release before it, and a release that a
+//! task waited for is later than the beginning of the wait (Lamport 1978).
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const PLACES: usize = 1 << 16;
-/// Nobody, or not known.
+/// No task, or an unknown one.
 pub const NOBODY: u32 = u32::MAX;
 
 struct Place {
@@ -34,7 +34,7 @@ fn place(lock: u64) -> &'static Place {
     &TABLE[(mixed >> 48) as usize]
 }
 
-/// A thread has acquired a lock; when, at least.
+/// Notes that a task has acquired a lock. Returns the earliest time that this can have been.
 pub fn acquired(lock: u64, thread: u32, now: u64) -> u64 {
     let place = place(lock);
     let known = place.lock.swap(lock, Ordering::Relaxed) == lock;
@@ -47,7 +47,7 @@ pub fn acquired(lock: u64, thread: u32, now: u64) -> u64 {
     now.max(place.released.load(Ordering::Relaxed) + 1)
 }
 
-/// It is about to be released; when, at least.
+/// Notes that it is about to be released. Returns the earliest time that this can be.
 pub fn released(lock: u64, now: u64) -> u64 {
     let place = place(lock);
     if place.lock.load(Ordering::Relaxed) != lock {
@@ -59,7 +59,8 @@ pub fn released(lock: u64, now: u64) -> u64 {
     now
 }
 
-/// Somebody begins to wait for it: for whom, and since when at least.
+/// Notes that a task begins to wait for it. Returns the task that it waits for, and the earliest
+/// time that the wait can have begun.
 pub fn waits(lock: u64, now: u64) -> (u32, u64) {
     let place = place(lock);
     if place.lock.load(Ordering::Relaxed) != lock {

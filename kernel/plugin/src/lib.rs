@@ -1,4 +1,4 @@
-//! The plugin that QEMU loads, and what it is told.
+//! The plugin that QEMU loads, and its arguments.
 //!
 //! ```text
 //!  translate   callbacks for the guest's instructions, by what syncline-kernel-follow says of them
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Arguments: `out=FOLDER` for what is written, `trace=FOLDER` if the trace goes elsewhere, `plan=FILE` for what is known of the kernel; without a
-//! plan only files are handed over. `quantum=N` holds the processors within so many instructions,
-//! `size=N` bounds the trace, in bytes.
+//! plan only files are handed over. `quantum=N` keeps the processors within N instructions of each
+//! other, `size=N` bounds the trace, in bytes.
 
 mod cpu;
 mod export;
@@ -37,7 +37,7 @@ use qemu::{Id, Info};
 #[allow(non_upper_case_globals, reason = "QEMU looks for this name")]
 pub static qemu_plugin_version: c_int = 1;
 
-/// Bytes of a trace, if nothing else is said.
+/// Bytes of a trace without `size`.
 const LARGEST: u64 = 4 << 30;
 
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     count: c_int,
     words: *const *const c_char,
 ) -> c_int {
-    // SAFETY: QEMU's own structure, and so many strings.
+    // SAFETY: QEMU's own structure, and this many strings.
     let (system, words) = unsafe {
         let words = (0..count as usize).map(|at| CStr::from_ptr(*words.add(at)));
         let words = words.map(|word| word.to_string_lossy().into_owned());

@@ -40,7 +40,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// None if the plan lacks a part.
+    /// `None` if the plan lacks a part.
     pub fn new(plan: &Plan, ram: &'static Ram) -> Option<Memory> {
         let page_type = plan.value("offset.page.page_type").zip(plan.value("value.slab_type"));
         Some(Memory {
@@ -58,7 +58,7 @@ impl Memory {
         })
     }
 
-    /// The physical address of one of the kernel's; none where there is no memory.
+    /// The physical address of one of the kernel's; `None` where there is no memory.
     pub fn physical(&self, address: u64) -> Option<u64> {
         if DIRECT.contains(&address) {
             return Some(address - DIRECT.start);

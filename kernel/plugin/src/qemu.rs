@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// A plugin, as QEMU numbers it.
 pub type Id = u64;
-/// What an access is, packed.
+/// The size and kind of an access, packed.
 pub type MemInfo = u32;
 
 /// A block of the guest's code that is being translated.
@@ -26,7 +26,7 @@ pub struct HwAddr {
     private: [u8; 0],
 }
 
-/// What is emulated.
+/// The emulated machine.
 #[repr(C)]
 pub struct Info {
     /// Such as `x86_64`.

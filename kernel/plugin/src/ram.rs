@@ -26,7 +26,7 @@ unsafe impl Sync for Ram {}
 
 static RAM: OnceLock<Option<Ram>> = OnceLock::new();
 
-/// The guest's memory; none if QEMU runs without such a back end.
+/// The guest's memory; `None` if QEMU runs without such a back end.
 pub fn ram() -> Option<&'static Ram> {
     RAM.get_or_init(find).as_ref()
 }
@@ -64,7 +64,8 @@ impl Ram {
         true
     }
 
-    /// Eight bytes at a physical address, which is a multiple of 8; none where there is no memory.
+    /// Eight bytes at a physical address, which is a multiple of 8; `None` where there is no
+    /// memory.
     pub fn u64(&self, at: u64) -> Option<u64> {
         if at >= self.size || !at.is_multiple_of(8) {
             return None;

@@ -34,7 +34,8 @@ pub fn waits() -> (u64, u64) {
     (WAITS.load(Ordering::Relaxed), GIVEN_UP.load(Ordering::Relaxed))
 }
 
-/// A processor has executed so many instructions in all. Returns at how many it is to ask again.
+/// Called when a processor has executed this many instructions in all. Returns the number at which
+/// it is to call again.
 pub fn advance(processor: usize, executed: u64) -> u64 {
     let quantum = QUANTUM.load(Ordering::Relaxed);
     let own = &ALL[processor];
@@ -62,12 +63,13 @@ pub fn advance(processor: usize, executed: u64) -> u64 {
     executed + (quantum / 4).max(1)
 }
 
-/// A processor has nothing to do.
+/// Called when a processor has nothing to do.
 pub fn idle(processor: usize) {
     ALL[processor].busy.store(false, Ordering::Relaxed);
 }
 
-/// It goes on: where the others are by now. None if all are idle.
+/// Called when it goes on. Returns the others' number of instructions by now; `None` if all are
+/// idle.
 pub fn resume(processor: usize) -> Option<u64> {
     let others = ALL.iter().enumerate();
     let busy = others.filter(|(n, one)| *n != processor && one.busy.load(Ordering::Relaxed));

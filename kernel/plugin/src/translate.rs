@@ -21,7 +21,7 @@ const STOP: u8 = 2;
 const EXPORT: u8 = 3;
 
 static CODE: OnceLock<Code> = OnceLock::new();
-/// Where tries succeed, as their code has said.
+/// The addresses at which tries succeed, as found in their code.
 static PROOFS: Mutex<Option<HashMap<u64, Role>>> = Mutex::new(None);
 
 /// Follows this code.

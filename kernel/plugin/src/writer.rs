@@ -21,7 +21,7 @@ use syncline_trace::writer::{Contents, File, Folder, Start, Writer};
 
 use crate::memory::Memory;
 
-/// A processor that is so many messages ahead waits.
+/// A processor that is this many messages ahead waits.
 const AHEAD: usize = 8192;
 /// The clock counts instructions; a second is a thousand million of them, as if each took a nanosecond.
 const TICKS_PER_SECOND: u64 = 1_000_000_000;

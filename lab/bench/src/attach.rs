@@ -95,7 +95,7 @@ impl Drop for Running {
 }
 
 impl Bench<'_> {
-    /// The longest of so many stops, in milliseconds.
+    /// The longest of this many stops, in milliseconds.
     fn stops(&self, times: usize) -> anyhow::Result<f64> {
         let program = self.lab.compile("waiting", include_str!("../programs/waiting.c"))?;
         let mut child = Command::new(program);

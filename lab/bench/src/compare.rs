@@ -119,7 +119,7 @@ pub fn run(cases: Vec<Case>) -> anyhow::Result<Vec<Row>> {
 }
 
 /// Runs all cases and shows the rows of each as soon as they are there. While an aim lies inside
-/// an interval, a case has as many pairs once more, up to so many looks.
+/// an interval, a case has as many pairs once more, up to this many looks.
 pub fn run_showing(
     cases: Vec<Case>,
     looks: usize,

@@ -45,7 +45,7 @@ impl Lab {
         self.compile_with(&["-shared", "-fPIC"], name, source)
     }
 
-    /// As [`compile`](Self::compile), with more options for the compiler.
+    /// Like [`compile`](Self::compile), with more options for the compiler.
     pub fn compile_with(
         &self,
         options: &[&str],

@@ -30,7 +30,7 @@ pub fn run<T>(
     Ok(results)
 }
 
-/// A bar for so many steps, shown if standard error is a terminal.
+/// A bar for this many steps, shown if standard error is a terminal.
 pub fn bar(steps: u64) -> anyhow::Result<ProgressBar> {
     let style = "{bar:30} {percent:>3} %, {eta} left: {msg}";
     Ok(ProgressBar::new(steps).with_style(ProgressStyle::with_template(style)?))

@@ -70,7 +70,7 @@ where
             let mut random = fastrand::Rng::with_seed(place as u64);
             for _ in 0..rounds {
                 let lock = &locks[random.usize(..locks.len())];
-                // SAFETY: the node stays in place, and whoever releases has acquired.
+                // SAFETY: the node stays in place, and the thread that releases has acquired.
                 unsafe { lock.acquire(&node) };
                 engine::delay(100);
                 // SAFETY: as above.

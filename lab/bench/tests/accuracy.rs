@@ -3,7 +3,7 @@
 //!
 //! It stands alone in its file so that no other test runs beside it: contention takes two
 //! processors. Times are not judged. But whether threads meet at a lock is itself a matter of
-//! time, and who loses the processor to another program, or to another machine on the same
+//! time, and which thread loses the processor to another program, or to another machine on the same
 //! processor, may hide a problem or make one. So a verdict that is wrong is asked for again: what
 //! is wrong twice is a defect, and what is wrong now and then is what `./x accuracy` counts. A few
 //! of the 72 may be wrong twice where it can be seen that others use the processors.

@@ -2,7 +2,7 @@
 //! section 4.2), and how a line is brought into each state.
 //!
 //! No instruction puts a line into a state. It gets there by what threads do to it, one after
-//! the other, and [`steps`] has these sequences. The one who measures is role 0; role 1 is the
+//! the other, and [`steps`] has these sequences. The thread that measures is role 0; role 1 is the
 //! holder, and those from 2 on are further sharers.
 
 pub use syncline_sim::machine::{Access, State};
@@ -58,11 +58,11 @@ pub enum Touch {
 /// A step of a preparation: who, and what.
 pub type Step = (usize, Touch);
 
-/// The steps after which a line is in a state, with the roles from 1 to `holders` as those who
-/// have it. Each begins with a store of the holder, so that the line's value is known and what
-/// was before is forgotten.
+/// The steps after which a line is in a state, with the roles from 1 to `holders` as its holders.
+/// Each begins with a store of the holder, so that the line's value is known and what was before is
+/// forgotten.
 ///
-/// With a single holder, Owned and Shared have the one who measures as their second reader: then
+/// With a single holder, Owned and Shared have the measuring thread as their second reader: then
 /// only writing can be measured, since reading finds the line at hand.
 pub fn steps(state: State, holders: usize) -> Vec<Step> {
     let mut steps = vec![(1, Touch::Store)];

@@ -125,7 +125,7 @@ fn cell(measurement: &Measurement, access: Access, state: State, class: usize) -
     cell(state).or_else(|| cell(instead)).map_or(0.0, tenths)
 }
 
-/// Cycles where all threads but the one who asks share the line, if the description has all.
+/// Cycles where all threads but the one that asks share the line, if the description has all.
 fn shared_by_all(measurement: &Measurement, access: Access) -> Option<f64> {
     let others = measurement.subject.processors.len() - 1;
     let mut all = measurement.sharers.iter().filter(|shared| shared.sharers == others);

@@ -1,4 +1,4 @@
-//! A topology in the form of a machine description: nodes of so many caches of so many threads,
+//! A topology in the form of a machine description: nodes of this many caches of this many threads,
 //! all alike, and distances between nodes.
 //!
 //! A node is the smallest group of cores that are all equally near to each other: those behind
@@ -20,7 +20,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of a topology.
+    /// The layout of a topology.
     pub fn of(topology: &Topology) -> Layout {
         let cores = cores(topology);
         let class = |a: &[usize], b: &[usize]| topology.class(a[0], b[0]);
@@ -66,8 +66,8 @@ impl Layout {
         self.nodes() * self.cores_of_node() * self.threads_of_core()
     }
 
-    /// The classes of distance that a description has, with their distances, ascending. None for
-    /// a single core.
+    /// The classes of distance that a description has, with their distances, ascending. Empty for a
+    /// single core.
     pub fn columns(&self) -> impl Iterator<Item = (usize, f64)> {
         self.columns.iter().copied()
     }
@@ -90,7 +90,8 @@ fn cores(topology: &Topology) -> Vec<Vec<usize>> {
     cores
 }
 
-/// Groups in which each is near to each; none if being near does not divide them so.
+/// Divides threads into groups in which all are near each other; `None` if nearness does not divide
+/// them that way.
 fn groups(
     cores: &[Vec<usize>],
     near: impl Fn(&[usize], &[usize]) -> bool,

@@ -20,7 +20,7 @@ pub struct Measurement {
     pub cells: Vec<Cell>,
     /// Accesses to lines that the thread itself has changed and another has read since.
     pub mine: Vec<Mine>,
-    /// For which share of the time that another thread needs to get a line it stays with who has it.
+    /// For which share of the time that another thread needs to get a line it stays with its owner.
     pub stays: Vec<Stays>,
     /// Accesses that need nobody else.
     pub local: Local,
@@ -29,9 +29,9 @@ pub struct Measurement {
     /// Loads of lines that another thread has changed: by the thread that loads, then by the one
     /// that has changed it. Nothing of a thread and itself.
     pub matrix: Vec<Vec<Option<f64>>>,
-    /// Whether a changed line that others read stays with its owner; none if it is not known.
+    /// Whether a changed line that others read stays with its owner; `None` if it is not known.
     pub owned: Option<bool>,
-    /// Who answers a request for a line; by the processor's maker.
+    /// Which unit answers a request for a line; by the processor's maker.
     pub protocol: Protocol,
     /// How a machine description divides the threads.
     #[serde(skip)]
@@ -53,7 +53,7 @@ pub struct Subject {
     pub places: Vec<Place>,
     /// Sizes of a hardware thread's caches.
     pub caches: Caches,
-    /// Stores that may wait in a thread's buffer, by manuals; none where it is not known.
+    /// Stores that may wait in a thread's buffer, by manuals; `None` where it is not known.
     pub store_buffer: Option<usize>,
     /// Cycles of the processor in a second, while it was measured.
     pub hertz: f64,
@@ -109,7 +109,7 @@ pub struct Mine {
     pub cycles: Summary,
 }
 
-/// How long a line stays with who has it, while another one's request is on its way.
+/// How long a line stays with its owner, while another thread's request is on its way.
 #[derive(Clone, Debug, Serialize)]
 pub struct Stays {
     /// How far the other is, as an index.
@@ -146,7 +146,7 @@ pub struct Own {
 /// An access to a line that several threads share.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shared {
-    /// How many, not counting the one who accesses it; the nearest.
+    /// How many threads, not counting the one that accesses it; the nearest.
     pub sharers: usize,
     /// The operation.
     #[serde(serialize_with = "access")]
@@ -174,8 +174,8 @@ impl Measurement {
         self.mine.iter().find(wanted).map(|mine| &mine.cycles)
     }
 
-    /// The distances at which a read of a changed line takes it over: who had changed it has to
-    /// fetch it again.
+    /// The distances at which a read of a changed line takes it over: the thread that had changed
+    /// it has to fetch it again.
     pub fn taken_over(&self) -> Vec<usize> {
         let own = self.own(Access::Load).map_or(0.0, |own| own.median);
         let asks = |&distance: &usize| {
@@ -184,9 +184,9 @@ impl Measurement {
         (0..self.distances.len()).filter(asks).collect()
     }
 
-    /// For which share of the time that another core needs to get a line it stays with who has it, if
-    /// that was measured: the middle one of all distances between cores. Where atomic operations go
-    /// out to a cache that all have, no line stays with anybody.
+    /// For which share of the time that another core needs to get a line it stays with its owner,
+    /// if that was measured: the middle one of all distances between cores. Where atomic operations
+    /// go out to a cache that all have, no line stays with anybody.
     pub fn stay(&self) -> Option<f64> {
         let own = |access| self.own(access).map_or(0.0, |own| own.median);
         if must_ask(own(Access::FetchAndIncrement), own(Access::Load)) {
@@ -203,7 +203,7 @@ impl Measurement {
         self.owned == Some(true) && self.taken_over().is_empty()
     }
 
-    /// Nanoseconds of so many cycles.
+    /// Nanoseconds of this many cycles.
     pub fn nanoseconds(&self, cycles: f64) -> f64 {
         cycles * 1e9 / self.subject.hertz
     }

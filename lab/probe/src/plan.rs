@@ -1,16 +1,16 @@
-//! Who measures what: for each distance some pairs of hardware threads, each with a further
-//! sharer where there is one.
+//! Which threads measure what: for each distance some pairs of hardware threads, each with a
+//! further sharer where there is one.
 
 use crate::topology::Topology;
 
 /// The threads of a measurement, as indices into the topology's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crew {
-    /// Who measures.
+    /// The thread that measures.
     pub asker: usize,
-    /// Who has the line, at the distance that is measured.
+    /// The thread that has the line, at the distance that is measured.
     pub holder: usize,
-    /// Who has it as well, where it is shared.
+    /// The threads that have it as well, where it is shared.
     pub sharer: Option<Sharer>,
 }
 
@@ -36,7 +36,7 @@ impl Crew {
     }
 }
 
-/// Up to so many crews for a distance, spread over the machine.
+/// Up to this many crews for a distance, spread over the machine.
 pub fn crews(topology: &Topology, class: usize, most: usize) -> Vec<Crew> {
     let pairs = pairs(topology, class);
     let chosen = pairs.len().min(most);
@@ -63,7 +63,7 @@ fn crew(topology: &Topology, asker: usize, holder: usize) -> Crew {
     // Near to the holder, so that a write has one place to reach.
     let sharer = as_far.min_by_key(|&t| topology.class(holder, t));
     let sharer = sharer.map(|thread| Sharer { thread, as_far: true }).or_else(|| {
-        // Not farther than the holder, which would then not be the one who counts.
+        // Not farther than the holder, which would then not be the one that counts.
         let nearer = elsewhere.filter(|&t| all_of_one_core || topology.class(asker, t) < class);
         let nearest = nearer.min_by_key(|&t| class.abs_diff(topology.class(asker, t)));
         nearest.map(|thread| Sharer { thread, as_far: false })

@@ -1,4 +1,4 @@
-//! For how long a line stays with who has it, while another thread's request is on its way.
+//! For how long a line stays with its owner, while another thread's request is on its way.
 //!
 //! Two threads increment one word as fast as they can. Where a line left its owner as soon as another
 //! one wants it, each increment would fetch it. On real machines the owner goes on until the request

@@ -22,12 +22,12 @@ pub struct Surroundings {
     pub parallelism: usize,
     /// What is wrong with the processor's clock.
     pub clock_fault: Option<&'static str>,
-    /// Whether a changed line that others read stays with its owner (MOESI); none where it is not
+    /// Whether a changed line that others read stays with its owner (MOESI); `None` where it is not
     /// known.
     pub owned: Option<bool>,
-    /// Who answers a request for a line.
+    /// Which unit answers a request for a line.
     pub protocol: Protocol,
-    /// Stores that may wait in a thread's buffer; none where it is not known.
+    /// Stores that may wait in a thread's buffer; `None` where it is not known.
     pub store_buffer: Option<usize>,
 }
 
@@ -36,11 +36,11 @@ pub struct Surroundings {
 const STORES: usize = 32;
 
 impl Surroundings {
-    /// Those of this process; what is wrong with its clock, who reads the clock knows.
+    /// Those of this process; code that reads the clock knows what is wrong with it.
     pub fn here(clock_fault: Option<&'static str>) -> Surroundings {
         let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten().unwrap_or(1);
         // By their manuals: AMD's processors have MOESI and a directory at the memory of a line;
-        // Intel's have no owned state, and ask those who have the line (SSYNC, section 3). Of
+        // Intel's have no owned state, and ask the caches that have the line (SSYNC, section 3). Of
         // others, nothing is said that would hold for all.
         let (owned, protocol) = match maker() {
             Maker::Amd => (Some(true), Protocol::Directory),
@@ -76,7 +76,7 @@ impl Surroundings {
     }
 }
 
-/// Who made the processor.
+/// The maker of the processor.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "it is not asked for"))]
 enum Maker {
     Amd,

@@ -11,7 +11,7 @@ use syncline::memory::{Padded, Word};
 use crate::bench::{Bench, Lines, Timed};
 use crate::error::Error;
 
-/// Ticks of a walk of so many steps through a region, in which each line says where the next one
+/// Ticks of a walk of this many steps through a region, in which each line says where the next one
 /// is: what a load takes that finds its line in the cache into which the region fits.
 ///
 /// # Errors

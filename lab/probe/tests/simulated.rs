@@ -186,7 +186,7 @@ fn a_machine_whose_readers_take_lines_over_is_told_and_described() {
     let of = measured(&Machine::new(description).unwrap());
     assert_eq!(of.taken_over(), [0, 1], "at both distances");
     assert!(of.notes.iter().any(|note| matches!(note, Note::ReadTakesOver { .. })));
-    // Its owner has lost it, and has to fetch it again as from who has it alone.
+    // Its owner has lost it, and has to fetch it again as from a thread that has it alone.
     let lost = of.mine(Load, 0).unwrap().median;
     assert_eq!(lost, of.cell(Load, Exclusive, 0).unwrap().median);
     assert!(written(&of).description.reads_take_over);

@@ -1,4 +1,4 @@
-//! Sets of caches: who has a line.
+//! Sets of caches: which caches have a line.
 
 use crate::machine::MOST_CACHES;
 

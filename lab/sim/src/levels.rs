@@ -2,9 +2,9 @@
 //! pushed out by others since.
 //!
 //! Each level is a number of sets, in which the line that was used longest ago makes room for a
-//! new one. Who has a line in which state is the business of [`Line`](crate::line::Line): what is
-//! pushed out of the last level here stays the core's by that, and comes back from the last-level
-//! cache.
+//! new one. Which cache has a line in which state is the business of [`Line`](crate::line::Line):
+//! what is pushed out of the last level here stays the core's by that, and comes back from the
+//! last-level cache.
 
 use crate::machine::Machine;
 

@@ -3,7 +3,7 @@
 //!
 //! 1. [`machine`]: what is where, and how many cycles an access takes, as a file describes it;
 //!    the machines of SSYNC are built in.
-//! 2. `line`: who has a cache line, and so what the next access to it costs.
+//! 2. `line`: which core has a cache line, and so what the next access to it costs.
 //! 3. [`engine`]: threads, processors and time.
 //! 4. [`Simulated`]: the memory.
 //! 5. [`uncached`]: the words and registers of a machine without cache coherence, bare.
@@ -23,7 +23,7 @@
 //!     let body: Body<'_> = Box::new(move || {
 //!         let node = Default::default();
 //!         for _ in 0..100 {
-//!             // SAFETY: the node stays in place, and whoever releases has acquired.
+//!             // SAFETY: the node stays in place, and the thread that releases has acquired.
 //!             unsafe { lock.acquire(&node) };
 //!             engine::delay(50);
 //!             // SAFETY: as above.

@@ -1,4 +1,5 @@
-//! A cache line: who has it in which state, until when it is busy, and what an access costs.
+//! A cache line: which caches have it in which state, until when it is busy, and what an access
+//! costs.
 //!
 //! Accesses to one line are served one after the other, in the order in which they were
 //! asked for: each begins when the one before has done with the line, which where lines travel is
@@ -54,7 +55,7 @@ impl Line {
         }
     }
 
-    /// A request for the line is on its way: who has it for itself keeps it until then.
+    /// A request for the line is on its way: an exclusive owner keeps it until then.
     pub fn stay(&mut self, now: u64, until: u64) {
         if matches!(self.state, State::Modified | State::Exclusive) {
             self.staying.retain(|stay| stay.until > now && stay.cache != self.owner);
@@ -94,7 +95,7 @@ impl Line {
         }
     }
 
-    /// For how many cycles an access that takes so many keeps the line.
+    /// For how many cycles an access that takes this many keeps the line.
     pub fn occupied(&self, machine: &Machine, access: Access, cache: usize, cycles: u32) -> u32 {
         let class = machine.class(machine.node_of(cache), self.home);
         machine.occupied(access, self.state, class, cycles)
@@ -117,9 +118,9 @@ impl Line {
                 let class = if access == Access::Load { nearest() } else { farthest() };
                 cycles(class.unwrap_or_else(|| machine.class(here, home)))
             }
-            // The tables have this way with the home where the one who asks or the holder is;
-            // so each of its three parts costs half of what the same distance there and back
-            // adds to an access that stays within a node.
+            // The tables have this way with the home where the asking core or the holder is; so
+            // each of its three parts costs half of what the same distance there and back adds to
+            // an access that stays within a node.
             Protocol::Directory => {
                 let holder = match self.state {
                     State::Invalid => home,
@@ -137,8 +138,8 @@ impl Line {
         }
     }
 
-    /// The cost of a shared line under a directory that does not know who shares it: the
-    /// sharers and the home are reached in the same breath, and the farthest counts.
+    /// The cost of a shared line under a directory that does not know the sharers: the sharers and
+    /// the home are reached in the same breath, and the farthest counts.
     fn by_way_of_home(
         &self,
         machine: &Machine,

@@ -122,7 +122,7 @@ pub struct SimulatedWord {
 }
 
 // SAFETY: a simulation runs in one thread of the real machine, and what is shared in it stays
-// there: its threads are coroutines. Before and after it, whoever has the lock has it alone.
+// there: its threads are coroutines. Before and after it, the holder of the lock has it alone.
 unsafe impl Send for SimulatedWord {}
 // SAFETY: as above.
 unsafe impl Sync for SimulatedWord {}

@@ -70,10 +70,10 @@ impl Register {
         engine::test_and_set(self.0)
     }
 
-    /// Frees the register, whoever has taken it.
+    /// Frees the register, whichever thread has taken it.
     ///
     /// # Panics
-    /// As [`test_and_set`](Self::test_and_set).
+    /// Same panics as [`test_and_set`](Self::test_and_set).
     pub fn reset(self) {
         engine::reset(self.0);
     }
@@ -81,7 +81,7 @@ impl Register {
     /// Takes the register, and tries until it is free: the simplest lock of such a machine.
     ///
     /// # Panics
-    /// As [`test_and_set`](Self::test_and_set).
+    /// Same panics as [`test_and_set`](Self::test_and_set).
     pub fn acquire(self) {
         while !self.test_and_set() {}
     }

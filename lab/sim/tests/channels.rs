@@ -76,7 +76,8 @@ fn a_message_costs_two_transfers_and_a_round_trip_four() {
     }
 }
 
-/// S20, and the same on the others: who looks before it writes should fetch the line for writing.
+/// S20, and the same on the others: a thread that looks before it writes should fetch the line for
+/// writing.
 #[test]
 fn fetching_a_line_for_writing_saves_a_broadcast() {
     for name in ["opteron", "xeon"] {

@@ -13,7 +13,7 @@ type Table = HashTable<u64, [u64; 8], BuildHasherDefault<DefaultHasher>, Flat, S
 const OWN: u64 = 60;
 const COMMON: u64 = 8;
 
-/// What became of a run: cycles, the sum of the common counters, and what each thread found.
+/// The results of a run: cycles, the sum of the common counters, and what each thread found.
 #[derive(Debug, PartialEq)]
 struct Run {
     cycles: u64,
@@ -80,7 +80,8 @@ fn one_seed_gives_one_run() {
     assert!(runs[0].found.iter().any(|&found| found > 0), "threads read each other's keys");
 }
 
-/// Who only reads writes nothing that others read: threads on many sockets don't slow each other.
+/// A thread that only reads writes nothing that others read: threads on many sockets don't slow
+/// each other.
 #[test]
 fn readers_do_not_meet() {
     let machine = Machine::named("opteron").unwrap();

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use syncline_sim::Machine;
 use syncline_sim::engine::{self, Body, Engine};
 
-/// The cycles at which a message of so many words was sent and was there.
+/// The cycles at which a message of this many words was sent and was there.
 fn one_way(machine: &Machine, to: usize, words: usize) -> u64 {
     let (sent, there) = (Cell::new(0), Cell::new(0));
     let message = vec![7; words];
@@ -32,7 +32,7 @@ fn a_message_takes_sending_the_way_and_receiving() {
     assert!(one_way(&tilera, 1, 1) < one_way(&tilera, 1, 8));
 }
 
-/// Messages a second that a server takes from 35 clients, each of so many words, and answers if
+/// Messages a second that a server takes from 35 clients, each of this many words, and answers if
 /// `round_trip`.
 fn served(words: usize, round_trip: bool) -> f64 {
     const EACH: usize = 200;

@@ -9,8 +9,8 @@ use syncline::wait::{Park, Spin, Yield};
 use syncline_sim::engine::{self, Body, Engine, Outcome};
 use syncline_sim::{Machine, Simulated};
 
-/// Threads on these hardware threads that take a lock so many times, each, and hold it for
-/// 100 cycles.
+/// Threads on these hardware threads that take a lock this many times, each, and hold it for 100
+/// cycles.
 fn run<L>(machine: &Machine, places: &[usize], rounds: u64, seed: u64) -> Outcome
 where
     L: RawLock<Memory = Simulated> + Default,
@@ -22,7 +22,7 @@ where
         let body: Body<'_> = Box::new(move || {
             let node = Padded::<L::Node>::default();
             for _ in 0..rounds {
-                // SAFETY: the node stays in place, and whoever releases has acquired.
+                // SAFETY: the node stays in place, and the thread that releases has acquired.
                 unsafe { lock.acquire(&node) };
                 assert!(!inside.replace(true), "two threads hold the lock");
                 engine::delay(100);
@@ -82,9 +82,9 @@ fn a_queue_lock_that_spins_waits_for_time_slices_when_oversubscribed() {
 
 #[test]
 fn threads_of_one_cache_see_each_others_writes() {
-    // A write that is under way has told who watches; a thread of the same cache that looks until
-    // it is done sees the old value, and must not watch for what was told already. Where the cache
-    // writes through, and where it does not.
+    // A write that is under way has told the threads that watch; a thread of the same cache that
+    // looks until it is done sees the old value, and must not watch for what was told already.
+    // Where the cache writes through, and where it does not.
     let mut description = Machine::named("xeon").unwrap().description;
     (description.caches_per_node, description.threads_per_cache) = (2, 8);
     let hyperthreads = Machine::new(description).unwrap();

@@ -97,7 +97,7 @@ fn a_register_is_a_lock() {
     assert_eq!(word.load(), 20 * CORES as u32);
 }
 
-/// Speedup of so many cores over one in a loop of work on private data and a look at words of
+/// Speedup of this many cores over one in a loop of work on private data and a look at words of
 /// synchronization: each core's at the controller next to it, or all at core 0's.
 fn speedup(cores: usize, spread: bool) -> f64 {
     /// Of work between two looks: the memory-bound part of a stencil, which stays local.
@@ -155,7 +155,7 @@ fn the_librarys_locks_run_with_atomics_made_under_registers() {
             let body: Body<'_> = Box::new(move || {
                 let node = Padded::<L::Node>::default();
                 for _ in 0..10 {
-                    // SAFETY: the node stays in place, and whoever releases has acquired.
+                    // SAFETY: the node stays in place, and the thread that releases has acquired.
                     unsafe { lock.acquire(&node) };
                     assert!(!inside.replace(true), "two threads hold the lock");
                     engine::delay(100);

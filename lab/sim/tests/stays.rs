@@ -1,5 +1,5 @@
-//! A line stays with who has it while another one's request is on its way: how long that is, what it
-//! changes, and that nothing is lost by it.
+//! A line stays with its owner while another thread's request is on its way: how long that is, what
+//! it changes, and that nothing is lost by it.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -102,7 +102,7 @@ fn counted<L: RawLock<Memory = Simulated>>(machine: &Machine, threads: usize) ->
         let body = Box::new(move || {
             let node = Padded::<L::Node>::default();
             for _ in 0..CALLS {
-                // SAFETY: the node stays in place, and whoever releases has acquired.
+                // SAFETY: the node stays in place, and the thread that releases has acquired.
                 unsafe { lock.acquire(&node) };
                 word.store(word.load(Relaxed) + 1, Relaxed);
                 // SAFETY: as above.

@@ -245,7 +245,7 @@ fn a_word_that_is_gone_takes_its_stores_along() {
 
 #[test]
 fn a_sleeper_is_not_woken_before_the_store_that_it_waits_for() {
-    // So many stores are before it that they take longer than to wake somebody.
+    // The stores before it take longer than waking a thread.
     let machine = named("opteron");
     let words: [Line; 31] = lines();
     let sleeper: Body<'_> = Box::new(|| {

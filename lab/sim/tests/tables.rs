@@ -44,8 +44,8 @@ fn measured(
     cycles.get()
 }
 
-/// A column of table 2: hardware threads of the one who asks and of the holder (or two
-/// sharers), in caches, and the home.
+/// A column of table 2: hardware threads of the asking core and of the holder (or two sharers), in
+/// caches, and the home.
 struct Column {
     by: usize,
     holders: [usize; 2],

@@ -67,7 +67,7 @@ impl Target {
         on!(self, world => world.steps())
     }
 
-    /// Seconds that a line needs at most to get from one of so many threads to another.
+    /// Seconds that a line needs at most to get from one of this many threads to another.
     pub fn transfer(&self, threads: usize, order: Placement) -> f64 {
         on!(self, world => world.transfer(&world.places(threads, order)) as f64 / world.hertz())
     }

@@ -158,7 +158,7 @@ SYNCLINE_LAYOUT(syncline_rwlock_t, 24, 8);
 
 /* ---- Delegation ---------------------------------------------------------------------------
  *
- * A critical section, as a function with an argument, goes to whoever holds the lock, instead of
+ * A critical section, as a function with an argument, goes to the lock's holder, instead of
  * the lock to the section. For short sections on contended data that is the quickest way there
  * is, and a thread need not wait for a section whose result it doesn't want at once:
  *

@@ -26,7 +26,7 @@ use syncline::wait::Wait;
 use crate::boundary::{Outcome, Refusal, at, boundary};
 use crate::deadline;
 
-/// A message of so many words. Only as many bytes are written and read as the channel's have.
+/// A message of this many words. Only as many bytes are written and read as the channel's have.
 pub(crate) struct Message<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
 
 /// More messages than that are refused by the library, with a panic.
@@ -41,12 +41,12 @@ pub(crate) trait SendingEnd {
     /// It has as many bytes as the channel's messages.
     unsafe fn send(&mut self, message: *const u8, bytes: usize, wait: bool) -> Outcome;
 
-    /// Sends so many messages, which are one behind the other; returns how many were sent before
+    /// Sends this many messages, which are one behind the other; returns how many were sent before
     /// the receiver was gone.
     ///
     /// # Safety
     ///
-    /// As for [`send`](Self::send), for each of them.
+    /// Same requirements as [`send`](Self::send), for each of them.
     unsafe fn send_all(&mut self, messages: *const u8, bytes: usize, count: usize) -> usize;
 }
 
@@ -55,7 +55,7 @@ trait ReceivingEnd {
     ///
     /// # Safety
     ///
-    /// As for [`SendingEnd::send`].
+    /// Same requirements as [`SendingEnd::send`].
     unsafe fn receive(&mut self, message: *mut u8, bytes: usize, how: Receive) -> Outcome;
 }
 
@@ -138,7 +138,7 @@ impl<const WORDS: usize> Message<WORDS> {
     ///
     /// # Safety
     ///
-    /// There are so many bytes, and such a message has room for them.
+    /// There are this many bytes, and such a message has room for them.
     unsafe fn copy(message: *const u8, bytes: usize) -> Self {
         let mut copy = Self(MaybeUninit::uninit());
         // SAFETY: our caller's promise.
@@ -150,7 +150,7 @@ impl<const WORDS: usize> Message<WORDS> {
     ///
     /// # Safety
     ///
-    /// There is room for so many bytes, and that many were sent.
+    /// There is room for this many bytes, and that many were sent.
     pub(crate) unsafe fn read(&self, message: *mut u8, bytes: usize) {
         // SAFETY: our caller's promise.
         unsafe { message.copy_from_nonoverlapping(self.0.as_ptr().cast(), bytes) };
@@ -205,14 +205,14 @@ impl<E: ?Sized> End<E> {
 
 type Ends = (*mut SenderOfC, *mut ReceiverOfC);
 
-/// A channel of messages of so many words.
+/// A channel of messages of this many words.
 fn of_words<const WORDS: usize, W: Wait>(bytes: usize, capacity: usize) -> Ends {
     let (sender, receiver) = channel::over::<Queue<WORDS, W>>(capacity);
     (End::new(Box::new(sender) as _, bytes), End::new(Box::new(receiver) as _, bytes))
 }
 
-/// The function for messages of so many bytes, of those that are generic over their words; refuses
-/// other sizes.
+/// The function for messages of this many bytes, of those that are generic over their words;
+/// refuses other sizes.
 macro_rules! of_size {
     ($bytes:expr, $of_words:ident, $Wait:ty) => {
         // Up to 56 bytes share lines; beyond, sizes that fill lines.

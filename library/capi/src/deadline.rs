@@ -13,7 +13,7 @@ const NANOSECONDS: i64 = 1_000_000_000;
 ///
 /// # Safety
 ///
-/// As for [`at`].
+/// Same requirements as [`at`].
 pub(crate) unsafe fn read(deadline: *const timespec) -> Result<Duration, Refusal> {
     // SAFETY: our caller's promise.
     let deadline = unsafe { at(deadline) }?;

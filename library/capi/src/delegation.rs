@@ -62,8 +62,8 @@ impl<D: RawDelegation> Delegation<D> {
     /// Makes a call that counts as inside.
     fn count<R>(&self, call: impl FnOnce() -> R) -> R {
         let calls = &self.calls[this_thread() % COUNTERS];
-        // Relaxed: only who destroys the lock looks, and must know from elsewhere that nobody
-        // uses it, or it would be a mistake.
+        // Relaxed: only the thread that destroys the lock reads it, and must know from elsewhere
+        // that nobody uses it, or it would be a mistake.
         calls.fetch_add(1, Relaxed);
         let result = call();
         calls.fetch_sub(1, Relaxed);

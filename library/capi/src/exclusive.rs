@@ -23,7 +23,8 @@ use crate::owner::{Owner, this_thread};
 #[repr(C)]
 pub(crate) struct Exclusive<L: RawLock, const COUNTED: bool> {
     pub(crate) lock: L,
-    /// How many wait for a condition and will want the lock again; if `COUNTED`, all who use it.
+    /// How many wait for a condition and will want the lock again; if `COUNTED`, all threads that
+    /// use it.
     users: AtomicU32,
     owner: Owner,
     /// The owner's node.
@@ -69,7 +70,8 @@ impl<N: Default> Drop for Place<N> {
     #[inline]
     fn drop(&mut self) {
         if size_of::<N>() != 0 {
-            // SAFETY: it was allocated in `new`, and who has it last has released the lock.
+            // SAFETY: it was allocated in `new`, and the last thread that uses it has released the
+            // lock.
             unsafe { Native::free(self.0) }
         }
     }
@@ -127,8 +129,9 @@ impl<L: RawLock<Memory = Native>, const COUNTED: bool> Exclusive<L, COUNTED> {
         self.owner.is(this_thread())
     }
 
-    /// One more uses the lock. Relaxed, as in `leave`: only who destroys the lock looks, and that
-    /// it is used no more is known to it from elsewhere, or it would be a mistake.
+    /// One more uses the lock. Relaxed, as in `leave`: only the thread that destroys the lock reads
+    /// it. That thread must know from elsewhere that the lock is used no more, or destroying it
+    /// would be a mistake.
     #[inline]
     pub(crate) fn enter(&self) {
         self.users.fetch_add(1, Relaxed);

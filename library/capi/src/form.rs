@@ -64,7 +64,7 @@ fn create<T: Lock>() -> *mut Object {
 
 /// # Safety
 ///
-/// As for [`lock`].
+/// Same requirements as [`lock`].
 unsafe fn destroy<T: Lock>(object: *mut Object) -> Outcome {
     // SAFETY: our caller's promise.
     unsafe { lock::<T>(object) }.expect_unused()?;
@@ -76,7 +76,7 @@ unsafe fn destroy<T: Lock>(object: *mut Object) -> Outcome {
     Ok(())
 }
 
-// SAFETY, of all blocks here: whoever calls a form's function gives an object of that form.
+// SAFETY, of all blocks here: the caller of a form's function passes an object of that form.
 impl Form {
     const fn new<T: Lock>(name: &'static str, lock_name: &'static str) -> Self {
         let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) else {

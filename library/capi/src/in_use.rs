@@ -140,7 +140,7 @@ fn every_shared_lock_by_name() {
         let name = form.name;
         let mut shared = Shared::<8>::new();
         let lock = shared.object.address();
-        // SAFETY: as above; who has a share only reads.
+        // SAFETY: as above; a thread that has a share only reads.
         unsafe {
             assert_eq!(syncline_rwlock_init(lock, name.as_ptr()), 0, "{name:?}");
             let counted = shared.together(|lock, number| {

@@ -32,7 +32,7 @@ trait Receiving {
     ///
     /// # Safety
     ///
-    /// As for [`receive`](Self::receive).
+    /// Same requirements as [`receive`](Self::receive).
     unsafe fn receive_from(
         &mut self,
         slots: &[usize],
@@ -227,7 +227,7 @@ unsafe extern "C" fn syncline_inbox_recvfrom(
         if slots.is_null() || !slots.is_aligned() || count == 0 || message.is_null() {
             return Err(Refusal::Invalid);
         }
-        // SAFETY: C's caller gives so many numbers.
+        // SAFETY: C's caller gives this many numbers.
         let slots = unsafe { slice::from_raw_parts(slots, count) };
         // SAFETY: C's caller gives an inbox.
         unsafe { at(inbox) }?.with(|end, bytes| {

@@ -2,9 +2,10 @@
 //!
 //! A C type is a lock of the catalogue and what C leaves no other place for: which thread holds
 //! it, and the holder's queue node ([`exclusive`], [`shared`]). So `lock` and `unlock` take the
-//! lock alone, and whoever releases what it doesn't hold is told so. Every function is made from
-//! the catalogue: those of the types in [`typed`], those of locks chosen by name in [`named`].
-//! Headers and library can't disagree, since a test writes the one from the other ([`header`]).
+//! lock alone, and a thread that releases a lock that it doesn't hold gets an error. Every function
+//! is made from the catalogue: those of the types in [`typed`], those of locks chosen by name in
+//! [`named`]. Headers and library can't disagree, since a test writes the one from the other
+//! ([`header`]).
 //!
 //! All calls pass through [`boundary`](boundary::boundary), which turns an outcome into an error
 //! number, and a panic into the end of the program.

@@ -64,7 +64,7 @@ impl Named {
         let (form, object) = self.get()?;
         // SAFETY: the object is this form's.
         unsafe { (form.destroy)(object) }?;
-        // Relaxed: whoever uses it next must know from elsewhere that it may.
+        // Relaxed: the thread that uses it next must know from elsewhere that it may.
         self.tag.store(0, Relaxed);
         Ok(())
     }

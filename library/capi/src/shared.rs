@@ -101,7 +101,7 @@ impl<L: TrySharedLock<Memory = Native>> Try for Shared<L, false> {
 
 impl<L: TrySharedLock<Memory = Native>> TryShare for Shared<L, false> {
     fn try_share(&self) -> Outcome {
-        // A second share might be given at once, but couldn't be told from the first.
+        // A second share might be given at once, but couldn't be distinguished from the first.
         if shares::has(self.address()) {
             return Err(Refusal::Busy);
         }

@@ -135,7 +135,7 @@ unsafe extern "C" fn syncline_tx_retry(handle: *mut Handle) -> c_int {
 mod tests {
     use super::*;
 
-    /// As `syncline/transactions.h` has it.
+    /// As `syncline/transactions.h` declares it.
     #[test]
     fn a_cell_is_two_words() {
         assert_eq!((size_of::<Word>(), align_of::<Word>()), (16, 8));

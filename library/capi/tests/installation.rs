@@ -25,7 +25,8 @@ fn every_lock_excludes_shares_and_waits_for_conditions() {
     passes("contention.c");
 }
 
-/// Whoever gets a lock after another may free it, while the other's release has not returned yet.
+/// A thread that gets a lock after another may free it, while the other's release has not returned
+/// yet.
 #[test]
 fn locks_may_be_gone_after_the_last_release() {
     passes("gone.c");

@@ -1,5 +1,5 @@
-//! Nodes that are never reused while an execution runs, so that whoever follows a reference to a
-//! dead one is told.
+//! Nodes that are never reused while an execution runs, so that following a reference to a dead one
+//! is reported.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::HashMap;

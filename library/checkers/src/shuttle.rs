@@ -1,10 +1,10 @@
 //! The memory of the randomized checker shuttle: every access is a point at which another thread
-//! may go on, and a scheduler draws who. **Sequentially consistent**: orderings mean nothing here,
-//! and a wrong one is loom's to find. In exchange, cases can have many threads and rounds.
+//! may go on, and a scheduler draws which. **Sequentially consistent**: orderings mean nothing
+//! here, and a wrong one is loom's to find. In exchange, cases can have many threads and rounds.
 //!
 //! Two schedulers are used: the uniformly random one, and PCT, which changes priorities at few
 //! points, and so reaches deep interleavings. Sleeping is the kernel's, as over
-//! [`Loom`](crate::Loom); the clock advances whenever somebody looks at it.
+//! [`Loom`](crate::Loom); the clock advances whenever a thread reads it.
 
 mod blocks;
 mod long;
@@ -34,13 +34,13 @@ pub struct Shuttle;
 
 /// Steps of one execution, beyond which it counts as endless.
 const LONGEST: usize = 100_000;
-/// How many looks at the clock a deadline is away: enough that a waiter waits at least once.
+/// How many readings of the clock a deadline is away: enough that a waiter waits at least once.
 const SOON: Range<u64> = 3..15;
 const SEED: u64 = 1991;
 /// How many changes of priority PCT makes.
 const PCT_DEPTH: usize = 3;
 
-/// Runs a case so many times under each of the two schedulers. Panics if it fails.
+/// Runs a case `rounds` times under each of the two schedulers. Panics if it fails.
 pub fn randomly(executions: usize, case: impl Fn() + Send + Sync + 'static) {
     draw(executions, Arc::new(case));
 }
@@ -103,7 +103,7 @@ fn asleep() -> bool {
     with(|e| e.sleepers.iter().any(|sleeper| sleeper.thread.id() == me))
 }
 
-/// As [`Engine::run`]; compiled once.
+/// Does the work of [`Engine::run`]; not generic, so it is compiled once.
 fn run_all(threads: usize, body: &Arc<dyn Fn(usize) + Send + Sync>) {
     let others: Vec<_> = (1..threads)
         .map(|thread| {
@@ -135,7 +135,7 @@ impl Engine for Shuttle {
         }
     }
 
-    /// Scenes differ here.
+    /// Does nothing: the scheduler arranges the threads.
     fn arrange() {}
 
     fn explore() {}
@@ -174,7 +174,7 @@ unsafe impl Memory for Shuttle {
     fn allocate<T: Default>() -> ShuttleRef<T> {
         let value = T::default();
         let place = with(|e| e.nodes.place::<T>());
-        // SAFETY: the place is new, and large enough.
+        // SAFETY: the memory is new, and large enough.
         unsafe { place.write(value) };
         ShuttleRef(place)
     }
@@ -185,7 +185,7 @@ unsafe impl Memory for Shuttle {
             return;
         }
         with(|e| e.nodes.kill(node.0.cast()));
-        // SAFETY: it was written in `allocate`, and was not yet freed; the place stays.
+        // SAFETY: it was written in `allocate`, and was not yet freed; its memory stays.
         unsafe { node.0.drop_in_place() };
     }
 
@@ -193,7 +193,7 @@ unsafe impl Memory for Shuttle {
         pause();
     }
 
-    /// Every access may take any time already.
+    /// Does nothing: every access may already take any time.
     fn delay(_: u32) {}
 
     fn yield_now() {
@@ -203,7 +203,7 @@ unsafe impl Memory for Shuttle {
     fn park(word: &ShuttleWord, expected: u32, key: u32, deadline: Option<Duration>) {
         use std::sync::atomic::Ordering::SeqCst;
         let thread = shuttle::thread::current();
-        // Nobody else runs between the look and falling asleep.
+        // No other thread runs between this load and falling asleep.
         if word.load(SeqCst) != expected {
             return;
         }
@@ -292,7 +292,7 @@ impl<T: Copy> ShuttleData<T> {
     fn read(&self) -> T {
         use std::sync::atomic::Ordering::SeqCst;
         assert!(self.users.fetch_add(1, SeqCst) != WRITER, "data is read that is being changed");
-        // SAFETY: the data lives, and nobody changes it, as was just checked.
+        // SAFETY: the data lives, and no thread changes it, as was just checked.
         let value = unsafe { *self.value.get() };
         self.users.fetch_sub(1, SeqCst);
         value

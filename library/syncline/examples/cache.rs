@@ -46,7 +46,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         // Counted before it can be dropped.
         let too_many = place.get().is_none() && self.count.fetch_add(1, Relaxed) >= self.capacity;
         let answer = place.or_insert(Answer { value, used: AtomicBool::new(true) });
-        // The lock was let go by `or_insert`.
+        // The lock was released by `or_insert`.
         if too_many {
             self.make_room();
         }

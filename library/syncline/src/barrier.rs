@@ -1,10 +1,10 @@
-//! A meeting of threads: nobody goes on until so many have come.
+//! A meeting of threads: none goes on until all of a fixed number have come.
 //!
-//! Who comes counts itself under a small lock and, unless it is the last one, waits for the number
-//! of the *round* to change. The last one sets the count back and changes the number. So a thread
-//! that comes again at once is in the next round, and who still sleeps in this one is not held up
-//! by it. Since the round is read under the lock that it is changed under, which round a thread
-//! has come in is never in doubt, whichever threads come.
+//! A thread that comes counts itself under a small lock and, unless it is the last one, waits for
+//! the number of the *round* to change. The last one sets the count back and changes the number. So
+//! a thread that comes again at once is in the next round, and a thread that still sleeps in this
+//! one is not held up by it. Since the round is read under the lock that it is changed under, the
+//! round of each thread is always certain.
 //!
 //! A waiter doesn't take the lock again. Counting takes it once for each thread: with many
 //! threads on many processors, which meet often, a tree of counters would be faster.
@@ -46,15 +46,15 @@ pub struct Barrier<M: Memory = Native> {
 }
 
 impl Barrier {
-    /// A meeting of so many threads, in native memory; 0 is as 1: nobody waits. In other memories
-    /// use `Barrier::from`.
+    /// A meeting of this many threads, in native memory; 0 is treated like 1: no thread waits. In
+    /// other memories use `Barrier::from`.
     pub const fn new(n: usize) -> Self {
         use core::sync::atomic::AtomicU32;
         Self { arrived: Mutex::with_lock(0), round: AtomicU32::new(0), threads: n }
     }
 }
 
-/// As [`Barrier::new`], in any memory.
+/// Like [`Barrier::new`], in any memory.
 impl<M: Memory> From<usize> for Barrier<M> {
     fn from(n: usize) -> Self {
         let arrived = Mutex::from_raw(Futex::default(), 0);
@@ -63,7 +63,7 @@ impl<M: Memory> From<usize> for Barrier<M> {
 }
 
 impl<M: Memory> Barrier<M> {
-    /// Waits until all threads of this round have come, of which one is told that it leads.
+    /// Waits until all threads of this round have come. The result tells one of them that it leads.
     ///
     /// What each did before is visible to all afterwards: Acquire and Release ordering.
     pub fn wait(&self) -> BarrierWaitResult {

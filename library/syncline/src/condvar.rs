@@ -2,8 +2,8 @@
 //!
 //! A sequence number that each notification changes, and on which waiters sleep. A waiter reads
 //! it while it holds the lock and sleeps only while it is still the same; so a notification
-//! between its release of the lock and its sleep is not lost. Nobody is notified who didn't wait
-//! yet, and a notification without waiters is one look at a word.
+//! between its release of the lock and its sleep is not lost. A thread that doesn't wait yet is not
+//! notified, and a notification without waiters is one look at a word.
 //!
 //! A waiter may wake for no reason, and when it wakes, the condition may be over again: look in a
 //! loop, or use [`Condvar::wait_while`].
@@ -39,7 +39,7 @@ use crate::{Deadline, MutexGuard};
 #[derive(Default)]
 #[repr(C)]
 pub struct Condvar<M: Memory = Native> {
-    /// Changed by each notification that somebody might sleep through.
+    /// Changed by each notification that a thread might sleep through.
     sequence: M::Word,
     /// How many wait, or are about to.
     waiters: M::Word,
@@ -49,7 +49,7 @@ pub struct Condvar<M: Memory = Native> {
 unsafe impl<M: Memory<Word: Zeroable>> Zeroable for Condvar<M> {}
 
 impl Condvar {
-    /// A condition variable for which nobody waits, in native memory.
+    /// A condition variable without waiters, in native memory.
     pub const fn new() -> Self {
         // SAFETY: zero is the initial state.
         unsafe { core::mem::MaybeUninit::zeroed().assume_init() }
@@ -160,8 +160,8 @@ impl<M: Memory> Condvar<M> {
     }
 
     /// Releases a lock, waits for a notification or the deadline on the memory's clock, and
-    /// acquires the lock again with the same node. Says whether the deadline had passed, and
-    /// nobody was notified, when the wait was over.
+    /// acquires the lock again with the same node. Says whether the wait ended at the deadline,
+    /// without a notification.
     ///
     /// # Safety
     ///
@@ -172,14 +172,14 @@ impl<M: Memory> Condvar<M> {
         node: &L::Node,
         deadline: Option<Duration>,
     ) -> WaitTimeoutResult {
-        // Relaxed: whoever notifies us has held the lock since then.
+        // Relaxed: the thread that notifies us has held the lock since then.
         self.waiters.fetch_add(1, Relaxed);
         let sequence = self.sequence.load(Relaxed);
         // SAFETY: our caller's promise.
         unsafe { lock.release(node) };
         M::park(&self.sequence, sequence, KEY, deadline);
-        // Relaxed: it was changed before anybody was woken. Whoever was woken must not say that
-        // its time was up, or the notification would be lost.
+        // Relaxed: it was changed before anybody was woken. A thread that was woken must not say
+        // that its time was up, or the notification would be lost.
         let notified = self.sequence.load(Relaxed) != sequence;
         let expired = !notified && deadline.is_some_and(|deadline| M::now() >= deadline);
         self.waiters.fetch_sub(1, Relaxed);
@@ -188,18 +188,18 @@ impl<M: Memory> Condvar<M> {
         WaitTimeoutResult(expired)
     }
 
-    /// Wakes one of those who wait, and says whether somebody did. Whoever changed the condition has
-    /// held, or holds, the lock.
+    /// Wakes one of the threads that wait, and says whether there was one. A thread that changed
+    /// the condition has held, or holds, the lock.
     ///
-    /// One who was woken before and has not gone on yet counts as waiting.
+    /// A thread that was woken before and has not gone on yet counts as waiting.
     pub fn notify_one(&self) -> bool {
         self.notify(1) != 0
     }
 
-    /// Wakes all who wait, and says how many did. Whoever changed the condition has held, or holds,
-    /// the lock.
+    /// Wakes all threads that wait, and says how many did. A thread that changed the condition has
+    /// held, or holds, the lock.
     ///
-    /// One who was woken before and has not gone on yet counts as waiting.
+    /// A thread that was woken before and has not gone on yet counts as waiting.
     pub fn notify_all(&self) -> usize {
         self.notify(u32::MAX) as usize
     }
@@ -210,7 +210,7 @@ impl<M: Memory> Condvar<M> {
         self.waiters.load(Relaxed) != 0
     }
 
-    /// Wakes so many, and returns how many wait.
+    /// Wakes this many waiters, and returns how many wait.
     #[inline]
     fn notify(&self, count: u32) -> u32 {
         // Relaxed: a waiter that must not be missed has counted itself under the lock, which we

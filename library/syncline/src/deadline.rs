@@ -41,7 +41,7 @@ impl Deadline<crate::memory::Native> for std::time::Instant {
     }
 }
 
-/// So long from now; what is beyond the clock's range is never reached.
+/// A deadline this long from now; one that is beyond the clock's range is never reached.
 pub(crate) fn after<M: Memory>(patience: Duration) -> Duration {
     M::now().saturating_add(patience)
 }

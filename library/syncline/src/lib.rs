@@ -1,10 +1,10 @@
 //! Locks, each written once, over a [`memory`].
 //!
-//! An algorithm here is a textbook's text: its shared words, its acquisition, its release. What
-//! a word is and where it lives is a type parameter, the [`Memory`](memory::Memory): the
-//! processor's own ([`Native`](memory::Native)), a model checker's, a simulated machine's. How a
-//! thread waits is another, the [`Wait`](wait::Wait): spinning, yielding, or parking in the
-//! kernel. So the text that is checked exhaustively is the text that is shipped.
+//! An algorithm here reads as in a textbook: its shared words, its acquisition, its release. What a
+//! word is and where it lives is a type parameter, the [`Memory`](memory::Memory): the processor's
+//! own ([`Native`](memory::Native)), a model checker's, a simulated machine's. How a thread waits
+//! is another, the [`Wait`](wait::Wait): spinning, yielding, or parking in the kernel. So the text
+//! that is checked exhaustively is the text that is shipped.
 //!
 //! ```
 //! use syncline::lock::Ticket;

@@ -10,7 +10,7 @@ use core::ptr::NonNull;
 use crate::lock::{CompactRw, Gate, RawLock};
 use crate::watched::{Node, Watched};
 
-/// Takes the node out of a guard, which so is not dropped: the acquisition goes on.
+/// Takes the node out of a guard without dropping the guard: the acquisition goes on.
 macro_rules! take_node {
     ($guard:expr) => {{
         let guard = core::mem::ManuallyDrop::new($guard);
@@ -50,9 +50,10 @@ pub(crate) use {shown_as_its_value, take_node};
 pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = Gate> {
     lock: &'a Watched<L>,
     node: Node<L>,
-    /// Not a reference, which would claim the value until the end of a drop that has released.
+    /// Not a reference, which would claim the value until the end of `drop`, where the lock is
+    /// already released.
     part: NonNull<T>,
-    /// Writes a `T`, and stays with the thread that acquired.
+    /// For the compiler: it writes a `T`, and stays with the thread that acquired.
     writes: PhantomData<(&'a mut T, *const ())>,
 }
 

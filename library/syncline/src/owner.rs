@@ -1,5 +1,5 @@
 //! Which thread holds a lock, and since which line: noted in debug builds only, so that a thread that
-//! locks again what it holds is told so instead of waiting for itself forever. And a number for each
+//! locks again what it holds panics instead of waiting for itself forever. And a number for each
 //! thread.
 
 /// A number of this thread, never 0: the address of something that only it has. A later thread

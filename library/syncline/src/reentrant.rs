@@ -1,8 +1,9 @@
 //! A mutex that the thread that holds it can lock again.
 //!
-//! Beside the lock there is who holds it and how often. A thread that finds its own number there
-//! holds the lock, since only it writes and erases that number; so it counts, and is done. The
-//! value is reached through shared references only, since the thread may have several guards.
+//! Beside the lock are the number of its holder and how often that holds it. A thread that finds
+//! its own number there holds the lock, since only it writes and erases that number; so it counts,
+//! and is done. The value is reached through shared references only, since the thread may have
+//! several guards.
 //!
 //! An acquisition outlives the guard that made it if another one is dropped later, so there is no
 //! guard to keep a queue node in: only locks without nodes will do, such as the default one.
@@ -30,7 +31,7 @@ use crate::owner::this_thread;
 pub trait Nodeless: RawLock<Memory = Native, Node = ()> {}
 impl<L: RawLock<Memory = Native, Node = ()>> Nodeless for L {}
 
-/// A value that one thread at a time can reach, and lock again while it has it locked.
+/// A value that one thread at a time can reach. That thread can lock it again.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -90,7 +91,7 @@ impl<T: ?Sized, L> ReentrantMutex<T, L> {
 
     /// Whether this thread holds the lock.
     pub fn is_owned_by_current_thread(&self) -> bool {
-        // Relaxed: a thread compares with its own number only, which nobody else writes.
+        // Relaxed: a thread compares with its own number only, which no other thread writes.
         self.owner.load(Relaxed) == this_thread()
     }
 }
@@ -109,7 +110,7 @@ impl<T: ?Sized, L: Nodeless> ReentrantMutex<T, L> {
     /// A guard for the thread that holds the lock.
     #[inline]
     fn guard(&self) -> ReentrantMutexGuard<'_, T, L> {
-        // Forgotten guards count as well, so that this may be reached.
+        // Forgotten guards count as well, so this limit can be reached.
         let depth = self.depth.get().checked_add(1).expect("too many guards to count");
         self.depth.set(depth);
         // Relaxed: as in `is_owned_by_current_thread`.
@@ -127,7 +128,7 @@ impl<T: ?Sized, L: Nodeless + TryLock> ReentrantMutex<T, L> {
         held.then(|| self.guard())
     }
 
-    /// Whether somebody holds the lock; outdated at once, unless it is this thread. Takes the lock
+    /// Whether a thread holds the lock; outdated at once, unless it is this thread. Takes the lock
     /// for a moment if it is free.
     pub fn is_locked(&self) -> bool {
         self.is_owned_by_current_thread() || self.try_lock().is_none()

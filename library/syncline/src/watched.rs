@@ -1,10 +1,10 @@
 //! A lock as `Mutex` and `RwLock` use it: with a node from the pool for each acquisition and, in
-//! debug builds, a note of who holds it.
+//! debug builds, a note of the thread that holds it.
 //!
 //! Guards are of several kinds (borrowed, mapped, with an `Arc`); all of them are a reference to
-//! this and the node of an acquisition. So this is where their sections begin and end, which the
-//! memory is told ([`Memory::acquired`], [`Memory::releasing`]). A pooled node stays where it is until its guard gives it
-//! back after the release, and leaks with a guard that is forgotten.
+//! this and the node of an acquisition. So this is where their sections begin and end, which is
+//! reported to the memory ([`Memory::acquired`], [`Memory::releasing`]). A pooled node stays where
+//! it is until its guard gives it back after the release, and leaks with a guard that is forgotten.
 
 use core::time::Duration;
 
@@ -20,7 +20,7 @@ pub(crate) type Node<L> = Pooled<<L as RawLock>::Node, <L as RawLock>::Memory>;
 /// The node of a share.
 pub(crate) type SharedNode<L> = Pooled<<L as RawSharedLock>::SharedNode, <L as RawLock>::Memory>;
 
-/// A lock, and who holds it exclusively.
+/// A lock, and the thread that holds it exclusively.
 #[derive(Default)]
 pub(crate) struct Watched<L> {
     pub(crate) lock: L,
@@ -169,7 +169,7 @@ impl<L: TimedSharedLock> Watched<L> {
     }
 }
 
-/// A share begins, of which this is the node.
+/// Begins a share, with this node.
 #[inline(always)]
 pub(crate) fn shared<L: RawSharedLock>(node: SharedNode<L>) -> SharedNode<L> {
     L::Memory::acquired();

@@ -19,7 +19,7 @@ use syncline::channel::{self, Duplex};
 use syncline::memory::{Memory, Native, Padded};
 
 const ROUNDS: u32 = 20_000;
-/// The two sides of a round begin up to so many steps apart.
+/// The two sides of a round begin up to this many steps apart.
 const APART: u32 = 60;
 const CASE: &str = "SYNCLINE_TEST_BARRIER";
 

@@ -17,7 +17,7 @@ use syncline::wait::{Park, Spin, Yield};
 /// No test needs longer; one that does hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 /// How long a case goes on, and how many messages it sends at most. Where other programs run too,
-/// who spins waits a time slice for each message.
+/// a thread that spins waits a time slice for each message.
 const SHORT: Duration = Duration::from_millis(50);
 const MESSAGES: u64 = 3000;
 
@@ -118,7 +118,7 @@ fn batches<Q: RawChannel<Item = u64>>(capacity: usize) {
     });
 }
 
-/// Whoever waits for somebody who goes is told so.
+/// A thread that waits for an end learns when that is dropped.
 fn disconnects<Q: RawChannel<Item = u64>>(capacity: usize) {
     // The receiver waits when the sender goes.
     let (sender, mut receiver) = channel::over::<Q>(capacity);
@@ -229,7 +229,7 @@ fn survives_iterators<Q: RawChannel<Item = u64>>() {
     assert_eq!(receiver.recv(), Ok(5));
 }
 
-/// Answers come to who has asked.
+/// Answers come to the thread that has asked.
 fn round_trips<A: RawChannel<Item = u64>, B: RawChannel<Item = String>>() {
     let (mut client, mut server) = Duplex::<u64, String, A, B>::over(1);
     thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! Whoever gives up again and again, while a lock is held and others wait for it, needs no memory for
-//! that: with every lock that can be given up.
+//! A thread that gives up again and again, while a lock is held and others wait for it, needs no
+//! memory for that: with every lock that can be given up.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};

@@ -132,7 +132,7 @@ fn a_condition_variable_works_with_every_lock() {
     macro_rules! form {
         ($name:expr, $waiting:ident, $type:ty, $lock:ident, $($feature:ident)*) => {
             println!("{}", $name);
-            // Who doesn't sleep needs a processor.
+            // A thread that doesn't sleep needs a processor.
             slot::<$type>(match Waiting::$waiting {
                 Waiting::Parks => 4,
                 Waiting::Spins | Waiting::Yields => 1,

@@ -1,6 +1,6 @@
 //! Channels of many senders and receivers, and waiting for several receivers, on the machine itself:
-//! nothing is lost or doubled, nobody sleeps on, whoever goes tells the others. What a message is
-//! worth is counted by the senders.
+//! nothing is lost or doubled, no thread sleeps on, and an end that is dropped tells the others.
+//! What a message is worth is counted by the senders.
 
 mod limit;
 

@@ -1,6 +1,6 @@
-//! A thread that locks again what it holds is told so in debug builds, with every lock of the
-//! catalogue; and whoever only tries is refused in any build. What else one can do wrong with a
-//! lock, Rust's types rule out: see the examples that don't compile, of `Mutex` and `RwLock`. The
+//! A thread that locks again what it holds panics in debug builds, with every lock of the
+//! catalogue; and a thread that only tries is refused in any build. What else one can do wrong with
+//! a lock, Rust's types rule out: see the examples that don't compile, of `Mutex` and `RwLock`. The
 //! C interface has tests of its own for all of it (`library/capi/tests/c/misuse.c`).
 
 #[cfg(debug_assertions)]

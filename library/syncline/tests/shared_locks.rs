@@ -14,7 +14,7 @@ use syncline::lock::{
 };
 use syncline::wait::{Park, Spin, Yield};
 
-/// Makes a module of tests for each lock under each policy: with as many threads, and so many
+/// Makes a module of tests for each lock under each policy: with as many threads, and this many
 /// sections of each.
 macro_rules! under_each_policy {
     ($tests:tt $($name:ident $lock:ident,)*) => { $(

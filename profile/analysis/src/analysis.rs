@@ -15,13 +15,13 @@ use syncline_code::symbols::Symbols;
 /// A recording, read and added up.
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
-    /// What was run; none if the recording is a single file or says nothing of it.
+    /// What was run; `None` if the recording is a single file or does not say.
     pub session: Option<Session>,
-    /// What was taken for high.
+    /// The thresholds above which a figure counts as high.
     pub thresholds: Thresholds,
     /// The processes; those whose threads lost most time waiting for locks come first.
     pub processes: Vec<Process>,
-    /// What could not be seen, beyond what each process says of itself.
+    /// What could not be recorded, beyond the notes of each process.
     #[serde(serialize_with = "crate::model::with_messages")]
     pub notes: Vec<Note>,
 }
@@ -38,10 +38,10 @@ impl Analysis {
         Analysis::load_with_progress(recording, options, &mut |_| {})
     }
 
-    /// As [`Analysis::load`], and says again and again how far it has come.
+    /// Does what [`Analysis::load`] does, and reports its progress meanwhile.
     ///
     /// # Errors
-    /// As [`Analysis::load`].
+    /// Same errors as [`Analysis::load`].
     pub fn load_with_progress(
         recording: &Path,
         options: &Options,
@@ -55,11 +55,11 @@ impl Analysis {
         )
     }
 
-    /// As [`Analysis::load_with_progress`], with names from a library of files, some of which may have
-    /// been read already.
+    /// Does what [`Analysis::load_with_progress`] does, and takes names from a library of files,
+    /// some of which may have been read already.
     ///
     /// # Errors
-    /// As [`Analysis::load`].
+    /// Same errors as [`Analysis::load`].
     pub fn load_with_library(
         recording: &Path,
         options: &Options,

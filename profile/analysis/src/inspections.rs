@@ -1,6 +1,6 @@
-//! What was traced of a program's critical sections, by call site: plain data that somebody else
-//! has made of a trace. It is matched to a recording by the place in the file that the call has,
-//! so it may come from another run of the same program.
+//! What was traced of a program's critical sections, by call site: plain data that another crate
+//! makes of a trace. It is matched to a recording by the position of the call in its file, so it
+//! may come from another run of the same program.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -22,8 +22,8 @@ pub struct InFile {
 pub struct Inspections(HashMap<InFile, Inspected>);
 
 impl Inspections {
-    /// Adds what is known of a site. Of two that speak of one site the one stays that has traced
-    /// more sections.
+    /// Adds what is known of a site. If two describe one site, the one with more traced sections
+    /// stays.
     pub fn add(&mut self, site: InFile, inspected: Inspected) {
         let known = self.0.entry(site).or_default();
         if known.sections < inspected.sections {
@@ -36,9 +36,9 @@ impl Inspections {
         self.0.is_empty()
     }
 
-    /// Gives each call site what is known of it: of several ways to get there, that with most
-    /// sections. Of a call by a function that takes locks for several sites nothing is known, since
-    /// its sections are those of all of them.
+    /// Gives each call site its inspection: of several stacks that lead there, the one with most
+    /// sections. A call by a function that takes locks for several sites gets none, since its
+    /// sections are those of all of them.
     pub(crate) fn fill(&self, sites: &mut [Site], stacks: &[Stack], modules: &[Module]) {
         if self.is_empty() {
             return;
@@ -59,7 +59,7 @@ impl Inspections {
     }
 }
 
-/// A return address of a process, as a place in a file.
+/// A return address of a process, as a position in a file.
 fn in_file(modules: &[Module], address: u64) -> Option<InFile> {
     let call = address.wrapping_sub(1);
     let module = modules.iter().find(|m| (m.start..m.end).contains(&call))?;

@@ -1,5 +1,5 @@
 //! From a recording to what a person wants to know: which locks cost time, where in the
-//! source, and who was in the way.
+//! source, and which thread was in the way.
 //!
 //! Three steps, each in a module of its own:
 //!

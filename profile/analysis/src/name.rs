@@ -1,4 +1,4 @@
-//! What things are called in a line: locks, call sites and stacks.
+//! Names in one line for locks, call sites and stacks.
 
 pub use syncline_code::symbols::short::function;
 use syncline_recording::Primitive;
@@ -10,7 +10,7 @@ pub fn file_line(place: &str) -> &str {
     place.rsplit(['/', ' ']).next().unwrap_or(place)
 }
 
-/// A place in a line: `Queue<…>::push  queue.h:120`.
+/// A call site in a line: `Queue<…>::push queue.h:120`.
 pub fn frame(frame: &Frame) -> String {
     let function = function(&frame.function);
     match frame.file_line() {
@@ -28,12 +28,12 @@ pub fn lock(lock: &Lock) -> String {
     if lock.name.starts_with(kind) { lock.name.clone() } else { format!("{kind} {}", lock.name) }
 }
 
-/// The place of a site in a line.
+/// The position of a site in a line.
 pub fn site(process: &Process, site: &Site) -> String {
     site.frame.map_or_else(|| site.place.clone(), |f| frame(&process.frames[f]))
 }
 
-/// The place of a stack in a line.
+/// The call site of a stack in a line.
 pub fn stack(process: &Process, stack: usize) -> String {
     let place = process.stacks.get(stack).and_then(|stack| stack.place);
     place.map_or_else(|| "unknown place".to_owned(), |f| frame(&process.frames[f]))

@@ -17,7 +17,7 @@ pub struct Options {
     pub debug_dirs: Vec<PathBuf>,
     /// What is known of critical sections from a trace of them; nothing if there is none.
     pub inspections: Inspections,
-    /// How much of the end of the run is read, of a recording in windows of time; all if not said.
+    /// How much of the end of the run is read, of a recording in windows of time; by default all.
     pub last: Option<Duration>,
 }
 

@@ -1,9 +1,10 @@
 //! Several recordings of one program, read as one.
 //!
-//! Runs of a program differ, most of all on a busy machine, and what one of them shows may be chance.
-//! A finding is the same in two runs if rule and place are, as for a comparison ([`crate::diff`]). The
-//! run is shown whose findings were seen most often, so that as little as can be is known of others
-//! alone; a finding's gain becomes the mean of all runs, with none in those that do not have it.
+//! Runs of a program differ, most of all on a busy machine, and a single run may show chance. A
+//! finding is the same in two runs if its rule and call site are, as for a comparison
+//! ([`crate::diff`]). The run whose findings were seen most often is shown, so that as few findings
+//! as possible are in other runs only; a finding's gain becomes the mean of all runs, with none in
+//! those that do not have it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -19,10 +20,10 @@ use crate::model::{Finding, Gain, Process, Runs, Seen};
 type Numbered = (Key, usize);
 
 /// Reads several recordings as one. Of recordings with several processes, the one that lost most time
-/// waiting for locks is meant, or in further recordings the first of its name.
+/// waiting for locks counts, or in further recordings the first of its name.
 ///
-/// None if there is no process, or none of that name in one of them: these are no recordings of one
-/// program.
+/// Returns `None` if a recording has no process, or none of that name: then these are not
+/// recordings of one program.
 pub fn together(mut recordings: Vec<Analysis>) -> Option<Analysis> {
     let name = recordings.first()?.processes.first()?.name();
     for recording in &mut recordings {
@@ -46,8 +47,8 @@ pub fn together(mut recordings: Vec<Analysis>) -> Option<Analysis> {
     Some(whole)
 }
 
-/// Gives the findings of the process that is shown the gain that all runs promise. Returns how often each
-/// was seen, and then those that the process lacks.
+/// Gives the findings of the process that is shown the mean gain of all runs. Returns how often
+/// each was seen, and then those that the process lacks.
 fn merge(
     process: &mut Process,
     mut found: BTreeMap<Numbered, Vec<Finding>>,
@@ -72,7 +73,7 @@ fn merge(
     [seen, others].concat()
 }
 
-/// The findings of a process with what they are known by.
+/// The findings of a process with their keys.
 fn numbered(process: &Process) -> impl Iterator<Item = (Numbered, &Finding)> {
     let mut before: BTreeMap<Key, usize> = BTreeMap::new();
     process.findings.iter().map(move |finding| {
@@ -83,7 +84,7 @@ fn numbered(process: &Process) -> impl Iterator<Item = (Numbered, &Finding)> {
     })
 }
 
-/// In how many runs it was seen, told as one of them tells it.
+/// In how many runs it was seen, with the text of one of them.
 fn seen(told: &Finding, all: &[Finding]) -> Seen {
     let shares = || all.iter().filter_map(|finding| Some(finding.gain?.share));
     Seen {
@@ -96,7 +97,7 @@ fn seen(told: &Finding, all: &[Finding]) -> Seen {
     }
 }
 
-/// What all runs together promise: those without the finding promise nothing.
+/// The mean gain of all runs; runs without the finding count as 0.
 fn mean(all: &[Finding], runs: usize) -> Option<Gain> {
     let gains: Vec<Gain> = all.iter().filter_map(|finding| finding.gain).collect();
     let unknown = all.len() - gains.len();
@@ -112,7 +113,7 @@ mod tests {
     use crate::findings::testing::{self, finding};
     use crate::model::{Method, Rule};
 
-    /// A run with findings of these rules and gains, at one place.
+    /// A run with findings of these rules and gains, at one call site.
     fn run(findings: &[(Rule, f64)]) -> Analysis {
         let mut process = testing::process(10.0, 2).clone();
         process.findings = findings.iter().map(|&(rule, share)| promising(rule, share)).collect();

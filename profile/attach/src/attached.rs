@@ -17,11 +17,12 @@ use crate::symbols::Symbols;
 use crate::target::Target;
 use crate::{modules, quiet, safe, seccomp};
 
-/// How often slots are looked for after a module came: the loader lists it first and fills its tables then.
+/// How often slots are searched after a module was loaded: the loader lists it first and fills its
+/// tables then.
 const LOOKS: u32 = 3;
 const NOW_AND_FOR_EVER: u64 = (libc::RTLD_NOW | libc::RTLD_NODELETE) as u64;
 
-/// What is wanted of a recording.
+/// The options of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// The recorder.
@@ -32,7 +33,7 @@ pub struct Wanted<'a> {
     pub clock: u32,
     /// [`syncline_recording::layout::Header::ticks_per_second`]
     pub ticks_per_second: u64,
-    /// Bytes that the file may become.
+    /// The most bytes that the file may have.
     pub max_size: u64,
     /// Whether every acquisition is timed and logged.
     pub timeline: bool,
@@ -47,9 +48,9 @@ pub struct Attached {
     pub slots: usize,
     /// How long one thread was stopped; no other was.
     pub stopped: Duration,
-    /// The modules that were there at the last look.
+    /// The modules that were loaded at the last check.
     seen: Vec<(u64, u64)>,
-    /// How often to look once more.
+    /// How many more times to check.
     looks: u32,
 }
 
@@ -58,10 +59,10 @@ pub struct Attached {
 pub struct Left {
     /// How long one thread was stopped; no other was.
     pub stopped: Duration,
-    /// Words that were given back what they had.
+    /// Words whose old values were restored.
     pub slots: usize,
-    /// Whether no thread is inside the recorder, so that all that was made is forgotten. The next command
-    /// does that otherwise.
+    /// Whether no thread is inside the recorder, so that its memory was released. Otherwise the
+    /// next command does that.
     pub forgotten: bool,
 }
 
@@ -78,7 +79,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// The one that is in the process; none if there is none.
+    /// The recorder that is in the process; `None` if there is none.
     fn find(target: &Target) -> Result<Option<Recorder>, Error> {
         for module in target.modules.iter().rev() {
             let Ok(symbols) = Symbols::of(target.memory, module) else { continue };
@@ -107,7 +108,7 @@ impl Recorder {
 }
 
 impl Attached {
-    /// Attaches to a process; mends first what a command has left that was killed.
+    /// Attaches to a process, after it has cleaned up what a killed command has left.
     ///
     /// # Errors
     /// [`Error::Refused`] before anything is touched.
@@ -157,8 +158,8 @@ impl Attached {
         Ok(Attached { _claim: claim, target, recorder, slots, stopped, seen, looks: LOOKS })
     }
 
-    /// Points the slots of modules to the recorder that were loaded since, if any were; says how many slots.
-    /// To be called again and again.
+    /// Points the slots of newly loaded modules to the recorder, if there are any; returns how many
+    /// slots. The caller repeats this.
     ///
     /// # Errors
     /// Those of [`Attached::new`], and it may be tried again.
@@ -202,7 +203,7 @@ impl Attached {
     }
 }
 
-/// Has the program's loader open the recorder; how long that stopped a thread.
+/// Makes the program's loader open the recorder; returns how long that stopped a thread.
 fn open(target: &Target, library: &Path) -> Result<Duration, Error> {
     let failed = |source| Error::System { what: "write to the process", source };
     let library = in_memory(library)?;
@@ -247,7 +248,7 @@ fn point(
     Ok(pointed)
 }
 
-/// Ends whatever recording there is, from wherever it was left.
+/// Ends any recording, in whatever state it was left.
 fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
     let mut left = Left { stopped: Duration::ZERO, slots: 0, forgotten: true };
     if recorder.stage(target) == RESTING {

@@ -64,7 +64,8 @@ pub struct Borrowed<'a> {
 }
 
 impl Borrowed<'_> {
-    /// Borrows a thread that waits in a system call; none if it doesn't, by the time that it stops.
+    /// Borrows a thread that waits in a system call; `None` if it doesn't, by the time that it
+    /// stops.
     pub fn take<'a>(
         target: &'a Target,
         tid: i32,
@@ -81,8 +82,7 @@ impl Borrowed<'_> {
         match stopped {
             Stop::Asked => {}
             Stop::Signal(signal) => {
-                // It is given its signal, and let go.
-                // SAFETY: a plain call.
+                // The thread gets its signal, and runs on. SAFETY: a plain call.
                 unsafe { libc::ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize) };
                 return Ok(None);
             }
@@ -220,7 +220,8 @@ impl Borrowed<'_> {
     ) -> Result<u64, Error> {
         let failed = |source| Error::System { what: "run a borrowed thread", source };
         registers.orig_rax = u64::MAX;
-        // The registers first: from there on the call ends by itself, also if this process ends.
+        // The registers come first: from then on the call ends by itself, also if this process
+        // ends.
         trace::set_registers(self.tid, &registers).map_err(failed)?;
         trace::set_signal_mask(self.tid, !RAISED).map_err(failed)?;
         let until = Instant::now() + LONGEST_CALL;
@@ -251,9 +252,9 @@ impl Borrowed<'_> {
         }
     }
 
-    /// Gives the thread back; says how long it was stopped.
+    /// Gives the thread back; returns how long it was stopped.
     pub fn give_back(mut self) -> Result<Duration, Error> {
-        // The call that unmaps can't run there: it ends on the thread's own stack.
+        // The call that unmaps this memory can't run in it: it ends on the thread's own stack.
         let (at, size) = (self.scratch, SCRATCH);
         self.on_own_stack(self.target.munmap, [at, size, 0, 0, 0, 0], SYS_MUNMAP)?;
         Ok(self.time())

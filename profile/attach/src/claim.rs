@@ -2,7 +2,7 @@
 //!
 //! A command listens at an abstract socket whose name has the process's number and the time when it
 //! began. The kernel gives a name to one socket only, takes it away when the command ends, however it
-//! ends, and tells whoever connects who listens.
+//! ends, and tells a process that connects which one listens.
 
 use std::fs::read_to_string;
 use std::io::ErrorKind;
@@ -22,7 +22,7 @@ impl Claim {
     /// Claims a process that began at this time.
     ///
     /// # Errors
-    /// [`Refusal::Claimed`] with who has it.
+    /// [`Refusal::Claimed`] with the process that has it.
     pub fn new(pid: u32, began: u64) -> Result<Claim, Error> {
         let failed = |source| Error::System { what: "claim the process", source };
         let name = format!("syncline-live-{pid}-{began}");
@@ -33,7 +33,7 @@ impl Claim {
                 Err(e) if e.kind() == ErrorKind::AddrInUse => {}
                 Err(e) => return Err(failed(e)),
             }
-            // Nobody listens if it ended just now.
+            // No process listens if it has just ended.
             if let Ok(stream) = UnixStream::connect_addr(&address) {
                 let by = peer(&stream);
                 return Err(Refusal::Claimed { pid, by, name: name_of(by) }.into());
@@ -44,7 +44,7 @@ impl Claim {
     }
 }
 
-/// Who listens at the other end.
+/// The process that listens at the other end.
 fn peer(stream: &UnixStream) -> u32 {
     let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;

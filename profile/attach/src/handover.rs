@@ -11,11 +11,11 @@ use crate::borrow::Borrowed;
 use crate::memory::Memory;
 use crate::refusal::Error;
 
-/// A library, copied to memory that has no name, so that nobody exchanges it later.
+/// A library, copied to memory that has no name, so that no other process can exchange it later.
 pub fn in_memory(library: &Path) -> Result<File, Error> {
     let failed = |source| Error::System { what: "read the recorder", source };
     let bytes = std::fs::read(library).map_err(failed)?;
-    // SAFETY: the name ends in a zero byte; a new descriptor belongs to nobody else.
+    // SAFETY: the name ends in a zero byte; a new descriptor has no other owner.
     let mut file = unsafe {
         let flags = libc::MFD_CLOEXEC;
         let descriptor = libc::memfd_create(c"syncline-recorder".as_ptr(), flags);
@@ -65,7 +65,7 @@ pub fn close(borrowed: &mut Borrowed<'_>, descriptor: RawFd) -> Result<(), Error
 
 /// A descriptor of the process, for this one.
 fn take(pid: u32, descriptor: RawFd) -> Result<OwnedFd, Error> {
-    // SAFETY: plain calls; new descriptors belong to nobody else.
+    // SAFETY: plain calls; new descriptors have no other owner.
     unsafe {
         let process = libc::syscall(libc::SYS_pidfd_open, pid, 0) as i32;
         if process < 0 {

@@ -1,4 +1,4 @@
-//! Brings the recorder into a process that runs already, and takes its hands off it again.
+//! Attaches the recorder to a running process, and detaches it again.
 //!
 //! ```text
 //! Claim      only one command at a time has a process

@@ -26,14 +26,14 @@ impl Memory {
         Ok(())
     }
 
-    /// So many bytes from an address.
+    /// Reads `length` bytes from an address.
     pub fn read(self, at: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut buffer = vec![0; length];
         self.read_into(at, &mut buffer)?;
         Ok(buffer)
     }
 
-    /// The bytes from an address on, as far as they are mapped, but no more than so many.
+    /// The bytes from an address on, as far as they are mapped, but at most `length`.
     pub fn read_up_to(self, at: u64, length: usize) -> Vec<u8> {
         const PAGE: u64 = 4096;
         let mut all = Vec::new();

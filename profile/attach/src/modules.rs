@@ -12,7 +12,7 @@ const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
 const PT_PHDR: u32 = 6;
 const DT_DEBUG: u64 = 21;
-/// More are in no program.
+/// No program has more.
 const MOST: usize = 100_000;
 
 /// A loaded module.
@@ -41,7 +41,7 @@ impl Module {
     }
 }
 
-/// The modules that are loaded, as the loader's entries of them and what those say: a cheap look.
+/// The loader's entries of the loaded modules, and their fields: cheap to read.
 pub fn loaded(memory: Memory) -> io::Result<Vec<(u64, u64)>> {
     let (_, mut next) = list(memory)?;
     let mut found = Vec::new();
@@ -60,7 +60,7 @@ pub fn of(memory: Memory) -> io::Result<Vec<Module>> {
     while next != 0 && modules.len() < MOST {
         let map: Vec<u64> = words(&memory.read(next, 32)?).collect();
         let (bias, name, section) = (map[0], map[1], map[2]);
-        // One that goes away just now, and the kernel's own, have no headers to be found.
+        // A module that is just being unloaded, and the kernel's own, have no headers to be found.
         if let Ok(range) =
             range(memory, bias, if modules.is_empty() { Some(&headers) } else { None })
         {

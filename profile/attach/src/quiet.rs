@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
 use std::time::{Duration, Instant};
 
-/// A thread that has run for so many nanoseconds has left.
+/// A thread that has run for this many nanoseconds has left.
 const LONG: u64 = 5_000_000;
 const PATIENCE: Duration = Duration::from_secs(5);
 

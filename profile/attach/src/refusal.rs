@@ -41,7 +41,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What to do about it; none if there is nothing.
+    /// What to do about it; `None` if there is nothing.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Refusal::NoProcess(_) => "`ps -e` lists them; in a container they have other numbers",

@@ -1,5 +1,5 @@
-//! A thread that may be borrowed: it waits in a system call, and nobody on its stack is inside the
-//! allocator or the loader, which the calls on it need.
+//! A thread that may be borrowed: it waits in a system call, and no function on its stack is inside
+//! the allocator or the loader, which the calls on it need.
 
 use std::fs::{read_dir, read_to_string};
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::memory::words;
 use crate::refusal::Error;
 use crate::target::Target;
 
-/// Waits for an event of the outside, which nobody does who holds up others.
+/// System calls that wait for an outside event. A thread that holds up others is in none of them.
 const IDLE: &[u32] =
     &[0, 7, 23, 34, 35, 43, 45, 47, 61, 128, 130, 208, 219, 230, 232, 247, 270, 271, 281, 288, 441];
 /// Those of them that only wait for sockets and the like: poll, select, accept, recvfrom, recvmsg, epoll.
@@ -20,7 +20,7 @@ const FUTEX: u32 = 202;
 const DEPTH: usize = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Borrows the first thread that may be.
+/// Borrows the first thread that may be borrowed.
 pub fn borrow(target: &Target) -> Result<Borrowed<'_>, Error> {
     let until = Instant::now() + PATIENCE;
     loop {

@@ -2,8 +2,8 @@
 //!
 //! A filter is a small program over the number and the arguments of a system call (`man 2 seccomp`). The
 //! kernel hands the filters of a stopped thread out to root (`PTRACE_SECCOMP_GET_FILTER`), and they are
-//! run here, on the calls that attaching and recording make. A call that only fails is coped with; one
-//! that would end the process, or ask somebody else, is a reason to stay away.
+//! run here, on the calls that attaching and recording make. A call that only fails is handled; one
+//! that would end the process, or be passed to a supervisor, is a reason to refuse.
 
 use std::collections::BTreeMap;
 use std::fs::{read_dir, read_to_string};
@@ -101,7 +101,7 @@ fn read(tid: i32) -> io::Result<Vec<Vec<Instruction>>> {
     let result = stop(tid).and_then(|()| {
         let mut filters = Vec::new();
         for index in 0.. {
-            // SAFETY: without a place to write to, the length is all that is asked for.
+            // SAFETY: without a buffer, the kernel returns the length only.
             let length = unsafe { libc::ptrace(GET_FILTER, tid, index, 0) };
             if length < 0 {
                 let error = io::Error::last_os_error();

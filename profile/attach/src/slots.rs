@@ -2,8 +2,8 @@
 //!
 //! A slot is taken if it holds the C library's function (or whose it would be if the recorder had been
 //! preloaded), or still leads to the resolver of its own module. What holds anything else, such as a
-//! function of the program's own, stays as it is. Pointers in data are left alone and counted: a program
-//! may have copied them.
+//! function of the program's own, stays as it is. Pointers in data are not changed, only counted: a
+//! program may have copied them.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
 //! A module's dynamic symbols and relocations, read from memory: so they are those of the file that was
-//! loaded, also where another has taken its place since.
+//! loaded, even if another has replaced it since.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,12 +24,12 @@ const R_JUMP_SLOT: u32 = 7;
 const STT_FUNC: u8 = 2;
 const HIDDEN: u16 = 0x8000;
 
-/// What kind of a word a relocation fills in.
+/// The kind of word that a relocation fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// By which the module calls a function, at first the resolver's.
+    /// A word through which the module calls a function; at first it leads to the resolver.
     Call,
-    /// By which the module calls a function, or finds its address.
+    /// A word through which the module calls a function, or finds its address.
     Address,
     /// A pointer in the module's data.
     Pointer,
@@ -72,7 +72,7 @@ impl Symbols {
         self.symbols.get(number * SIZE..(number + 1) * SIZE)
     }
 
-    /// A symbol's name; none if there is no such symbol.
+    /// A symbol's name; `None` if there is no such symbol.
     pub fn name(&self, number: u32) -> Option<&str> {
         let symbol = self.symbol(number as usize)?;
         let offset = u32::from_ne_bytes(symbol[..4].try_into().ok()?) as usize;
@@ -105,7 +105,7 @@ impl Symbols {
         functions
     }
 
-    /// The address of anything that it defines; none if it doesn't.
+    /// The address of a symbol that it defines; `None` if it doesn't.
     pub fn find(&self, name: &str) -> Option<u64> {
         let number = (1..self.symbols.len() / SIZE)
             .find(|&n| self.name(n as u32) == Some(name) && !self.is_undefined(n as u32))?;
@@ -134,7 +134,7 @@ pub fn relocations(memory: Memory, module: &Module) -> io::Result<Vec<Relocation
     Ok(all)
 }
 
-/// How many symbols there are: the hash tables tell.
+/// The number of symbols, from the hash tables.
 fn count(memory: Memory, module: &Module) -> io::Result<usize> {
     if let Some(at) = module.address(DT_HASH) {
         return Ok((memory.word(at)? >> 32) as usize);

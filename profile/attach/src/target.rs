@@ -28,11 +28,11 @@ const ALLOCATOR: &[&str] = &[
     "fork",
     "_Fork",
 ];
-/// The same of the loader.
+/// The loader's functions, which must not be entered twice by one thread either.
 const LOADER: &[&str] =
     &["dlopen", "dlclose", "dlsym", "dlvsym", "dladdr", "dlerror", "dl_iterate_phdr"];
 
-/// A process that can be attached to, as far as can be told from outside.
+/// A process that can be attached to, as far as can be seen from outside.
 pub struct Target {
     pub pid: u32,
     pub memory: Memory,
@@ -112,7 +112,7 @@ impl Target {
     }
 }
 
-/// Refuses what the kernel says of it; gives the time when it began.
+/// Refuses a process by what the kernel says of it; returns the time when it began.
 fn check_status(pid: u32) -> Result<u64, Error> {
     const START_TIME: usize = 19;
     let gone = || Error::from(Refusal::NoProcess(pid));
@@ -144,7 +144,7 @@ fn check_status(pid: u32) -> Result<u64, Error> {
 /// Refuses programs that the library can't get into.
 fn check_program(pid: u32) -> Result<(), Error> {
     let path = format!("/proc/{pid}/exe");
-    // That the memory can be read tells whether it may be traced.
+    // If the memory can be read, the process may be traced.
     let auxv = read(format!("/proc/{pid}/auxv")).map_err(|e| unreadable(pid, &e))?;
     let file = std::fs::File::open(&path).map_err(|e| unreadable(pid, &e))?;
     let mut start = vec![0; 4096];

@@ -30,7 +30,7 @@ fn ptrace(request: libc::c_uint, tid: i32, address: usize, data: usize) -> io::R
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Begins to trace a thread, which runs on. If this process ends, the kernel lets go of it.
+/// Begins to trace a thread, which runs on. If this process ends, the kernel releases it.
 pub fn seize(tid: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_SEIZE, tid, 0, libc::PTRACE_O_TRACESYSGOOD as usize)
 }
@@ -40,9 +40,9 @@ pub fn interrupt(tid: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_INTERRUPT, tid, 0, 0)
 }
 
-/// Lets go of it, where it is stopped.
+/// Releases it, where it is stopped.
 pub fn detach(tid: i32) {
-    // Failing, it has ended.
+    // If this fails, it has ended.
     let _ = ptrace(libc::PTRACE_DETACH, tid, 0, 0);
 }
 

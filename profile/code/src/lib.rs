@@ -1,4 +1,4 @@
-//! What a program's files tell: the names of its addresses, and what its instructions do.
+//! The information in a program's files: the names of its addresses, and what its instructions do.
 //!
 //! - [`mod@file`]: one file's symbols, debug information, unwind tables and calls;
 //! - `section`: critical sections, followed through the instructions from an acquisition to its

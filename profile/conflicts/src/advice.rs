@@ -1,7 +1,7 @@
-//! What follows for the user: what to do about a lock, and what that can win at most.
+//! Advice for the user: what to do about a lock, and the most that this can gain.
 //!
 //! A bound is a part of the time that threads waited for the lock while it was traced: no change
-//! of the lock can save more than all of that. What a change costs is not taken off.
+//! of the lock can save more than that. The cost of a change is not subtracted.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::section::SiteFacts;
 /// Fewer pairs of sections say nothing: a share of 0 in 100 is known to be under 3 %.
 const ENOUGH_PAIRS: u64 = 100;
 /// Sections that were too long to be traced to their end, and so can't be compared, are long beyond
-/// doubt; a few show what they do for so many instructions.
+/// doubt; a few are enough if they are traced for this many instructions.
 const ENOUGH_CUT: u64 = 4;
 /// From this share of independent pairs on, waiting is mostly needless.
 const INDEPENDENT: f64 = 0.8;
@@ -23,10 +23,10 @@ const MANY_PIECES: u64 = 8;
 /// If fewer sections than this write, most of them only read. All data counts, since a small sample
 /// doesn't show which is shared.
 const FEW_WRITERS: f64 = 0.1;
-/// A section is long from so many instructions on: some ten times what an uncontended lock and
-/// unlock take themselves.
+/// A section is long from this many instructions on: some ten times as many as an uncontended lock
+/// and unlock take themselves.
 const LONG: u64 = 500;
-/// A long section is about something else than shared data when so much of it touches none.
+/// A long section is not about shared data if this much of it touches none.
 const UNRELATED: f64 = 0.9;
 
 /// What to do about a lock.
@@ -66,7 +66,7 @@ pub enum Advice {
     TooFewSections,
 }
 
-/// An advice, with what it can win.
+/// An advice, with its possible gain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Proposal {
     /// What to do.
@@ -125,7 +125,7 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
 fn by_data(lock: &LockFacts, independence: f64) -> Option<Advice> {
     let shared_max = lock.sites.iter().map(|site| site.shared_max).max().unwrap_or(0);
     let sum = |part: fn(&SiteFacts) -> u64| lock.sites.iter().map(part).sum::<u64>();
-    // For output to come in order is what such a lock is for, whatever data is touched.
+    // Such a lock keeps output in order, whatever data is touched.
     let for_io = 2 * sum(|site| site.doing_io) >= lock.traced;
     let locks = lock.locks as u64;
     if shared_max == 0 && would_have_met(lock) {
@@ -160,14 +160,14 @@ fn by_data(lock: &LockFacts, independence: f64) -> Option<Advice> {
     Some(advice)
 }
 
-/// Whether threads that share the data would have met in it: most sections came to data that
-/// another section came to as well. Of a large table a small sample meets no entry twice.
+/// Whether threads that share the data would have met in it: most sections accessed data that
+/// another section accessed as well. Of a large table a small sample meets no entry twice.
 fn would_have_met(lock: &LockFacts) -> bool {
     let alone = lock.groups.groups - lock.groups.met_again;
     2 * alone <= lock.groups.sections
 }
 
-/// The share of pairs that conflict on nothing but the most frequent cause, or on nothing; none
+/// The share of pairs that conflict on nothing but the most frequent cause, or on nothing; `None`
 /// if that cause is not what most conflicts are about.
 fn independence_without_first(lock: &LockFacts) -> Option<f64> {
     let cause = lock.causes.first().filter(|cause| 2 * cause.alone >= lock.window.conflicting)?;

@@ -1,9 +1,9 @@
 //! How often sections of a lock conflict, and on what.
 //!
 //! Two comparisons, both Syncchar's: each section with those of other threads among the last 128
-//! of the same lock (its section 4.2, Table 3), which shows what concurrency there is in the
-//! lock; and each section that had to wait with those that it waited for (section 4.1, Table 2),
-//! which shows what waiting was needless.
+//! of the same lock (its section 4.2, Table 3), which shows how much concurrency the lock prevents;
+//! and each section that had to wait with those that it waited for (section 4.1, Table 2), which
+//! shows what waiting was needless.
 //!
 //! Of sections that were traced as the first of their call sites ([`EARLY`]) and not by a draw, rare sites
 //! have more than their share, so the window goes without them where enough were drawn.
@@ -55,12 +55,12 @@ impl Comparison {
         ratio(self.conflicting_bytes, self.conflicting)
     }
 
-    /// What the sample leaves open: the share is known to this much, more or less, in 19 of 20 cases.
+    /// The uncertainty from sampling: the share is known to within this much, in 19 of 20 cases.
     ///
     /// Pairs have sections in common, so what counts is how many sections there were. Of a mean over
     /// pairs of n, the variance is at most 2/n of that of one pair (Hoeffding 1948); it is nearly that
-    /// much where few sections conflict with all others. So is, where none was seen or only such, what
-    /// the rule of three says of sections.
+    /// much if few sections conflict with all others. If no conflict was seen, or nothing but
+    /// conflicts, the rule of three for sections gives about the same.
     pub fn uncertainty(&self) -> f64 {
         let (share, sections) = (self.share(), self.sections as f64);
         match self.sections {
@@ -157,8 +157,8 @@ pub struct Conflicts {
     pub causes: Vec<Cause>,
 }
 
-/// So many sections of a lock that were drawn are compared with each other alone. Fewer say less than all
-/// do, whatever their sites.
+/// If this many sections of a lock were drawn, they are compared with each other alone. Fewer are
+/// less conclusive than all sections, whatever their sites.
 const ENOUGH_DRAWN: usize = 16;
 
 /// Compares the sections of a lock.
@@ -206,7 +206,8 @@ pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -
     result
 }
 
-/// The sections that one had to wait for: of other threads, released while it waited.
+/// The sections that a section had to wait for: those of other threads that were released while it
+/// waited.
 fn waited_for(trace: &Trace, lock: &LockSections, number: usize, size: usize) -> Vec<usize> {
     let set = &lock.sets[number];
     let record = &trace.sections[set.section].record;
@@ -231,8 +232,8 @@ struct Causes {
     words: (usize, Vec<(u64, u32)>),
 }
 
-/// A cause, the pair that it was added for last, and one more than the section that was searched
-/// last for who accesses it.
+/// A cause, the pair that it was added for last, and the number, plus one, of the section that was
+/// searched last for an instruction that accesses it.
 struct Known {
     cause: Cause,
     pair: u64,
@@ -283,7 +284,7 @@ impl Causes {
     }
 }
 
-/// The word of a section at a place; `words` are those of the section that was asked for last.
+/// The word of a section at a place; `words` are those of the section of the last call.
 fn find<'a>(
     words: &mut (usize, Vec<(u64, u32)>),
     (number, section): (usize, &'a Section),
@@ -301,7 +302,7 @@ fn find<'a>(
         .find(|word| (word.object == NONE) == place.object.is_none())
 }
 
-/// A quotient; 0 for nothing of nothing.
+/// A quotient; 0 for 0 of 0.
 pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -1,10 +1,11 @@
-//! Whether enough sections were traced of the locks that are waited for most; and where not, how long
+//! Whether enough sections were traced of the locks that are waited for most; and if not, how long
 //! the run would have to be, or how large the budget.
 //!
-//! Both are proportions: a run twice as long has twice the budget and twice the acquisitions. Of a lock
-//! that had hardly any section traced that says little, since the first sections cost most; there it is
-//! counted with what a section costs elsewhere. Half of what counting leaves of a budget is spent on
-//! sections, and an eighth of the budget is left at least (`syncline-tracer`, `process/budget.rs`).
+//! Both are proportions: a run twice as long has twice the budget and twice the acquisitions. For a
+//! lock with hardly any traced section that is inexact, since the first sections cost most; there
+//! the cost of sections of other locks is used. Half of what counting leaves of a budget is spent
+//! on sections, and an eighth of the budget is left at least (`syncline-tracer`,
+//! `process/budget.rs`).
 
 use rustc_hash::FxHashMap;
 use syncline_trace::Trace;
@@ -14,15 +15,15 @@ use crate::totals::UntracedLock;
 
 /// Sections of a lock that are enough: a share of pairs is then known to 10 % (`Comparison`).
 pub const ENOUGH: u64 = 200;
-/// So many locks, or kinds of locks, that are waited for most are looked at.
+/// The number of locks, or kinds of locks, with most waiting that are considered.
 const MOST_WAITED: usize = 3;
-/// What is waited for less than this share of the threads' time is nobody's concern.
+/// A lock with less waiting than this share of the threads' time does not matter.
 const WORTH_TRACING: f64 = 1e-3;
-/// What counting leaves of the budget at least.
+/// The least share of the budget that counting leaves.
 const LEAST: f64 = 1.0 / 8.0;
 /// The part of that which is spent on sections.
 const SPENT: f64 = 0.5;
-/// Fewer sections than this say little of what one costs.
+/// Fewer sections than this give no good estimate of what one costs.
 const FEW: u64 = 16;
 /// Seconds of the budget that a section takes then: some hundred instructions, in which others sleep, which
 /// counts four times.
@@ -46,7 +47,7 @@ pub struct Scarce {
     pub waited: f64,
 }
 
-/// What a run was, of which more is wanted.
+/// The run that should have had more sections.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     /// Its seconds.
@@ -54,21 +55,21 @@ pub struct Run {
     /// Seconds that the budget is a part of: of the program's own processor time, or those of the run if
     /// they are fewer.
     pub processor: f64,
-    /// The budget, as a share; none if every section was traced.
+    /// The budget, as a share; `None` if every section was traced.
     pub budget: Option<f64>,
     /// What counting took, as a share of these.
     pub counting: f64,
 }
 
 impl Run {
-    /// What of a budget is left for sections, as a share.
+    /// The share of a budget that is left for sections.
     fn for_sections(&self, budget: f64) -> f64 {
         (budget - self.counting).max(budget * LEAST)
     }
 }
 
 impl Scarce {
-    /// How many times as much of the budget takes enough sections.
+    /// By which factor the budget would have to grow for enough sections.
     fn times(&self, run: &Run) -> f64 {
         let proportion = ENOUGH as f64 / self.traced.max(1) as f64;
         let Some(budget) = run.budget.filter(|_| self.traced < FEW) else { return proportion };
@@ -76,22 +77,22 @@ impl Scarce {
         (ENOUGH as f64 * COST / spent.max(f64::MIN_POSITIVE)).max(1.0)
     }
 
-    /// About how many seconds a run has to take that has enough sections within the same budget.
+    /// About how many seconds a run has to take to have enough sections within the same budget.
     pub fn seconds(&self, run: &Run) -> f64 {
         let acquired = ENOUGH as f64 / self.acquisitions.max(1) as f64;
         self.times(run).max(acquired) * run.seconds
     }
 
-    /// About which budget, as a share, gives a run like this one enough; none if it has no budget, or
-    /// too few acquisitions for any.
+    /// About which budget, as a share, gives a run like this one enough; `None` if it has no
+    /// budget, or too few acquisitions for any.
     pub fn budget(&self, run: &Run) -> Option<f64> {
         let budget = run.budget.filter(|_| self.acquisitions >= ENOUGH)?;
         Some(run.counting + self.times(run) * run.for_sections(budget))
     }
 }
 
-/// Those of the three most waited for that have too few sections, most waited for first. Of a trace that was
-/// asked for some locks only, those of them that it has.
+/// Those of the three most waited for that have too few sections, most waited for first. If only
+/// some locks were to be traced, the most waited for of these.
 pub fn scarce(
     trace: &Trace,
     locks: &[LockFacts],

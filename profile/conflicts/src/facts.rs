@@ -21,36 +21,37 @@ pub struct Options {
 
 impl Options {
     /// Syncchar's window: its results change by less than 5 % from 50 to 100 sections for most
-    /// locks, and more processors than this were not to be expected (section 3).
+    /// locks, and the authors expected no more processors than this (section 3).
     pub const WINDOW: usize = 128;
 }
 
 /// What is known of all locks together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overall {
-    /// The mean independence, weighted by the time that the locks were held; none if no pair was
+    /// The mean independence, weighted by the time that the locks were held; `None` if no pair was
     /// compared.
     pub independence: Option<f64>,
-    /// What the sample leaves open of it, as [`Comparison::uncertainty`](crate::Comparison::uncertainty); 1 if there is none.
+    /// The uncertainty of it from sampling, as
+    /// [`Comparison::uncertainty`](crate::Comparison::uncertainty); 1 if there is none.
     pub uncertainty: f64,
     /// Processors that optimistic sections of that independence could keep busy, of those there
     /// are.
     pub busy: Option<f64>,
-    /// The same of the 15 processors of Syncchar's machine.
+    /// Processors that they could keep busy of the 15 of Syncchar's machine.
     pub busy_of_15: Option<f64>,
     /// Acquisitions of the locks that were traced.
     pub acquisitions: u64,
     /// Whether a part of them is an estimate.
     pub estimated: bool,
-    /// Whether the process could not say what it had counted last: it was killed, or still runs.
-    /// Then acquisitions, and how many waited, are at least so many.
+    /// Whether the process could not write its last counts: it was killed, or still runs. Then
+    /// acquisitions, and how many waited, are at least this many.
     pub cut_short: bool,
     /// Sections traced.
     pub traced: u64,
     /// The locks of which no section was traced.
     pub untraced: Untraced,
-    /// Whether locks are weighted by instructions in place of time, since no section was timed
-    /// that was not traced.
+    /// Whether locks are weighted by instructions instead of time, since no untraced section was
+    /// timed.
     pub by_instructions: bool,
     /// Seconds that the threads ran, together.
     pub thread_seconds: f64,
@@ -58,7 +59,7 @@ pub struct Overall {
     pub cost: f64,
 }
 
-/// Locks of which no section was traced: the sample had none, or they were not asked for.
+/// Locks of which no section was traced: the sample had none, or they were not selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Untraced {
     /// How many locks.
@@ -67,7 +68,7 @@ pub struct Untraced {
     pub acquisitions: u64,
     /// Seconds that threads waited for them.
     pub waited: f64,
-    /// The one that was waited for longest, and how long; none if none was.
+    /// The one that was waited for longest, and how long; `None` if none was.
     pub longest: Option<(u64, f64)>,
 }
 
@@ -82,9 +83,9 @@ pub struct Facts {
     pub scarce: Vec<Scarce>,
 }
 
-/// Processors that a share of independent pairs keeps busy, of so many: what is independent of
-/// one section runs beside it. Syncchar gives 24.1 % on 15 processors as 4 (section 4.2), and no
-/// formula; this one gives 4.4, and is right where all or nothing is independent.
+/// Processors that a share of independent pairs keeps busy, of this many: sections that are
+/// independent of one run beside it. Syncchar gives 24.1 % on 15 processors as 4 (section 4.2), and
+/// no formula; this one gives 4.4, and is right where all or nothing is independent.
 pub fn busy(independence: f64, processors: usize) -> f64 {
     1.0 + independence * (processors.max(1) - 1) as f64
 }
@@ -94,8 +95,8 @@ pub fn facts(trace: &Trace, options: &Options) -> Facts {
     facts_with(trace, options, &mut |_, _| {})
 }
 
-/// As [`facts`]; says as it goes how many steps of how many are done. A step is a section, once where
-/// its set is made and once where it is compared.
+/// Like [`facts`], but reports how many of the steps are done. A step is a section, once where its
+/// set is made and once where it is compared.
 pub fn facts_with(
     trace: &Trace,
     options: &Options,
@@ -104,8 +105,8 @@ pub fn facts_with(
     facts_by(trace, options, &|_| None, progress)
 }
 
-/// As [`facts_with`], of which locks belong together being known: `family` gives the same number for
-/// these. Locks without a number are told by the call site that acquires them most.
+/// Like [`facts_with`], if it is known which locks belong together: `family` gives these the same
+/// number. Locks without a number are identified by the call site that acquires them most.
 pub fn facts_by(
     trace: &Trace,
     options: &Options,
@@ -181,7 +182,7 @@ fn overall(
     let weight: f64 = known().map(|(.., weight)| weight).sum();
     let mean = || known().map(|(independence, _, weight)| independence * weight).sum::<f64>();
     let independence = (weight > 0.0).then(|| mean() / weight);
-    // Of locks that were sampled each by itself, variances add up.
+    // The variances of locks that were sampled separately add up.
     let variance = known().map(|(_, uncertainty, weight)| (uncertainty * weight).powi(2));
     let uncertainty = if weight > 0.0 { variance.sum::<f64>().sqrt() / weight } else { 1.0 };
     let ended = trace.ended();

@@ -1,10 +1,10 @@
 //! How many independent pieces of data a lock guards.
 //!
 //! Sections that share a place which one of them writes belong to one piece: so a piece is a
-//! connected component of sections and the places that are written to. What all only read joins
-//! nothing, since it could be read at the same time. A table of 512 entries with one lock, of
-//! which each section changes one entry, is 512 pieces; with a counter that each section adds to
-//! it is one, and 512 but for the counter.
+//! connected component of sections and the places that are written to. Data that all sections only
+//! read joins nothing, since it could be read at the same time. A table of 512 entries with one
+//! lock, of which each section changes one entry, is 512 pieces; with a counter that each section
+//! adds to, it is one piece, and 512 without the counter.
 
 use rustc_hash::FxHashMap;
 
@@ -38,7 +38,7 @@ pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
             places += 1;
         }
     }
-    // One place of each section that has any: which piece that is, is known at the end.
+    // One place of each section that has any: its piece is known at the end.
     let mut firsts: Vec<u32> = Vec::new();
     for set in &lock.sets {
         let places = set.accesses.iter().map(|access| access.place);

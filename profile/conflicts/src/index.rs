@@ -1,8 +1,9 @@
 //! The last sections of a lock, and which of them conflict with the next one.
 //!
 //! Comparing a section with each of 128 others would walk all their sets. Instead there is an
-//! index from each place to two bitmaps over the window's slots: who read it, who wrote it. A
-//! section asks only about the places that it accessed itself, and the answer is a few bits.
+//! index from each place to two bitmaps over the window's slots: the sections that read it, and
+//! those that wrote it. A section looks up only the places that it accessed itself, and the answer
+//! is a few bits.
 
 use rustc_hash::FxHashMap;
 
@@ -29,7 +30,7 @@ impl Rows {
         })
     }
 
-    /// An empty set is somebody else's from here on.
+    /// Frees an empty set for another use.
     fn give(&mut self, row: u32) {
         self.free.push(row);
     }
@@ -60,14 +61,14 @@ fn for_each_slot(words: usize, word: impl Fn(usize) -> u64, mut each: impl FnMut
     }
 }
 
-/// Who accessed a place: sets of slots.
+/// The sections that accessed a word: sets of slots.
 struct Entry {
     readers: u32,
     writers: u32,
 }
 
-/// A section of very many places is compared with fewer of the others: so many comparisons of places
-/// are enough for one.
+/// A section of very many places is compared with fewer of the others: this many comparisons of
+/// places are enough for one.
 const MOST: usize = 1 << 16;
 
 /// A section in the window.
@@ -111,7 +112,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// An empty window of so many sections, at least one.
+    /// An empty window of this many sections, at least one.
     pub fn new(size: usize) -> Window {
         let size = size.max(1);
         let mut rows = Rows::new(size.div_ceil(64));
@@ -127,12 +128,12 @@ impl Window {
         }
     }
 
-    /// How many sections ago the first is that this one is compared with.
+    /// The distance, in sections, to the first that this one is compared with.
     fn reach(&self, set: &Set) -> usize {
         self.size.min((MOST / set.accesses.len().max(1)).max(1))
     }
 
-    /// The slots of the last so many sections.
+    /// The slots of the last this many sections.
     fn last(&self, sections: usize) -> impl Iterator<Item = usize> {
         let sections = sections.min(self.slots.len());
         (1..=sections).map(|ago| (self.added - ago) % self.size)
@@ -363,7 +364,7 @@ mod tests {
                 window.push(&next);
                 list.push(next);
             }
-            // Nothing stays of what has left the window.
+            // Sections that have left the window leave nothing behind.
             for _ in 0..size {
                 window.push(&set(0, false, &[]));
             }

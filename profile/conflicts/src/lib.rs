@@ -1,6 +1,5 @@
-//! From a trace of critical sections to what it says of them: how long they are and what they
-//! touch, whether they are independent of each other, what they conflict on, and what follows
-//! for the lock.
+//! The analysis of a trace of critical sections: how long they are and what they touch, whether
+//! they are independent of each other, what they conflict on, and the advice for the lock.
 //!
 //! The method is Syncchar's (Porter, Hofmann, Witchel 2007, sections 2 to 4): two sections of
 //! one lock, executed by different threads, could have run at the same time if neither wrote what

@@ -1,4 +1,4 @@
-//! What a trace says of one lock, or of several that are acquired at the same place.
+//! The facts of one lock, or of several that are acquired at the same call site.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::sets::{Loader, LockSections, Set, Sets};
 use crate::totals::{Total, Totals};
 use crate::touched::{Object, Touched, touched};
 
-/// What is known of a lock, or of several that are acquired at the same place.
+/// The facts of a lock, or of several that are acquired at the same call site.
 #[derive(Clone, Debug)]
 pub struct LockFacts {
     /// The lock's address; that of the first, if there are several.
@@ -56,20 +56,20 @@ pub struct LockFacts {
     pub groups_without: Groups,
     /// Its call sites, those that acquired most first.
     pub sites: Vec<SiteFacts>,
-    /// Sections that another thread ended than began them.
+    /// Sections that were ended by another thread than began them.
     pub handed_over: u64,
     /// Whether some sections held it for reading.
     pub shared_mode: bool,
 }
 
 impl LockFacts {
-    /// The share of pairs that are independent; none if no pair was compared.
+    /// The share of pairs that are independent; `None` if no pair was compared.
     pub fn independence(&self) -> Option<f64> {
         (self.window.pairs > 0).then(|| 1.0 - self.window.share())
     }
 }
 
-/// All that the facts of one lock follow from.
+/// The input from which the facts of one lock follow.
 pub struct All<'a> {
     pub trace: &'a Trace,
     pub sets: &'a Sets,
@@ -77,7 +77,7 @@ pub struct All<'a> {
     pub shared: &'a SharedPlaces,
 }
 
-/// The facts of the locks of a family, each section compared with so many before it.
+/// The facts of the locks of a family, each section compared with this many before it.
 pub fn lock_facts(all: &All<'_>, family: &[&LockSections], window: usize) -> LockFacts {
     let All { trace, sets, totals, shared } = *all;
     let timed = totals.held_samples > 0;

@@ -17,7 +17,7 @@ pub trait Names {
     fn line(&mut self, instruction: u64) -> String;
     /// The global variable that an address lies in: `name+0x8 (binary)`.
     fn variable(&mut self, address: u64) -> Option<String>;
-    /// The same without the place in it: `name (binary)`.
+    /// The name of that variable without the offset: `name (binary)`.
     fn whole_variable(&mut self, address: u64) -> Option<String>;
 }
 
@@ -28,14 +28,14 @@ pub struct Report {
     pub pid: u32,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Why it was left alone; none if it was traced.
+    /// Why it was left alone; `None` if it was traced.
     pub left_alone: Option<String>,
     /// Acquisitions of the locks of which sections were traced.
     pub acquisitions: u64,
     /// Whether a part of them is an estimate: within a budget, not all that come often are counted.
     pub acquisitions_estimated: bool,
-    /// Whether the process was killed or still ran, so that it could not say what it had counted last:
-    /// acquisitions, and how many of them waited, are at least so many.
+    /// Whether the process was killed or still ran, so that it could not write its last counts:
+    /// acquisitions, and how many of them waited, are at least this many.
     pub cut_short: bool,
     /// Sections traced.
     pub traced: u64,
@@ -45,13 +45,13 @@ pub struct Report {
     pub untraced_acquisitions: u64,
     /// Seconds that threads waited for them.
     pub untraced_waited_seconds: f64,
-    /// The one of them that was waited for longest: its name, or its address; none if none was.
+    /// The one of them that was waited for longest: its name, or its address; `None` if none was.
     pub untraced_longest: Option<String>,
     /// Locks of the three most waited for of which too few sections were traced, most waited for first.
     pub too_few: Vec<TooFew>,
     /// Records that found no room in the trace.
     pub dropped: u64,
-    /// Sections of the trace that were not looked at, since they would have taken too much memory.
+    /// Sections of the trace that were left out, since they would have taken too much memory.
     pub left_out: u64,
     /// Seconds that threads ran, together.
     pub thread_seconds: f64,
@@ -62,12 +62,13 @@ pub struct Report {
     pub besides_seconds: f64,
     /// Seconds of processor time of the program itself, without these two.
     pub program_seconds: f64,
-    /// What inspecting was to take of that at most, as a share; none if there was no limit.
+    /// The budget: the most that inspecting was to take of that, as a share; `None` if there was no
+    /// limit.
     pub budget: Option<f64>,
-    /// Mean share of independent pairs, weighted by the time that the locks were held; none if
-    /// no pair was compared.
+    /// Mean share of independent pairs, weighted by the time that the locks were held; `None` if no
+    /// pair was compared.
     pub independence: Option<f64>,
-    /// What sampling leaves open of it, in 19 of 20 cases.
+    /// The uncertainty of it from sampling, in 19 of 20 cases.
     pub independence_uncertainty: f64,
     /// Whether the weights are instructions in place of time.
     pub weighted_by_instructions: bool,
@@ -75,7 +76,7 @@ pub struct Report {
     pub processors: usize,
     /// Processors of them that optimistic sections of this independence could keep busy.
     pub processors_busy: Option<f64>,
-    /// The same of 15 processors.
+    /// Processors that they could keep busy of 15.
     pub processors_busy_of_15: Option<f64>,
     /// Earlier sections that each was compared with.
     pub window: usize,
@@ -85,7 +86,7 @@ pub struct Report {
 
 impl Report {
     /// By how much inspecting has slowed the program down, as a share of its own processor time;
-    /// none if that is not known.
+    /// `None` if that is not known.
     pub fn slowdown(&self) -> Option<f64> {
         let cost = self.cost_seconds + self.besides_seconds;
         (self.program_seconds > 0.0).then(|| cost / self.program_seconds)
@@ -109,7 +110,7 @@ pub struct TooFew {
     pub run_seconds: f64,
     /// About how many seconds a run like this one would have to take to have enough within this budget.
     pub enough_seconds: f64,
-    /// About which budget would have given this run enough, as a share; none if it has too few
+    /// About which budget would have given this run enough, as a share; `None` if it has too few
     /// acquisitions for any.
     pub enough_budget: Option<f64>,
 }
@@ -125,8 +126,7 @@ pub struct Pairs {
     pub conflicting_sections: f64,
     /// The share of pairs that conflict.
     pub conflicting: f64,
-    /// What sampling leaves open: the share is known to this much, more or less, in 19 of 20
-    /// cases.
+    /// The uncertainty from sampling: the share is known to within this much, in 19 of 20 cases.
     pub uncertainty: f64,
     /// Bytes in the address set of a section that conflicts, on average.
     pub mean_set_bytes: f64,
@@ -182,7 +182,7 @@ pub struct Lock {
     pub pieces_without_first_cause: u64,
     /// Whether some sections held it for reading.
     pub shared_mode: bool,
-    /// Sections left out since another thread ended than began them.
+    /// Sections left out since they were ended by another thread than began them.
     pub handed_over: u64,
     /// Its call sites, those that acquired most first.
     pub sites: Vec<Site>,
@@ -221,7 +221,7 @@ pub struct NamedCause {
 }
 
 impl NamedCause {
-    /// What to split off: of memory that has no name, what a line writes.
+    /// The data to split off: for memory without a name, what a line writes.
     pub fn to_split(&self) -> String {
         match &self.written_at {
             Some(line) if self.field.starts_with("0x") => format!("what {line} writes"),

@@ -28,7 +28,7 @@ pub fn named(trace: &Trace, facts: &Facts, options: &Options, names: &mut dyn Na
         [header.besides_ticks, header.processor_ticks].map(|ticks| trace.seconds(ticks));
     let program = (processor - all.cost - besides).max(0.0);
     let seconds = trace.seconds(trace.ended().saturating_sub(header.started));
-    // What the library takes the budget of (`process/budget.rs`).
+    // The time that the budget is a share of, as in the library (`process/budget.rs`).
     let counted = program.min(seconds).max(f64::MIN_POSITIVE);
     let run = Run {
         seconds,
@@ -94,7 +94,7 @@ fn too_few(facts: &Facts, run: &Run, names: &mut dyn Names) -> Vec<TooFew> {
     facts.scarce.iter().map(one).collect()
 }
 
-/// Where a lock lies that is no variable.
+/// The position of a lock that is no variable.
 fn lies(lock: &LockFacts, names: &mut dyn Names) -> Option<String> {
     let block = lock.block?;
     let (offset, place) = (lock.lock - block.start, names.place(block.site));

@@ -41,7 +41,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// The number of the word at an address, which a thread accesses; none if there are too many.
+    /// The number of the word at an address, which a thread accesses; `None` if there are too many.
     pub(crate) fn access(&mut self, place: Place, thread: u32, writes: bool) -> Option<u32> {
         let line = place.address & !(BYTES - 1);
         let key = (line, place.object.map(|object| (object.start, object.serial)));

@@ -232,8 +232,8 @@ fn instructions_of(section: &Section, loader: &Loader) -> u64 {
     steps.map(|step| u64::from(step.times)).sum()
 }
 
-/// How many instructions access memory. A section says so only of all of its instructions, so those
-/// in which the loader had to do count where there are no others.
+/// How many instructions access memory. A section has this number only for all of its instructions,
+/// so sections with work of the loader count only if there are no others.
 #[derive(Default)]
 struct MemoryShare {
     own: (u64, u64),

@@ -1,11 +1,11 @@
 //! Address sets, ready to be compared.
 //!
-//! Taken out of what was recorded: the stack of the thread itself, whose addresses are used again
-//! in each activation, and the words of all locks that the trace knows, which every section
-//! changes and which no other synchronization would need (Syncchar, section 3).
+//! Two things are left out of the recorded accesses: the stack of the thread itself, whose
+//! addresses are used again in each activation, and the words of all locks that the trace knows,
+//! which every section changes and which no other synchronization would need (Syncchar, section 3).
 //!
 //! So is what the dynamic loader does, when a function is called for the first time in a section:
-//! the word that it binds is written once in the program's life, and read by all who call. Such
+//! the word that it binds is written once in the program's life, and read by all callers. Such
 //! words, which are only read to jump to where they say, are left out in any case.
 //!
 //! A place in memory is an address and which of the heap's blocks it lay in: after a block was
@@ -64,7 +64,7 @@ pub struct LockSections {
     pub sets: Vec<Set>,
     /// Sections whose set is not whole, since tracing stopped in the middle.
     pub stopped: u64,
-    /// Sections that another thread ended than began them: what they touched belongs to both.
+    /// Sections that were ended by another thread than began them: their accesses belong to both.
     pub handed_over: u64,
 }
 
@@ -125,7 +125,7 @@ impl Sets {
     }
 }
 
-/// What a section accessed of what counts, by place.
+/// The accesses of a section that count, by place.
 fn accesses(
     places: &mut Places,
     section: &Section,
@@ -167,7 +167,7 @@ fn accesses(
     accesses
 }
 
-/// Where the dynamic loader's code lies; nowhere in a program that has none.
+/// The addresses of the dynamic loader's code; none in a program without a loader.
 pub struct Loader(u64, u64);
 
 impl Loader {

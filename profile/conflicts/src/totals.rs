@@ -52,8 +52,8 @@ impl Totals {
         totals
     }
 
-    /// A process that was killed has not written all that it counted: of its traced sections at
-    /// least it is known how often they waited.
+    /// A process that was killed has not written all that it counted: at least the waits of its
+    /// traced sections are known.
     fn add_unwritten(&mut self, trace: &Trace) {
         let mut seen: FxHashMap<u64, Total> = FxHashMap::default();
         for section in &trace.sections {

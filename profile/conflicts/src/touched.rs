@@ -41,7 +41,7 @@ pub struct Touched {
     pub blocks: u64,
     /// Words that were touched, each counted once.
     pub words: u64,
-    /// The same, each counted once for each section that touched it.
+    /// These words, each counted once for each section that touched it.
     pub accesses: u64,
     /// Of these, how many sections wrote to.
     pub written: u64,

@@ -13,8 +13,8 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 /// Address space set aside; only what is used takes memory.
 const RESERVE: usize = 16 << 20;
 
-/// Whether so many bytes can still be had. Where they can't, the caller has to do without:
-/// an allocation that fails would end the program.
+/// Whether this many bytes can still be allocated. If not, the caller has to do without: an
+/// allocation that fails would end the program.
 pub fn has_room(bytes: usize) -> bool {
     !ARENA.base().is_null() && ARENA.used.load(Ordering::Relaxed) + bytes < RESERVE
 }
@@ -37,7 +37,7 @@ impl Arena {
         match self.base.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => fresh,
             Err(theirs) => {
-                // SAFETY: nobody else has seen this mapping.
+                // SAFETY: no other thread has seen this mapping.
                 let _ = unsafe { munmap(fresh.cast(), RESERVE) };
                 theirs
             }
@@ -48,7 +48,7 @@ impl Arena {
 /// Maps zeroed private memory, which takes room only where it is touched.
 pub fn map_anonymous(bytes: usize) -> Option<*mut u8> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-    // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
+    // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
     let mapped =
         unsafe { mmap_anonymous(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags) };
     mapped.ok().map(|p| p.cast())

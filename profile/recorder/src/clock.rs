@@ -34,7 +34,7 @@ pub fn to_ticks(nanoseconds: u64) -> u64 {
     (u128::from(nanoseconds) * u128::from(rate) / u128::from(SECOND)) as u64
 }
 
-/// So many microseconds, fewer than a million, in ticks.
+/// This many microseconds, fewer than a million, in ticks.
 pub fn microseconds(n: u64) -> u64 {
     n * TICKS_PER_SECOND.load(Ordering::Relaxed) / 1_000_000
 }

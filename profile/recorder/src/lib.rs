@@ -18,21 +18,20 @@
 //!             syncline_recording::writer   the file: its regions, tables and logs
 //! ```
 //!
-//! What it holds to:
+//! Its rules:
 //!
 //! - it changes no byte of the program's own objects, and no result of its calls;
-//! - an uncontended operation at a place that is known takes no lock, allocates nothing, writes
-//!   nothing that another thread writes, and makes no system call, but for a sample where locks
-//!   are held for long (`count/hold.rs`);
-//! - it waits for nobody: not in a signal handler, not before its own start, not after a
-//!   fork;
+//! - an uncontended operation at a known place takes no lock, allocates nothing, writes nothing
+//!   that another thread writes, and makes no system call, except for a sample where locks are held
+//!   for long (`count/hold.rs`);
+//! - it never waits: not in a signal handler, not before its own start, not after a fork;
 //! - where it can't count, it lets the call pass and counts that.
 //!
 //! # What runs while the program holds a lock
 //!
-//! From the acquisition of a lock to the return into the program, and in a release, nothing runs
-//! that could wait for that lock. Else the thread would wait for itself: the lock may be the one
-//! of the program's allocator, of its `close`, of a destructor. By construction:
+//! From the acquisition of a lock to the return into the program, and in a release, no code runs
+//! that could wait for that lock. Otherwise the thread would wait for itself: the lock may be the
+//! one of the program's allocator, of its `close`, of a destructor. By construction:
 //!
 //! - the recorder of the process, also of a forked child, and the state of the thread are made
 //!   before a lock is tried (`thread::rows::spot`, `thread::attach::before_trying`), and so are

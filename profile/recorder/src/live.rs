@@ -3,7 +3,8 @@
 //! `syncline record -p PID` opens this library in the process and calls the functions of this file on a
 //! thread of the program's that it has borrowed ([`syncline_recording::live`]). The thread is at a place
 //! where it could take a signal and its handler could call the loader, so these functions may take the
-//! loader's lock; they allocate nothing in the program, and leave each result to the command's eyes.
+//! loader's lock; they allocate nothing in the program, and leave each result in memory, for the
+//! command to read.
 //!
 //! A slot is exchanged in one step, so the other threads need not stand still: each call goes to the
 //! C library's function or to ours. While slots are exchanged the loader's list is held
@@ -11,8 +12,8 @@
 //! holds something else by now, is left alone. A page that was read-only is made writable for as long as
 //! its slots are exchanged.
 //!
-//! After the end no call of the program leads here any more. Threads that were inside go on with what
-//! they have, and find no recorder when they look for one; once the command has seen that none runs code
+//! After the end, no call of the program leads here. Threads that were inside go on with what they
+//! have, and find no recorder when they look for one; once the command has seen that none runs code
 //! of ours, [`rest`] forgets the recording.
 
 use core::ffi::{c_int, c_void};
@@ -57,12 +58,12 @@ real! {
     fn dl_iterate_phdr(each: unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int, data: *mut c_void) -> c_int;
 }
 
-/// Says that this process records since its start, so that nobody attaches to it.
+/// Says that this process records since its start, so that no command attaches to it.
 pub fn is_preloaded() {
     STATE.stage.store(PRELOADED, SeqCst);
 }
 
-/// Marks that one of the functions runs; none if one does already.
+/// Marks that one of the functions runs; `None` if one runs already.
 struct Alone;
 
 impl Alone {
@@ -118,7 +119,7 @@ pub unsafe extern "C" fn syncline_live_begin(request: *const Request) -> c_int {
 /// Points slots to our functions; returns how many did.
 ///
 /// # Safety
-/// So many slots may be read, and name functions of this library. The thread may call the loader.
+/// This many slots may be read, and name functions of this library. The thread may call the loader.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
@@ -129,15 +130,15 @@ pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -
     exchange_all(unsafe { slice::from_raw_parts(slots, count) }, |slot, page| {
         let noted = STATE.pointed.load(Relaxed) as usize;
         let Some(place) = place_of_note(noted) else { return false };
-        // Noted first: who is killed in between leaves a note of a slot that has its old value.
-        // SAFETY: a place of our own, which nobody reads before it is counted.
+        // Noted first: a thread that is killed in between leaves a note of a slot that has its old
+        // value. SAFETY: a place of our own, which no command reads before it is counted.
         unsafe { place.write(*slot) };
         STATE.pointed.store(noted as u32 + 1, SeqCst);
         exchange(slot.at, slot.theirs, slot.ours, page)
     })
 }
 
-/// Gives the slots back what they had; returns how many.
+/// Restores the old values of the slots; returns how many.
 ///
 /// # Safety
 /// The thread may call the loader.
@@ -149,7 +150,7 @@ pub unsafe extern "C" fn syncline_live_unpoint() -> c_int {
         return 0;
     }
     let count = STATE.pointed.load(SeqCst) as usize;
-    // SAFETY: so many are there and stay as they are while the function is alone.
+    // SAFETY: this many are there and stay as they are while the function is alone.
     let slots = unsafe { slice::from_raw_parts(slots, count) };
     let exchanged =
         exchange_all(slots, |slot, page| exchange(slot.at, slot.ours, slot.theirs, page));
@@ -158,7 +159,7 @@ pub unsafe extern "C" fn syncline_live_unpoint() -> c_int {
     exchanged
 }
 
-/// Ends the recording. Who is inside keeps what it has.
+/// Ends the recording. A thread that is inside keeps what it has.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_live_end() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
@@ -175,12 +176,12 @@ pub extern "C" fn syncline_live_end() -> c_int {
 /// Forgets the recording.
 ///
 /// # Safety
-/// No thread runs code of this library, but those that wait in it in a system call.
+/// No thread runs code of this library, except threads that wait in it in a system call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_rest() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
     if STATE.stage.load(SeqCst) == ENDED {
-        // The thread that was borrowed waits in a system call when it is let go.
+        // The thread that was borrowed waits in a system call when it is released.
         tls::set_state(None);
         // SAFETY: by this function's own condition.
         unsafe { recorder::rest() };
@@ -189,7 +190,7 @@ pub unsafe extern "C" fn syncline_live_rest() -> c_int {
     0
 }
 
-/// Where the note of a slot belongs; none if there is no room.
+/// Where the note of a slot belongs; `None` if there is no room.
 fn place_of_note(number: usize) -> Option<*mut Slot> {
     if SLOTS.load(SeqCst).is_null() {
         SLOTS.store(map_anonymous(MOST * size_of::<Slot>())?.cast(), SeqCst);
@@ -215,7 +216,7 @@ struct Page {
 }
 
 impl Page {
-    /// Sees to it that the page of an address can be written to.
+    /// Makes the page of an address writable.
     fn open(&mut self, at: u64) -> bool {
         let page = at & !(PAGE - 1);
         if !self.is_protected || self.at == page {
@@ -240,8 +241,8 @@ impl Page {
     }
 }
 
-/// Calls a function with each slot whose module is loaded, while none can go away. Returns how many it
-/// said yes to.
+/// Calls a function with each slot whose module is loaded, while none can go away. Returns the
+/// number of slots for which it returned `true`.
 fn exchange_all(slots: &[Slot], each: impl FnMut(&Slot, &mut Page) -> bool) -> c_int {
     struct Work<'a, F> {
         slots: &'a [Slot],

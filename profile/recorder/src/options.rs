@@ -1,5 +1,5 @@
-//! What `syncline record` asks for, through the environment, or of a process that runs already
-//! (`live.rs`).
+//! The options that `syncline record` passes through the environment, or to a process that runs
+//! already (`live.rs`).
 //!
 //! The environment is read once, as early as possible: a program may rewrite it later, and
 //! its children record into the same folder all the same. Without these variables the
@@ -21,13 +21,13 @@ use crate::clock;
 pub struct Options {
     /// The recording's folder.
     pub folder: Folder,
-    /// An open file for this process, in place of one in the folder.
+    /// An open file for this process, instead of one in the folder.
     pub file: Option<RawFd>,
     /// [`CLOCK_TSC`] or `CLOCK_MONOTONIC`
     pub clock: u32,
     /// Ticks of that clock in a second.
     pub ticks_per_second: u64,
-    /// Bytes that a process's file may become.
+    /// The most bytes that a process's file may have.
     pub max_size: u64,
     /// Whether every acquisition is timed and logged.
     pub timeline: bool,
@@ -60,7 +60,7 @@ static OPTIONS: Once = Once {
 // process that is attached to, no thread runs code of ours.
 unsafe impl Sync for Once {}
 
-/// The options; none if this is not a recording.
+/// The options; `None` if this is not a recording.
 pub fn get() -> Option<&'static Options> {
     match OPTIONS.stage.load(Ordering::Acquire) {
         // SAFETY: see `Once`.
@@ -90,7 +90,7 @@ fn set(options: Options) {
     unsafe { *OPTIONS.options.get() = options };
 }
 
-/// Begins a recording in a process that has none, and that nobody else begins one in.
+/// Begins a recording in a process that has none, and in which no other command begins one.
 pub fn begin(options: Options) {
     OPTIONS.stage.store(READING, Ordering::Relaxed);
     set(options);
@@ -99,7 +99,7 @@ pub fn begin(options: Options) {
 
 /// The open file is used, and closed from here on.
 pub fn forget_file() {
-    // SAFETY: called by who began the recording, before a call of the program leads here.
+    // SAFETY: called by the code that began the recording, before a call of the program leads here.
     unsafe { (*OPTIONS.options.get()).file = None };
 }
 

@@ -18,7 +18,7 @@ thread_words! {
     in_openmp, set_in_openmp at 32: usize;
 }
 
-/// The thread's state; none before its first operation.
+/// The thread's state; `None` before its first operation.
 #[inline(always)]
 pub fn state() -> Option<&'static ThreadState> {
     // SAFETY: the word is 0 or was set from such a reference, below.

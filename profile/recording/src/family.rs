@@ -1,4 +1,4 @@
-//! The processes of one file: that which made it, and children that it forked.
+//! The processes of one file: the one that made it, and children that it forked.
 //!
 //! Each has a name like a file's. `DIR/41.syncline` is the first; behind `#` comes the page of a
 //! child's header, as in `DIR/41.syncline#2560`.
@@ -25,9 +25,8 @@ pub fn place(path: &Path) -> (PathBuf, u32) {
     child.filter(|(file, _)| file.extension().is_some()).unwrap_or((path.to_owned(), 0))
 }
 
-/// The processes of a file, each with its number; the first comes first, whatever it is, and then its
-/// children in the order in which they began. Those that can't be found because the file is damaged
-/// are not there.
+/// The processes of a file, each with its number: the first, and then its children in the order in
+/// which they began. Processes that can't be found because the file is damaged are left out.
 pub fn processes(file: &Path) -> Vec<(PathBuf, Option<u32>)> {
     let mut all = vec![(file.to_owned(), None)];
     let Ok(source) = Source::open(file) else { return all };
@@ -80,7 +79,7 @@ impl Source<'_> {
         let (mut page, mut most) = (page, u32::MAX);
         while page != 0 {
             let header = self.header(first, page)?;
-            // A page is handed out after that of the parent.
+            // A child's page is handed out after its parent's.
             if header.parent_page >= page {
                 return Err(self.damaged("a process is its own ancestor"));
             }
@@ -125,7 +124,7 @@ impl Source<'_> {
         Ok(found.into_iter().collect())
     }
 
-    /// The stacks of a file, of which only those stay that a process uses, where it is not alone.
+    /// The stacks of a file; if several processes share it, only those that a process uses.
     pub(crate) fn stacks(
         &self,
         first: &Header,

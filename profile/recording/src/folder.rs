@@ -1,13 +1,13 @@
 //! A folder that recorded programs write to, held open by a handle.
 //!
-//! Whoever reads there may be root, and whoever wrote there somebody else. So every file is opened
-//! relative to the handle, never through a link, and without waiting for anybody (a fifo's reader
-//! waits for its writer); and what was opened must be a plain file of an expected owner.
+//! The reader of a folder may be root, and its writer another user. So every file is opened
+//! relative to the handle, never through a link, and without waiting for another process (a fifo's
+//! reader waits for its writer); and what was opened must be a plain file of an expected owner.
 //!
 //! Only the owner may look into the folder. A recorded program may give its rights away and start
 //! others, which then can't make files there; where root records there is therefore a subfolder for
-//! them, whose name begins with [`OTHERS`]. Everybody may make files in it who knows its name, which
-//! is long, chosen by chance, and told to nobody but the recorded program.
+//! them, whose name begins with [`OTHERS`]. Any user that knows its name may make files in it; the
+//! name is long, random, and known to the recorded program only.
 //!
 //! Of several runs of a program, the first is recorded in the folder itself, and each other one in a
 //! subfolder whose name begins with [`RUN`]. Of a run that is recorded in windows of time, each window is
@@ -27,13 +27,14 @@ use rustix::process::geteuid;
 
 use crate::Error;
 
-/// How the name begins of the subfolder for processes of other users.
+/// The beginning of the name of the subfolder for processes of other users.
 pub const OTHERS: &str = "others-";
-/// How the name begins of the subfolder for another run; its number follows, from 2 on.
+/// The beginning of the name of the subfolder for a further run; its number follows, from 2 on.
 pub const RUN: &str = "run-";
-/// How the name begins of the subfolder for a window of time; its number follows, from 1 on.
+/// The beginning of the name of the subfolder for a window of time; its number follows, from 1 on.
 pub const WINDOW: &str = "window-";
-/// The folder in a window's that has what was counted from the start of recording until its end.
+/// The folder in a window's folder that has the counts from the start of recording to the window's
+/// end.
 pub const SUMS: &str = "sums";
 /// Readable and writable by its owner alone.
 const MODE: Mode = Mode::from_raw_mode(0o600);
@@ -59,7 +60,7 @@ impl Folder {
     /// Opens the folder `name` in an open one. A link is not followed.
     ///
     /// # Errors
-    /// As [`Folder::open`].
+    /// Same errors as [`Folder::open`].
     pub fn open_in(parent: BorrowedFd<'_>, name: &OsStr, shown: &Path) -> Result<Folder, Error> {
         Folder::open_at(parent, Path::new(name), OFlags::NOFOLLOW, shown)
     }
@@ -104,7 +105,7 @@ impl Folder {
         let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match openat(&self.handle, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
-            // A link; a socket, or a fifo that nobody reads.
+            // A link; a socket, or a fifo that no process reads.
             Err(Errno::LOOP | Errno::NXIO) => return Err(Error::NotPlain(path())),
             Err(e) => return Err(io(e.into())),
         };
@@ -123,7 +124,7 @@ impl Folder {
         Ok((file, meta))
     }
 
-    /// Puts a file there in one step: a reader sees what was there before, or this.
+    /// Puts a file there in one step: a reader sees the old file or the new one.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -132,23 +133,23 @@ impl Folder {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let write = || -> io::Result<()> {
-            // Somebody may have been killed in the middle of this.
+            // An earlier process may have been killed in the middle of this.
             self.remove(&next)?;
             let mut file = File::from(openat(&self.handle, &next, flags, MODE)?);
             file.write_all(content)?;
             Ok(renameat(&self.handle, &next, &self.handle, name)?)
         };
         write().map_err(|source| {
-            // What there was no room for is of no use.
+            // A file that the disk had no room for is of no use.
             let _ = self.remove(&next);
             Error::Io { path: self.path.join(name), source }
         })
     }
 
-    /// Takes a file's name away, if it is there.
+    /// Removes a file, if it is there.
     ///
     /// # Errors
-    /// The system's.
+    /// Those of the system.
     pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         match unlinkat(&self.handle, name.as_ref(), AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -164,7 +165,7 @@ impl AsFd for Folder {
 }
 
 /// The files with this ending in a folder and in its subfolder for others, in the order of their
-/// names; a file that is named itself stands for itself.
+/// names; if the path is a file, that file alone.
 ///
 /// # Errors
 /// [`Error::Io`]
@@ -192,7 +193,7 @@ fn listed(folder: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
 /// The subfolders for processes of other users: one, or none.
 ///
 /// # Errors
-/// The system's.
+/// Those of the system.
 pub fn others(folder: &Path) -> io::Result<Vec<PathBuf>> {
     subfolders(folder, OTHERS)
 }
@@ -200,7 +201,7 @@ pub fn others(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// The recordings of the program's further runs, in their order.
 ///
 /// # Errors
-/// The system's.
+/// Those of the system.
 pub fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(numbered(folder, RUN)?.into_iter().map(|(_, path)| path).collect())
 }
@@ -208,12 +209,13 @@ pub fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// The windows of time that are kept, each with its number, in their order.
 ///
 /// # Errors
-/// The system's.
+/// Those of the system.
 pub fn windows(folder: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     numbered(folder, WINDOW)
 }
 
-/// The subfolders whose names begin so and end in a number, in the order of that.
+/// The subfolders whose names begin with `start` and end in a number, in the order of these
+/// numbers.
 fn numbered(folder: &Path, start: &str) -> io::Result<Vec<(u32, PathBuf)>> {
     let number = |path: PathBuf| {
         let number = path.file_name()?.to_str()?.strip_prefix(start)?.parse().ok()?;

@@ -10,17 +10,17 @@
 //!            handed out from its start; and a page for each forked child, its Header
 //! ```
 //!
-//! A forked child has its parent's file mapped, and mostly little to say. So it writes there, if
+//! A forked child has its parent's file mapped, and mostly little to record. So it writes there, if
 //! there is room: it has a header of its own, in a page of the arena, and shares the regions and
-//! the arena. A thread and a module say whose they are ([`ThreadRecord::process`]); a stack is
-//! anybody's. [`Header::newest`] and [`Header::before`] link the children's headers.
+//! the arena. A thread and a module name their process ([`ThreadRecord::process`]); a stack may be
+//! used by any. [`Header::newest`] and [`Header::before`] link the children's headers.
 //!
 //! All numbers are in the machine's own byte order, which [`Header::byte_order`] shows.
 //! Offsets are in bytes from the start of the file; a *unit* is 64 bytes, and offsets into
 //! the arena are kept in units so that they fit 32 bits. Times are in ticks of
 //! [`Header::clock`]; [`Header::ticks_per_second`] converts them.
 //!
-//! The writer is many threads at once, and nobody waits for a reader. Therefore:
+//! Many threads write at once, and none waits for a reader. Therefore:
 //!
 //! - each row, wait record and thread record is written by its own thread only;
 //! - a record is filled in before the word that makes it visible is stored (`Row::key`,
@@ -28,7 +28,8 @@
 //! - a table that grows is copied, then swapped by one store of [`ThreadRecord::table`];
 //! - counters only grow, but a reader may see one counter of a row before its neighbour.
 //!
-//! The file is sparse and as large as it may become; what was never reached takes no space.
+//! The file is sparse and has its largest size from the start; parts that were never used take no
+//! space.
 
 mod thread;
 mod wait;
@@ -54,7 +55,7 @@ pub const CLOCK_TSC: u32 = 1;
 /// [`Header::clock`]: `CLOCK_MONOTONIC` in nanoseconds.
 pub const CLOCK_MONOTONIC: u32 = 2;
 
-/// [`Header::state`]: running, or ended with no chance to say so.
+/// [`Header::state`]: the process runs, or ended without a chance to note it.
 pub const PROCESS_RUNNING: u32 = 1;
 /// [`Header::state`]: ended through `exit` or `_exit`.
 pub const PROCESS_EXITED: u32 = 2;
@@ -74,14 +75,14 @@ pub struct Region {
     pub record_size: u32,
     /// Records that fit.
     pub capacity: u32,
-    /// Records in use; may pass `capacity` when more were asked for than fit.
+    /// Records in use; may exceed `capacity` when more were requested than fit.
     pub count: u32,
-    /// Records that were asked for and could not be had.
+    /// Records that were requested and could not be given.
     pub dropped: u32,
 }
 
 impl Region {
-    /// An empty region of so many records from `next` on, which it moves behind the region, to a
+    /// An empty region of this many records from `next` on, which it moves behind the region, to a
     /// page's start.
     pub fn after<T>(next: &mut u64, capacity: u32) -> Region {
         let record_size = size_of::<T>() as u32;
@@ -111,7 +112,7 @@ pub struct Header {
     pub started: u64,
     /// When recording began, in nanoseconds since 1970.
     pub started_realtime: u64,
-    /// When the process said that it ends, in ticks; 0 if it did not.
+    /// When the process noted its end, in ticks; 0 if it did not.
     pub ended: u64,
     /// [`PROCESS_RUNNING`] or [`PROCESS_EXITED`]
     pub state: u32,
@@ -120,10 +121,10 @@ pub struct Header {
     /// Process number of the parent when recording began.
     pub parent: u32,
     /// One uncontended operation in this many belongs to the sample at first, on average: it is timed from
-    /// acquire to release, and tells where the counts of a place's [`REST`] belong. 1 with
+    /// acquire to release, and shows to which locks the counts of a place's [`REST`] belong. 1 with
     /// [`Header::timeline`].
     pub sample_period: u32,
-    /// Bytes that the file may become.
+    /// The most bytes that the file may have.
     pub file_size: u64,
     /// [`ModuleRecord`]s
     pub modules: Region,
@@ -137,22 +138,22 @@ pub struct Header {
     pub arena_used: u64,
     /// Units that the arena can hand out.
     pub arena_capacity: u64,
-    /// Operations that were not counted because their row could not be had.
+    /// Operations that were not counted because there was no row for them.
     pub dropped_operations: u64,
-    /// Waits that were counted without their length because no wait record could be had.
+    /// Waits that were counted without their length because there was no wait record for them.
     pub dropped_waits: u64,
     /// Operations not counted because they came from a signal handler that interrupted
     /// the recorder itself.
     pub interrupted_operations: u64,
     /// 1 once the file system had no room left.
     pub disk_full: u32,
-    /// 1 if code that uses locks came to where other code had been, after a `dlclose`: its
+    /// 1 if code that uses locks was loaded at the address of other code, after a `dlclose`: these
     /// addresses are ambiguous.
     pub modules_changed: u32,
     /// 1 if the logs hold every acquisition ([`EVENT_HOLD`]), and not only waits.
     pub timeline: u32,
-    /// What its parent was told of its end, where that was noted: [`SEEN`], and below it the status as
-    /// `wait` gives it. 0 if nobody noted it.
+    /// What its parent learned of its end: [`SEEN`], and below it the status as `wait` gives it. 0
+    /// if that was not noted.
     pub seen: u32,
     /// In the file's first header: the page of the newest child's header; 0 if there is none.
     pub newest: u32,
@@ -164,14 +165,14 @@ pub struct Header {
     /// index.
     pub inherited: u32,
     /// Threads of this process, and the index of the latest and 1: [`ThreadRecord::previous`] leads on.
-    /// Only a child's are found so; those of the first process are all that say so.
+    /// Only a child's threads are found this way; the first process's are all threads that name it.
     pub own_threads: u32,
     /// See [`Header::own_threads`].
     pub latest_thread: u32,
-    /// The writers' own: 1 while the process is one of those for whom room is kept.
+    /// For the writers: 1 while room is kept for the process.
     pub live: u32,
-    /// 1 if the recorder was brought into a process that ran already: what happened before is not in
-    /// the file. Files of versions without this have 0.
+    /// 1 if the recorder was attached to a running process: what happened before is not in the
+    /// file. Files of versions without this have 0.
     pub attached: u32,
     /// Path of the executable, ended by a zero byte.
     pub executable: [u8; 1024],
@@ -185,9 +186,10 @@ pub struct Header {
     /// When the window [`Header::window`] began, in ticks.
     pub window_began: u64,
     /// In the file's first header: how often a reader has taken the logs, which only then writes here. A
-    /// log that is of another window begins anew with its next event. Older versions have 0.
+    /// log of another window begins anew with its next event. Older versions have 0.
     pub window: u32,
-    /// 1 if what threads used is counted from [`Header::started`] on: the file is of a later window.
+    /// 1 if the threads' processor time is counted from [`Header::started`] on: the file is of a
+    /// later window.
     pub based: u32,
 }
 
@@ -248,17 +250,17 @@ pub struct StackRecord {
     pub frames: [u64; STACK_FRAMES],
 }
 
-/// [`Row::lock`]: what is counted is of all locks of the place but those with rows of their own,
-/// which are too many to be told apart. Each operation of the sample adds what was counted since the
-/// last one to the row of its own lock; `held_ticks` is the count up to which that was done. Of
-/// creations, nothing is.
+/// [`Row::lock`]: the row counts for all locks of the place but those with rows of their own; they
+/// are too many to be distinguished. Each operation of the sample adds what was counted since the
+/// last one to the row of its own lock; `held_ticks` is the count up to which that was done.
+/// Creations are not distributed.
 pub const REST: u64 = 0;
 /// The low byte of [`Row::key`]: no row, but a note of the writer's.
 pub const NOTE: u64 = 0xff;
 /// [`Row::depth`] of a row that stands for all further depths.
 pub const ANY_DEPTH: u32 = u32::MAX;
 
-/// What one thread did to one lock at one place, or to many ([`REST`]).
+/// What one thread did at one place to one lock, or to many ([`REST`]).
 ///
 /// The place is the return address and how deep the stack was: two paths to one call
 /// mostly differ in depth. Exactly one cache line.
@@ -306,31 +308,31 @@ impl Row {
     }
 }
 
-/// Locks that a nest record tells apart.
+/// The number of locks that a nest record distinguishes.
 pub const NESTS: usize = 3;
 
 /// A lock that was held already.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Nest {
-    /// The lock: the innermost that the thread held; 0 while this place is free.
+    /// The lock: the innermost that the thread held; 0 while this slot is free.
     pub lock: u64,
     /// Stack at which it had been acquired, the first time.
     pub stack: u32,
-    /// Acquisitions that were looked at and found it.
+    /// Sampled acquisitions that found it held.
     pub seen: u32,
 }
 
-/// Which lock was held already when that of a row was acquired. Only timed acquisitions are
-/// sampled: the first, one in [`Header::sample_period`], and each that waited. Exactly one
-/// cache line.
+/// The lock that was already held when a row's lock was acquired. Only timed acquisitions are
+/// sampled: the first, one in [`Header::sample_period`], and each that waited. Exactly one cache
+/// line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct NestRecord {
-    /// Acquisitions that were looked at and found no lock held, as far as they came after
-    /// the first that found one, and all before it.
+    /// Sampled acquisitions that found no lock held: those after the first that found one, and all
+    /// acquisitions before it.
     pub alone: u32,
-    /// Acquisitions that found a lock for which there was no place left.
+    /// Acquisitions that found a lock for which there was no slot left.
     pub others: u32,
     /// The locks that were found.
     pub locks: [Nest; NESTS],
@@ -340,14 +342,14 @@ pub struct NestRecord {
 
 /// [`EventRecord::kind`]: from when to when a thread waited.
 pub const EVENT_WAIT: u8 = 1;
-/// [`EventRecord::kind`]: from when to when a thread held a lock.
+/// [`EventRecord::kind`]: the time in which a thread held a lock.
 pub const EVENT_HOLD: u8 = 2;
 /// [`EventRecord::who`]: not known, or nobody.
 pub const NOBODY: u16 = u16::MAX;
 
 /// What a thread did from one moment to another: a wait, or a hold if [`Header::timeline`] says
-/// so. A hold ends where a wait lets go of the lock, and another begins after it. The events of
-/// a log are in the order in which they ended.
+/// so. A hold ends where a wait releases the lock, and another begins after it. The events of a log
+/// are in the order in which they ended.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct EventRecord {

@@ -6,20 +6,20 @@
 //! read while the program runs, and after `kill -9`.
 //!
 //! - [`layout`] is the file, field by field: plain structures that both sides share;
-//! - [`live`] is what a command and the recorder in a process that it attaches to tell each other;
+//! - [`live`] is the protocol between a command and the recorder in a process that it attaches to;
 //! - [`op`] is the list of operations that are counted;
 //! - [`ProcessFile`] reads a file and trusts none of its bytes: whatever they are, the
 //!   answer is a value or an [`Error`], never a panic;
 //! - [`source`] is how files of this kind are read: the reader of traces uses it as well;
 //! - [`ProcessFile::since`] is what happened in a window of time, and [`ProcessFile::packed`] makes a
-//!   file of that;
-//! - [`Windows`] says which stretches of the run a thread's log keeps;
+//!   file of it;
+//! - [`Windows`] says which parts of the run a thread's log keeps;
 //! - [`writer`] lays a file out and writes it, from inside the program, without a lock;
-//! - [`folder`] is how files in the folder are opened, whoever else may write there;
+//! - [`folder`] is how files in the folder are opened, even if other users may write there;
 //! - [`Session`] says what was run.
 //!
-//! This crate knows nothing of symbols, findings or reports, nor of what is counted when; both
-//! sides depend on it and not on each other.
+//! This crate knows nothing of symbols, findings or reports, nor of when what is counted. Both
+//! sides depend on it, and not on each other.
 
 mod family;
 pub mod folder;

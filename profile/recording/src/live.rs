@@ -1,9 +1,9 @@
-//! What a command and the recorder in a process that it attaches to tell each other.
+//! The protocol between a command and the recorder in a process that it attaches to.
 //!
 //! The command opens the recorder in the process and calls the functions that are named here, on a
-//! thread that it has borrowed. What they need, it writes into the process's memory first; what has
-//! become of it, it reads in [`State`], which lies in the process and outlives the command: so another
-//! command finds what one left that was killed.
+//! thread that it has borrowed. The command first writes their arguments into the process's memory,
+//! and reads the results in [`State`]. This lies in the process and outlives the command, so
+//! another command finds what a killed one has left.
 //!
 //! ```text
 //! RESTING --begin--> RECORDING --point--> POINTED --unpoint--> RECORDING --end--> ENDED --rest--> RESTING
@@ -11,7 +11,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// The version of what is said here. A command takes no other.
+/// The version of this protocol. A command takes no other.
 pub const VERSION: u32 = 1;
 
 /// The recorder's [`State`].
@@ -20,11 +20,11 @@ pub const STATE: &str = "syncline_live_state";
 /// the `REFUSED_` numbers below.
 pub const BEGIN: &str = "syncline_live_begin";
 /// `int syncline_live_point(Slot *slots, size_t count)`: points the slots to the recorder's functions,
-/// and says how many of them.
+/// and returns how many it pointed.
 pub const POINT: &str = "syncline_live_point";
-/// `int syncline_live_unpoint(void)`: gives all slots back what they had.
+/// `int syncline_live_unpoint(void)`: restores the old values of all slots.
 pub const UNPOINT: &str = "syncline_live_unpoint";
-/// `int syncline_live_end(void)`: ends the recording; threads inside go on with what they have.
+/// `int syncline_live_end(void)`: ends the recording; threads inside continue with their old state.
 pub const END: &str = "syncline_live_end";
 /// `int syncline_live_rest(void)`: forgets the recording, once no thread runs code of the recorder.
 pub const REST: &str = "syncline_live_rest";
@@ -45,7 +45,7 @@ pub const ENDED: u32 = 2;
 /// [`State::stage`]: the program records since its start.
 pub const PRELOADED: u32 = 3;
 
-/// What the recorder says of itself. All zero is its first state.
+/// The state of the recorder. All zero is its first state.
 #[derive(Debug)]
 #[repr(C)]
 pub struct State {
@@ -87,9 +87,9 @@ pub struct Request {
 pub struct Slot {
     /// Its address.
     pub at: u64,
-    /// What it holds. If it holds something else by then, it stays as it is.
+    /// The value that it has. If it has another value by then, it stays as it is.
     pub theirs: u64,
-    /// What it is to hold: a function of the recorder.
+    /// Its new value: a function of the recorder.
     pub ours: u64,
     /// First address of the module that it belongs to.
     pub module: u64,

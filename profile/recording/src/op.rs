@@ -1,6 +1,6 @@
 //! The operations that a recording counts.
 //!
-//! An operation is what the program called, folded over the spellings of one call:
+//! An operation is a call of the program; several spellings of one call are one operation:
 //! `pthread_mutex_lock` and C11's `mtx_lock` are both [`Op::MutexLock`].
 
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! A process as it was read, laid out as a file again: as small as it can be, and read by the same reader.
+//! Writes a process that was read as a file again: as small as possible, and for the same reader.
 //!
 //! ```text
 //! Header | modules | threads, each at its index | stacks | per thread: rows, waits, nests, log
@@ -67,7 +67,7 @@ impl ProcessFile {
     }
 }
 
-/// A region of so many records, with as many dropped as another.
+/// A region of this many records, with as many dropped as another.
 fn region<T>(next: &mut u64, count: u32, of: &Region) -> Region {
     Region { count, dropped: of.dropped, ..Region::after::<T>(next, count) }
 }
@@ -77,7 +77,7 @@ fn put<T: Pod>(file: &mut [u8], region: &Region, index: usize, record: &T) {
     file[at..at + size_of::<T>()].copy_from_slice(bytes_of(record));
 }
 
-/// Adds what a thread has to the arena, and gives the record that leads to it.
+/// Adds the data of a thread to the arena, and returns the record that leads to it.
 fn pack(thread: &Thread, window: u32, arena: &mut Vec<u8>) -> ThreadRecord {
     let mut rows = Vec::with_capacity(thread.rows.len());
     let mut sampled = BTreeSet::new();
@@ -87,7 +87,7 @@ fn pack(thread: &Thread, window: u32, arena: &mut Vec<u8>) -> ThreadRecord {
         counts.nest = row.nest.as_deref().map_or(0, |nest| add(arena, &[*nest], 1).0);
         rows.push(counts);
         if row.sampled && sampled.insert((counts.ret, row.op)) {
-            // The sum over all locks of a place, of which nothing is left to be shared out.
+            // The sum over all locks of a place, all of which is distributed.
             rows.push(Row {
                 lock: REST,
                 ret: counts.ret,
@@ -109,13 +109,13 @@ fn pack(thread: &Thread, window: u32, arena: &mut Vec<u8>) -> ThreadRecord {
     };
     let places = |record: &ThreadRecord| 1u64.checked_shl((record.log >> 48) as u32).unwrap_or(0);
     if thread.record.log != 0 && thread.record.log_kept > places(&thread.record) {
-        // Events came that found no place.
+        // Whether events came that found no slot.
         record.log_kept = places(&record) + 1;
     }
     record
 }
 
-/// Adds records, padded to a power of two; gives the word that leads to them, or 0 for none.
+/// Adds records, padded to a power of two; returns the word that leads to them, or 0 for none.
 fn run<T: Pod>(arena: &mut Vec<u8>, records: &[T]) -> u64 {
     if records.is_empty() {
         return 0;
@@ -124,7 +124,7 @@ fn run<T: Pod>(arena: &mut Vec<u8>, records: &[T]) -> u64 {
     u64::from(places.ilog2()) << 48 | u64::from(unit)
 }
 
-/// Adds records and room for so many in all, from a new unit on.
+/// Adds records and room for this many in all, from a new unit on.
 fn add<T: Pod>(arena: &mut Vec<u8>, records: &[T], places: usize) -> (u32, usize) {
     let unit = (arena.len() as u64 / UNIT) as u32;
     let end = arena.len() + places * size_of::<T>();

@@ -60,15 +60,15 @@ pub struct Row {
     pub waits: Option<Box<WaitRecord>>,
     /// The locks that were held already, if any were ever seen.
     pub nest: Option<Box<NestRecord>>,
-    /// Whether its thread took more locks by this call than get rows of their own: how its calls
-    /// spread over them is an estimate, and there may be locks that are not seen.
+    /// Whether its thread took more locks by this call than get rows of their own: the distribution
+    /// of its calls over them is then an estimate, and some locks may be missing.
     pub sampled: bool,
 }
 
 /// A thread and its rows.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// Its place in the file, by which others refer to it.
+    /// Its index in the file, by which others refer to it.
     pub index: u32,
     /// The record.
     pub record: ThreadRecord,
@@ -77,7 +77,7 @@ pub struct Thread {
     /// The events that its log kept, in the order in which they ended; none if the file was
     /// read without logs.
     pub log: Vec<EventRecord>,
-    /// Which events those are.
+    /// The windows of time that those events are from.
     pub windows: Windows,
 }
 
@@ -94,7 +94,8 @@ pub struct ProcessFile {
     pub modules: Vec<ModuleRecord>,
     /// The threads.
     pub threads: Vec<Thread>,
-    /// The stacks; number `n` is at place `n`, and place 0 holds none, nor do those of other processes.
+    /// The stacks; number `n` is at index `n`. Index 0 and the indices of other processes' stacks
+    /// hold none.
     pub stacks: Vec<StackRecord>,
 }
 
@@ -112,7 +113,7 @@ impl ProcessFile {
     /// Reads the file without the threads' logs, which may be large: for callers that poll.
     ///
     /// # Errors
-    /// As [`ProcessFile::open`].
+    /// Same errors as [`ProcessFile::open`].
     pub fn open_counts(path: &Path) -> Result<ProcessFile, Error> {
         ProcessFile::read(path, false)
     }
@@ -146,14 +147,14 @@ impl ProcessFile {
         text(&self.header.executable)
     }
 
-    /// The program's arguments, its name among them, but for empty ones at the end.
+    /// The program's arguments, with its name, except for empty ones at the end.
     pub fn arguments(&self) -> Vec<String> {
         let bytes = &self.header.arguments;
         let Some(last) = bytes.iter().rposition(|&b| b != 0) else { return Vec::new() };
         bytes[..=last].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
     }
 
-    /// The file of the program that the process ran in place of this one, if it ran one (`exec`):
+    /// The file of the program that replaced this one in the process (`exec`), if there is one:
     /// `PID.1.syncline` behind `PID.syncline`, and so on.
     pub fn next_program(&self) -> PathBuf {
         let (file, page) = family::place(&self.path);
@@ -166,8 +167,8 @@ impl ProcessFile {
         self.path.with_file_name(format!("{pid}.{next}.syncline"))
     }
 
-    /// When the process ended, in ticks; when it was read, if it still ran; or when it was last seen, if
-    /// it could not say that it ended.
+    /// When the process ended, in ticks; when it was read, if it still ran; or when it last
+    /// recorded something, if it could not note its end.
     pub fn ended(&self) -> u64 {
         if self.header.ended != 0 {
             return self.header.ended;

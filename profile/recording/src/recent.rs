@@ -1,4 +1,5 @@
-//! The end of a run that was recorded in windows of time: what was counted since one of them ended.
+//! The last part of a run that was recorded in windows of time: what was counted since one of them
+//! ended.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,13 +8,13 @@ use crate::folder::{SUMS, windows};
 use crate::layout::PROCESS_LEFT;
 use crate::{Error, ProcessFile, Session, process_files};
 
-/// Where what was counted until a moment is; none if nothing was, as recording began then.
+/// The folder with the counts until a moment; `None` if there are none, since recording began then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recent(Option<PathBuf>);
 
 impl Recent {
-    /// The end of the latest window that lets so much time be seen; or, if no window is old enough, the
-    /// oldest moment that is still known.
+    /// The end of the latest window that leaves this much time to be shown; or, if no window is old
+    /// enough, the oldest moment that is still known.
     ///
     /// # Errors
     /// Those of [`process_files`].
@@ -35,10 +36,10 @@ impl Recent {
         Ok(Recent(base.map(|(_, path, _)| path.join(SUMS))))
     }
 
-    /// What a process did since then; none if it had ended.
+    /// What a process did since then; `None` if it had ended.
     pub fn of(&self, process: ProcessFile) -> Option<ProcessFile> {
         let base = self.0.as_ref().map(|sums| sums.join(packed_name(&process.path)));
-        // A process that was not there then began later.
+        // A process without counts until then began later.
         let Some(before) = base.and_then(|path| ProcessFile::open_counts(&path).ok()) else {
             return Some(process);
         };
@@ -47,7 +48,7 @@ impl Recent {
 }
 
 impl ProcessFile {
-    /// Whether the process, or its recording, had not ended at an earlier look that was sealed.
+    /// Whether the process, or its recording, had not ended at an earlier reading.
     pub fn went_on_after(&self, before: &ProcessFile) -> bool {
         before.header.state == PROCESS_LEFT && self.ended() > before.ended()
     }

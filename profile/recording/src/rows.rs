@@ -16,7 +16,7 @@ const ROW_SIZE: u64 = size_of::<layout::Row>() as u64;
 const EVENT_SIZE: u64 = size_of::<EventRecord>() as u64;
 
 impl Source<'_> {
-    /// Where a unit of the arena is in the file.
+    /// The position of a unit of the arena in the file.
     fn unit(&self, header: &Header, unit: u64) -> Result<u64, Error> {
         let bytes = unit.checked_mul(UNIT).and_then(|b| b.checked_add(header.arena_offset));
         bytes.ok_or_else(|| self.damaged("an offset is out of range"))
@@ -64,8 +64,7 @@ impl Source<'_> {
         unreachable!("the last attempt returns")
     }
 
-    /// The first unit of a thread's table or log and its number of places; none if there is
-    /// none.
+    /// The first unit of a thread's table or log and its number of slots; `None` if there is none.
     fn run(&self, word: u64, what: &str) -> Result<Option<(u64, u64)>, Error> {
         let (unit, log2) = (word & 0xffff_ffff_ffff, word >> 48);
         match log2 {
@@ -87,8 +86,8 @@ impl Source<'_> {
         Ok(log)
     }
 
-    /// The rows of both tables that have counted something. What was counted of all locks of a
-    /// place since its last sample is put to one of them.
+    /// The rows of both tables that have counted something. Counts of all locks of a place since
+    /// its last sample go to one of them.
     fn rows(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<Row>, Error> {
         let mut rows = Vec::new();
         let mut rests = HashMap::new();
@@ -134,8 +133,8 @@ impl Source<'_> {
     }
 }
 
-/// Puts what is left of the counts of many locks, which is less than what comes between two samples,
-/// to the one of them that has most, so that the sum of a call is exact; and marks its rows.
+/// Adds the rest of the counts of many locks, which is less than the counts between two samples, to
+/// the lock that has most, so that the sum of a call is exact; and marks the call's rows.
 fn share_out(rows: &mut [Row], rests: &HashMap<(u64, Op), u64>) {
     let mut largest: HashMap<(u64, Op), &mut u64> = HashMap::new();
     if rests.is_empty() {

@@ -1,7 +1,7 @@
-//! Whether a file's process still runs, and what time it is for it.
+//! Whether a file's process still runs, and the current time on its clock.
 //!
 //! A process that hangs adds nothing to its file: how long its threads have waited is seen only by the
-//! time of whoever reads.
+//! reader's clock.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -22,8 +22,8 @@ pub struct Running {
     threads: Option<HashMap<u32, u32>>,
 }
 
-/// The process of a file, if it still maps that. A process number alone would not tell: it may have been
-/// given away again. None as well for a process that this one may not look at. In a container a process
+/// The process of a file, if it still maps that. A process number alone is not enough: it may have
+/// been reused. `None` also for a process that this one may not inspect. In a container a process
 /// has another number; if it was attached to, its file has the name of the one that it has here.
 pub fn find(header: &Header, meta: &Metadata, path: &Path) -> Option<Running> {
     if header.state != PROCESS_RUNNING || header.ended != 0 || header.seen != 0 {
@@ -62,7 +62,7 @@ impl Running {
         Some(header.started.saturating_add(ticks as u64))
     }
 
-    /// Fills in what a thread has used of a processor by now, as the process does itself for those that
+    /// Fills in the threads' processor time until now, as the process itself does for those that
     /// live when it ends.
     pub fn look_at(&self, record: &mut ThreadRecord) {
         if record.state != THREAD_RUNNING {

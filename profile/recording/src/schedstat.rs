@@ -11,7 +11,7 @@ pub struct Times {
     pub ready_ns: u64,
 }
 
-/// Reads the file's text; none if it is not two numbers at least.
+/// Reads the file's text; `None` if it is not two numbers at least.
 pub fn parse(text: &[u8]) -> Option<Times> {
     let mut words = text.split(|&byte| byte == b' ');
     let mut number = || -> Option<u64> { str::from_utf8(words.next()?).ok()?.trim().parse().ok() };

@@ -61,7 +61,7 @@ impl Session {
         folder.put(Self::FILE, (text + "\n").as_bytes())
     }
 
-    /// Reads the folder's session; none if the folder has none.
+    /// Reads the folder's session; `None` if the folder has none.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Damaged`], and those of [`Folder::file`].
@@ -113,7 +113,7 @@ impl Refusal {
     }
 }
 
-/// Makes sure that what lies in a folder is of the last run into it; a file is always.
+/// Makes sure that the content of a folder is of the last run into it; a single file always is.
 ///
 /// # Errors
 /// [`Error::Refused`] if it isn't.
@@ -121,7 +121,7 @@ pub fn check_answers(recording: &Path) -> Result<(), Error> {
     if !recording.is_dir() {
         return Ok(());
     }
-    // A note that can't be read says as little as none.
+    // A note that can't be read counts as none.
     match read_json::<Refusal>(recording, Refusal::FILE) {
         Ok(Some(Refusal { command, why })) => {
             let (path, command) = (recording.to_owned(), command_line(&command));

@@ -1,12 +1,12 @@
-//! Command lines as a shell takes them back.
+//! Quotes command lines for a shell.
 
-/// A command line that a shell takes apart into these words again.
+/// A command line that a shell splits into these words again.
 pub fn command_line<T: AsRef<str>>(words: &[T]) -> String {
     let quote = |(at, word): (usize, &T)| quoted(word.as_ref(), at == 0);
     words.iter().enumerate().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// A word as a shell takes it. As the first one, `NAME=value` would set a variable.
+/// A word, quoted for a shell. As the first word, `NAME=value` would set a variable.
 fn quoted(word: &str, first: bool) -> String {
     let plain =
         |c: char| c.is_ascii_alphanumeric() || "_-./:,+@%".contains(c) || c == '=' && !first;

@@ -1,12 +1,13 @@
-//! What a process did in a window of time: the difference of two looks at its recording.
+//! What a process did in a window of time: the difference of two readings of its recording.
 //!
-//! - Counters of the earlier look are taken off, row by row. A row is known by its thread, operation, call,
-//!   stack depth and lock.
+//! - Counters of the earlier reading are subtracted, row by row. A row is identified by its thread,
+//!   operation, call, stack depth and lock.
 //! - A wait that began before the window counts from the window's begin on.
 //! - Events of the log that ended before the window are left out, and those that reach into it are cut.
-//! - A maximum can't be taken off. If it has grown, it is the window's. If not, the longest wait is no
-//!   longer than the window's histogram and sum allow, and as the longest hold stands the mean.
-//! - What is a fact about an object, such as what a semaphore began with, stays.
+//! - A maximum can't be subtracted. If it has grown, it is the window's. If not, the longest wait
+//!   is the longest that the window's histogram and sum allow, and the mean stands for the longest
+//!   hold.
+//! - A fact about an object, such as the first value of a semaphore, stays.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +16,7 @@ use crate::layout::{
 };
 use crate::{Class, Op, ProcessFile, Row, Thread};
 
-/// Takes fields of one record off those of another.
+/// Subtracts fields of one record from those of another.
 macro_rules! less {
     ($now:ident, $was:expr; $($field:ident),+ $(,)?) => {
         $($now.$field = $now.$field.saturating_sub($was.$field);)+
@@ -30,7 +31,8 @@ fn key(row: &Row) -> Key {
 }
 
 impl ProcessFile {
-    /// What happened since an earlier look at the same process; all of it, if that look was at another.
+    /// What happened since an earlier reading of the same process; everything, if that reading was
+    /// of another.
     #[must_use]
     pub fn since(mut self, before: &ProcessFile) -> ProcessFile {
         let same = |file: &ProcessFile| {
@@ -70,7 +72,7 @@ impl ProcessFile {
     }
 }
 
-/// Whether a thread had ended by the earlier look, and its record is still its own.
+/// Whether a thread had ended by the earlier reading, and its record is still its own.
 fn ended_before(now: &ThreadRecord, was: &ThreadRecord) -> bool {
     was.state == THREAD_EXITED && now.lifetimes == was.lifetimes
 }
@@ -85,12 +87,13 @@ fn cut_log(thread: &mut Thread, from: u64) {
 
 fn record_since(now: &ThreadRecord, was: &ThreadRecord, from: u64) -> ThreadRecord {
     let mut record = *now;
-    // Of what a thread used that lives, nothing is known if nobody looked.
+    // The processor time of a living thread is unknown if it was not measured.
     let unknown = was.state != THREAD_EXITED && was.left_cpu_ns == 0;
     let is_same = now.lifetimes == was.lifetimes;
     less!(record, was; cpu_ns, ready_ns);
     if !is_same || now.state == THREAD_EXITED {
-        // The thread that lived at the earlier look has ended, and all that it used is in these.
+        // The thread that lived at the earlier reading has ended, and these have all its processor
+        // time.
         record.cpu_ns = record.cpu_ns.saturating_sub_unsigned(was.left_cpu_ns);
         record.ready_ns = record.ready_ns.saturating_sub_unsigned(was.left_ready_ns);
     } else if unknown {
@@ -146,8 +149,8 @@ fn rows_since(now: &Thread, was: &Thread, from: u64) -> Vec<Row> {
     rows
 }
 
-/// How the calls of a place spread over its locks may be an estimate, so one lock may have less than it
-/// had. What it lacks is taken from the others of the place: their sum is exact.
+/// The distribution of a place's calls over its locks may be an estimate, so a lock may have less
+/// than before. The difference is subtracted from the other locks of the place: the sum is exact.
 fn pay(rows: &mut [Row], mut owed: HashMap<(u64, Op), u64>) {
     for row in rows {
         if let Some(rest) = owed.get_mut(&(row.counts.ret, row.op)) {
@@ -158,7 +161,8 @@ fn pay(rows: &mut [Row], mut owed: HashMap<(u64, Op), u64>) {
     }
 }
 
-/// A wait that had begun before the window and ended in it was counted whole: takes off what lay before.
+/// A wait that had begun before the window and ended in it was counted whole: subtracts the part
+/// before the window.
 fn wait_from(rows: &mut [Row], now: &ThreadRecord, was: &ThreadRecord, from: u64) {
     let same = now.lifetimes == was.lifetimes && now.waiting_op == was.waiting_op;
     if was.waiting_op == 0 || same && now.waiting_since == was.waiting_since {
@@ -208,7 +212,7 @@ fn row_since(now: &Row, was: &Row) -> Row {
     Row { op: now.op, counts, waits, nest, sampled: now.sampled || was.sampled }
 }
 
-/// The longest of so many holds that took so long together, if it was the longest so far; else the mean.
+/// The longest of these holds, if it is longer than all before; else their mean.
 fn longest(now: u64, was: u64, ticks: u64, samples: u64) -> u64 {
     if now > was { now } else { ticks.checked_div(samples).unwrap_or(0) }
 }
@@ -225,7 +229,7 @@ fn waits_since(now: &WaitRecord, was: &WaitRecord) -> WaitRecord {
     }
     for blocker in &mut waits.blockers {
         let same = |was: &&Blocker| (was.stack, was.thread) == (blocker.stack, blocker.thread);
-        // The thread is the latest that held there.
+        // The thread is the latest holder there.
         let place = |was: &&Blocker| was.stack == blocker.stack;
         let all = || was.blockers.iter().filter(|blocker| blocker.waits > 0);
         if let Some(was) = all().find(same).or_else(|| all().find(place)) {

@@ -1,5 +1,5 @@
-//! A file that a traced or recorded program writes, as bytes: what is read from it is checked
-//! against its size first.
+//! A file that a traced or recorded program writes, as bytes. Every read is first checked against
+//! its size.
 //!
 //! Both kinds of files begin with a page whose first words are the same ([`FirstWords`]), and
 //! both have regions of records of a fixed size.
@@ -101,7 +101,7 @@ impl Source<'_> {
         Ok(header)
     }
 
-    /// Fills a buffer from a place in the file.
+    /// Fills a buffer from a position in the file.
     ///
     /// # Errors
     /// [`Error::Io`], or [`Error::Damaged`] if the file ends before.

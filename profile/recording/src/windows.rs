@@ -1,14 +1,14 @@
-//! Which stretches of a run a log keeps.
+//! The parts of a run that a log keeps.
 //!
-//! A log that is full forgets by time and not by age: it keeps all events of short windows,
-//! which lie evenly over the run, and forgets what was between them. So it shows the whole run,
-//! and each window shows everything.
+//! A full log keeps all events of short windows, which lie evenly over the run, and forgets the
+//! events between them. It does not forget the oldest first. So it shows the whole run, and each
+//! window shows everything.
 //!
-//! Windows begin at multiples of a power of two of ticks, and last for a power of two. So those
-//! of threads which forgot less hold those of threads which forgot more, and no thread has to
-//! know of another: what is complete for all is what the coarsest has.
+//! Windows begin at multiples of a power of two of ticks, and last for a power of two. So the
+//! windows of a thread that forgot less contain those of a thread that forgot more, and no thread
+//! has to know of another: the windows that are complete for all threads are the coarsest.
 
-/// The stretches that a log keeps, in ticks.
+/// The windows that a log keeps, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// Log 2 of the ticks from the beginning of a window to that of the next.
@@ -25,14 +25,14 @@ impl Windows {
     /// Nothing is forgotten.
     pub const ALL: Windows = Windows { period: 63, length: 63 };
 
-    /// From [`crate::layout::ThreadRecord::log_windows`]; none if that is impossible.
+    /// From [`crate::layout::ThreadRecord::log_windows`]; `None` if that is impossible.
     pub fn from_word(word: u64) -> Option<Windows> {
         let (period, length) = (63 - (word & 0xff).min(64) as i8, 63 - (word >> 8).min(64) as i8);
         let windows = Windows { period: period.try_into().ok()?, length: length.try_into().ok()? };
         (length <= period).then_some(windows)
     }
 
-    /// The word of a record that says so: 0 for [`Windows::ALL`].
+    /// The word of a record for these windows: 0 for [`Windows::ALL`].
     pub fn word(self) -> u64 {
         u64::from(63 - self.period) | u64::from(63 - self.length) << 8
     }
@@ -43,7 +43,7 @@ impl Windows {
         in_period < 1 << self.length || began >> self.period != ended >> self.period
     }
 
-    /// The next coarser windows for a run of so many ticks: half as many where there are more
+    /// The next coarser windows for a run of this many ticks: half as many where there are more
     /// than needed, otherwise half as long. The same if they can't be shorter.
     pub fn coarser(self, elapsed: u64) -> Windows {
         let enough = elapsed.max(1).ilog2().saturating_sub(FEWEST) as u8;
@@ -64,7 +64,7 @@ impl Windows {
         }
     }
 
-    /// The windows between two moments, as the ticks at which each begins and ends; at most so
+    /// The windows between two moments, as the ticks at which each begins and ends; at most this
     /// many, with larger gaps between them if there are more.
     pub fn between(self, from: u64, to: u64, most: usize) -> Vec<(u64, u64)> {
         let mut period = self.period;
@@ -123,7 +123,8 @@ mod tests {
             assert_ne!(next, some);
             some = next;
         }
-        // A run that gets no longer: half as much each time, until there is nothing to halve.
+        // A run that gets no longer: the windows keep half as much each time, until there is
+        // nothing to halve.
         let covered = |some: Windows| {
             some.between(0, 4096, 1000).iter().map(|(from, to)| to - from).sum::<u64>()
         };

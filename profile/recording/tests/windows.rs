@@ -12,7 +12,8 @@ use syncline_recording::{Op, ProcessFile, Row as Counted, Thread, Windows};
 
 const LOCK: u64 = 0x5000;
 
-/// A process with one thread that has acquired a lock so often, and waited so often for so many ticks each.
+/// A process with one thread that has acquired a lock so often, and waited so often for this many
+/// ticks each.
 fn look(ended: u64, calls: u64, waits: u64, each: u64) -> ProcessFile {
     let mut counts = Row { lock: LOCK, ret: 0x1000, calls, ..Row::zeroed() };
     counts.key = Row::key(Op::MutexLock, 64);

@@ -16,7 +16,7 @@ use syncline_recording::writer::{
 };
 use syncline_recording::{Op, ProcessFile, process_files, processes};
 
-/// A place in nobody's stack.
+/// An address in no thread's stack.
 const CALLER: *const usize = null_mut();
 
 fn create(folder: &Path) -> File {
@@ -71,7 +71,7 @@ impl Writer<'_> {
         writer
     }
 
-    /// Counts so many calls, all of which waited.
+    /// Counts this many calls, all of which waited.
     fn count(&self, lock: u64, calls: u64, stack: u32) {
         let (ret, key) = (0x1000, Row::key(Op::MutexLock, 64));
         let hash = hash_of_lock(lock as usize, ret as usize, key);

@@ -12,7 +12,7 @@
 //! # }
 //! ```
 //!
-//! It finds nothing out: what it shows is in the analysis, and the same in every form.
+//! It analyses nothing: what it shows is in the analysis, and is the same in every form.
 
 pub mod export;
 mod html;

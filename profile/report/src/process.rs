@@ -52,12 +52,12 @@ pub fn seen(process: &Process, finding: usize) -> Option<String> {
     })
 }
 
-/// From this share of the threads' time on, to be ready without a processor is worth a line.
+/// From this share of the threads' time on, time ready without a processor has a line.
 const SHORT: f64 = 0.05;
 /// From this share of the processors on, a run had them to itself.
 const WHOLE: f64 = 0.9;
 
-/// Why threads that were ready to run had no processor; none if that hardly happened.
+/// Why threads that were ready to run had no processor; `None` if that hardly happened.
 pub fn short_of_processors(process: &Process) -> Option<String> {
     if process.ready() <= SHORT * process.thread_seconds {
         return None;

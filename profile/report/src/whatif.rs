@@ -1,9 +1,9 @@
-//! What slowing a place down has shown, in words: for `syncline whatif` and for the reports.
+//! What slowing a call site down has shown, in words: for `syncline whatif` and for the reports.
 
 use syncline_analysis::model::{Delayed, Range, Shape, WhatIf};
 use syncline_present::number::{count, duration};
 
-/// All that there is to say, in a paragraph.
+/// The whole result, in a paragraph.
 pub fn sentence(whatif: &WhatIf) -> String {
     let said = [Some(arrives(whatif)), shape(whatif).map(str::to_owned), consequence(whatif)];
     said.into_iter().flatten().collect::<Vec<_>>().join("; ")
@@ -22,11 +22,11 @@ pub fn what(whatif: &WhatIf) -> String {
     format!("{times} {what} a run{}", each.unwrap_or_default())
 }
 
-/// From this share on, what arrives is worth knowing.
+/// From this share on, the effect matters.
 const LITTLE: f64 = 0.2;
 
-/// Whether an interval says that nothing arrives that is worth knowing; none if it says neither that
-/// nor that something does.
+/// Whether an interval excludes an effect that matters; `None` if it neither excludes nor shows
+/// one.
 fn is_nothing(arrives: Range) -> Option<bool> {
     match arrives {
         Range { low, .. } if low > 0.0 => Some(false),
@@ -86,7 +86,7 @@ pub fn shape(whatif: &WhatIf) -> Option<&'static str> {
     })
 }
 
-/// What follows for the run.
+/// The consequence for the run.
 pub fn consequence(whatif: &WhatIf) -> Option<String> {
     let nothing = is_nothing(whatif.follows?.arrives);
     match (whatif.delayed, whatif.saves_at_most) {

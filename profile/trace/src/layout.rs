@@ -145,7 +145,7 @@ pub const RECORD_SECTION: u32 = 1;
 pub const RECORD_COUNT: u32 = 2;
 /// [`RecordHeader::kind`]: a [`StackRecord`] and the words behind it.
 pub const RECORD_STACK: u32 = 3;
-/// So many acquisitions of a thread at a call site are counted one by one also where there is a
+/// This many acquisitions of a thread at a call site are counted one by one also where there is a
 /// budget; of those behind, some stand for the others.
 pub const COUNTED_ONE_BY_ONE: u64 = 1 << 14;
 

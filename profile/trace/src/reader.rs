@@ -103,12 +103,12 @@ impl Trace {
         Trace::open_within(path, u64::MAX, &mut |_, _| {})
     }
 
-    /// As [`Trace::open`], with no more sections than fit into so many bytes of memory; the first ones
-    /// of the file, which are nearly the first of the run. Counts are read to the end. `progress` is
-    /// told how many bytes of how many are read.
+    /// Like [`Trace::open`], but reads only as many sections as fit into `memory` bytes: the first
+    /// of the file, which are nearly the first of the run. Counts are read to the end. `progress`
+    /// is called with the number of bytes that are read, and of all bytes.
     ///
     /// # Errors
-    /// As [`Trace::open`].
+    /// Same errors as [`Trace::open`].
     pub fn open_within(
         path: &Path,
         memory: u64,
@@ -158,7 +158,7 @@ impl Trace {
     /// The first page alone.
     ///
     /// # Errors
-    /// As [`Trace::open`].
+    /// Same errors as [`Trace::open`].
     pub fn header_of(path: &Path) -> Result<Header, Error> {
         Source::open(path)?.first_page(MAGIC, VERSION)
     }
@@ -175,7 +175,7 @@ impl Trace {
         bytes[..=last].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
     }
 
-    /// Why the program was left alone; none if it was not.
+    /// Why the program was left alone; `None` if it was not.
     pub fn left_alone(&self) -> Option<String> {
         let why = text(&self.header.left_alone);
         (!why.is_empty()).then_some(why)

@@ -37,7 +37,7 @@ static ARENA: Arena = Arena { free: [const { List::new() }; CLASSES], next: Atom
 pub fn map(bytes: usize, align: usize) -> *mut u8 {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory, and
+    // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory, and
     // what is cut off is part of it.
     unsafe {
         let whole = libc::mmap(null_mut(), bytes + align, access, flags, -1, 0);
@@ -86,8 +86,8 @@ impl List {
     ///
     /// # Safety
     ///
-    /// Nobody uses it, it is aligned to a word and stays mapped, and its first word is an atomic one if
-    /// it has another type.
+    /// No thread uses it, it is aligned to a word and stays mapped, and its first word is an atomic
+    /// one if it has another type.
     pub unsafe fn give(&self, block: *mut u8) {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
@@ -108,7 +108,7 @@ impl Arena {
         if block.is_null() { self.fresh(1 << class) } else { block }
     }
 
-    /// A block that nobody had before, at a multiple of its size.
+    /// A block that was never used, at a multiple of its size.
     fn fresh(&self, size: u64) -> *mut u8 {
         let mut seen = self.next.load(Ordering::Relaxed);
         loop {
@@ -128,7 +128,7 @@ impl Arena {
                 Ok(_) => return at as *mut u8,
                 Err(now) => {
                     if !fits {
-                        // SAFETY: mapped above, and seen by nobody.
+                        // SAFETY: mapped above, and not seen by any other thread.
                         unsafe { libc::munmap(at as *mut _, CHUNK as usize) };
                     }
                     seen = now;

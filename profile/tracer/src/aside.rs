@@ -3,8 +3,8 @@
 //!
 //! **System calls.** A program may forbid itself system calls (seccomp), and the kernel ends it when
 //! one is made that it didn't allow. So once it is left alone ([`close`]) this library makes none:
-//! the gate lets nobody in any more, and [`close`] returns when all who were inside are out. Only
-//! then does the program's own call go on, which may apply to all of its threads.
+//! the gate lets no thread in any more, and [`close`] returns when all threads that were inside are
+//! out. Only then does the program's own call go on, which may apply to all of its threads.
 //!
 //! **Stack.** A thread may have 16 KiB of stack and use most of it, and a coroutine's or a handler's
 //! may be smaller. [`work`] runs on a stack of this library's.
@@ -33,30 +33,30 @@ use crate::sandbox;
 const STACK: usize = 256 << 10;
 /// Stacks that wait to be used again: as many threads can be at work at once before one is made anew.
 const SPARE: usize = 64;
-/// [`close`] waits no longer than so many times 100 microseconds. Only a handler of a signal that
-/// interrupted our own work, and closes the gate, finds somebody inside for that long: itself.
+/// [`close`] waits no longer than this many times 100 microseconds. Only a handler of a signal that
+/// interrupted our own work, and closes the gate, finds a thread inside for that long: itself.
 const PATIENCE: u32 = 10_000;
 
 static SPARES: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; SPARE];
 static CLOSED: AtomicBool = AtomicBool::new(false);
 static INSIDE: AtomicU32 = AtomicU32::new(0);
-/// Where it is written down why the program is left alone.
+/// The file that gets the reason why the program is left alone.
 static FILE: AtomicPtr<File> = AtomicPtr::new(null_mut());
 
-/// From here on, a sandbox that comes unnoticed is written down in this file.
+/// From here on, a sandbox that is found later is noted in this file.
 pub fn report_to(file: &'static File) {
     // Release: with the Acquire of `allowed`, what the file is made of is there.
     FILE.store((&raw const *file).cast_mut(), Release);
 }
 
-/// Whether the program is left alone: nothing may be done but to pass its calls on.
+/// Whether the program is left alone: then its calls are only passed on.
 #[inline]
 pub fn is_closed() -> bool {
     CLOSED.load(Relaxed)
 }
 
-/// Runs something that makes system calls; none, and nothing runs, if the program is left alone. It is
-/// from here on if the thread has come into a sandbox that nobody has noticed.
+/// Runs a function that makes system calls; `None`, without running it, if the program is left
+/// alone. It is left alone from here on if the thread is in a sandbox that was not noticed yet.
 pub fn allowed<R>(action: impl FnOnce() -> R) -> Option<R> {
     within(|| {
         if !sandbox::is_unnoticed() {
@@ -74,7 +74,7 @@ pub fn allowed<R>(action: impl FnOnce() -> R) -> Option<R> {
     })?
 }
 
-/// As [`allowed`], where a sandbox can't have come unnoticed.
+/// Like [`allowed`], for callers where no sandbox can have begun unnoticed.
 pub fn within<R>(action: impl FnOnce() -> R) -> Option<R> {
     // SeqCst, as the load of CLOSED and the two in `close`: either we see that it is closed, or
     // `close` sees that we are inside.
@@ -85,8 +85,8 @@ pub fn within<R>(action: impl FnOnce() -> R) -> Option<R> {
     result
 }
 
-/// Runs something on a stack of ours, with signals blocked; none, and nothing runs, if the program is
-/// left alone or there is no memory for a stack.
+/// Runs a function on a stack of ours, with signals blocked; `None`, without running it, if the
+/// program is left alone or there is no memory for a stack.
 pub fn work<R>(action: impl FnOnce() -> R) -> Option<R> {
     allowed(|| {
         let stack = take_stack()?;
@@ -97,8 +97,8 @@ pub fn work<R>(action: impl FnOnce() -> R) -> Option<R> {
     })?
 }
 
-/// Leaves the program alone from here on: waits until all who are inside are out. False if it was left
-/// alone before.
+/// Leaves the program alone from here on: waits until all threads that are inside are out. False if
+/// it was left alone before.
 pub fn close() -> bool {
     if CLOSED.swap(true, SeqCst) {
         return false;
@@ -134,7 +134,7 @@ fn keep_stack(stack: *mut u8) {
         .iter()
         .any(|place| place.compare_exchange(null_mut(), stack, Release, Relaxed).is_ok());
     if !kept {
-        // SAFETY: mapped by `take_stack`, and nobody's.
+        // SAFETY: mapped by `take_stack`, and not in use.
         unsafe { libc::munmap(stack.cast(), STACK) };
     }
 }

@@ -40,7 +40,7 @@ pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// What a look at a thread's processor time takes, in nanoseconds: the least of some.
+/// The nanoseconds that reading a thread's processor time takes: the least of some readings.
 pub fn cost_of_look() -> u64 {
     const LOOKS: usize = 8;
     let one = |_| {

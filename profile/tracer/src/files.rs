@@ -1,4 +1,4 @@
-//! What the kernel says of this process, in /proc.
+//! The kernel's information on this process, in /proc.
 
 use core::ops::Range;
 

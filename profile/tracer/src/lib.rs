@@ -18,18 +18,18 @@
 //!                aside            the gate that all system calls of our own go through
 //! ```
 //!
-//! No file imports one that imports it. `starting` and `ending` are what is done when the program
-//! starts, and where tracing ends.
+//! No file imports one that imports it. `starting` and `ending` run when the program starts, and
+//! where tracing ends.
 //!
-//! What it holds to:
+//! Its rules:
 //!
-//! - the program does what it does without it: same results, same output;
+//! - the program behaves as without it: same results, same output;
 //! - an address set is exact to the byte, or the record says where tracing stopped;
 //! - it calls nothing that the program can replace, such as its allocator, from a function that takes
 //!   or releases a lock: see `go_around` in `syncline-interpose`;
 //! - it takes a few hundred bytes of the program's stack, and once the program forbids itself system
 //!   calls it makes none (`aside`);
-//! - the record is made after the release, while nobody waits for the lock.
+//! - the record is made after the release, so that no thread waits for the lock meanwhile.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("the inspecting library is written for x86-64 Linux with glibc");

@@ -1,5 +1,5 @@
-//! What `syncline inspect` asks for, through the environment. It is read once; without it the
-//! library only passes calls on.
+//! The options that `syncline inspect` passes through the environment. It is read once; without it
+//! the library only passes calls on.
 
 use core::ffi::CStr;
 use core::ops::Range;
@@ -12,7 +12,7 @@ use syncline_interpose::{Folder, variable};
 pub struct Options {
     /// The folder of the trace.
     pub folder: Folder,
-    /// Bytes that a process's file may become.
+    /// The most bytes that a process's file may have.
     pub max_size: u64,
     /// The clock's code: 1 for the time stamp counter, 2 for the monotonic clock.
     pub clock: u32,
@@ -29,18 +29,18 @@ pub struct Options {
 pub struct Place {
     /// Locks, not call sites.
     pub is_lock: bool,
-    /// The name of the file, without folders, to whose addresses the range belongs; none if it is
+    /// The name of the file, without folders, to whose addresses the range belongs; `None` if it is
     /// of addresses in memory.
     pub module: Option<&'static str>,
     /// The first address, and one past the last.
     pub range: Range<u64>,
-    /// Microseconds that a recording has threads wait there; 0 if that is not known, or was said
-    /// already (`select`).
+    /// Microseconds that a recording has threads wait there; 0 if that is not known, or was
+    /// returned already (`select`).
     pub waited: AtomicU64,
 }
 
 impl Options {
-    /// Reads them; none if this is not an inspection.
+    /// Reads them; `None` if this is not an inspection.
     pub fn from_environment() -> Option<Options> {
         let list = variable(c"SYNCLINE_INSPECT_SITES").and_then(|v| v.to_str().ok());
         // The environment may be rewritten by the program: what is kept is copied.
@@ -62,7 +62,7 @@ impl Options {
 
 impl Place {
     /// `site MODULE 0xSTART 0xEND` or `lock MODULE 0xSTART 0xEND`, or `site:WAITED` with microseconds;
-    /// the module may be `-`. The name may have spaces, so the line is taken apart from both ends.
+    /// the module may be `-`. The name may have spaces, so the line is parsed from both ends.
     fn parse(line: &'static str) -> Option<Place> {
         let (kind, rest) = line.split_once(' ')?;
         let (rest, end) = rest.rsplit_once(' ')?;

@@ -6,18 +6,19 @@
 //!
 //! An instruction of the program's own outside of traced sections is not seen. So before this library
 //! makes system calls it asks the kernel whether the thread is in a sandbox by now. That is a system
-//! call, too, but one that sandboxes mostly allow or refuse with an error; where it is forbidden on pain
-//! of death, as in the kernel's strict mode, so are those that would have come after it. A process that
-//! has been in a sandbox since its start, as containers are, is not asked: the answer is always yes.
+//! call, too, but one that sandboxes mostly allow or refuse with an error; if the kernel ends the
+//! program for it, as in strict mode, it would have done so for the later calls too. A process that
+//! has been in a sandbox since its start, as containers are, is not asked: the answer is always
+//! yes.
 //!
-//! A sandbox that was there before the library is a parent's: a program that it runs is left alone
-//! from the start. To find that out takes what the loader has just done to load this library: a file
-//! is opened, read and closed.
+//! A sandbox from before the library was loaded is a parent's: a program that it runs is left alone
+//! from the start. To find that out takes what the loader has just done to load this library: a
+//! file is opened, read and closed.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Why a program is left alone that is in a sandbox.
+/// The reason that is given for leaving a program in a sandbox alone.
 pub const SYSTEM_CALLS: &str = "it forbids itself system calls (seccomp)";
 const COUNTER: &str = "it forbids itself the time stamp counter";
 
@@ -63,7 +64,7 @@ pub fn begin() {
     WAS_FREE.store(mode() == 0, Relaxed);
 }
 
-/// Whether this thread is in a sandbox that nobody has noticed. It takes one system call.
+/// Whether this thread is in a sandbox that was not noticed yet. It takes one system call.
 pub fn is_unnoticed() -> bool {
     WAS_FREE.load(Relaxed) && mode() != 0
 }

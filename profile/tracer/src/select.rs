@@ -1,4 +1,4 @@
-//! Which sections are asked for: by call site or by lock, each by its place in a file.
+//! The sections to trace: by call site or by lock, each by its position in a file.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -13,8 +13,8 @@ pub fn is_selected(options: &Options, lock: u64, site: u64) -> bool {
         || options.places.iter().any(|p| is_at(p, if p.is_lock { lock } else { site - 1 }))
 }
 
-/// Microseconds that a recording has threads wait for a lock or at a call site; 0 if it was asked for
-/// these before.
+/// Microseconds that a recording has threads wait for a lock or at a call site; 0 if the value was
+/// returned before.
 pub fn expected_wait(options: &Options, lock: u64, site: u64) -> u64 {
     let known = options.places.iter().filter(|place| place.waited.load(Relaxed) > 0);
     let here = known.filter(|p| is_at(p, if p.is_lock { lock } else { site - 1 }));
@@ -42,7 +42,7 @@ fn is_at(place: &Place, address: u64) -> bool {
 /// Whether this process runs a file of this name.
 fn is_program(name: &str) -> bool {
     let mut path = [0; 4096];
-    // SAFETY: the call writes at most so many bytes.
+    // SAFETY: the call writes at most this many bytes.
     let length =
         unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), path.as_mut_ptr().cast(), path.len()) };
     let path = path.get(..length.max(0) as usize).unwrap_or_default();

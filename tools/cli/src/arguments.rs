@@ -16,15 +16,15 @@ pub struct Program {
     pub command: Vec<OsString>,
 }
 
-/// Where `record` writes and `report` reads if nothing else is said.
+/// The default folder that `record` writes to and `report` reads.
 pub const DEFAULT_RECORDING: &str = "syncline-recording";
 
-/// What to do where a running process was named.
+/// The hint for a user who named a running process.
 pub const NO_ATTACHING: &str = "this command can't attach to a running process; `syncline record -p PID` and \
     `syncline top -p PID` do";
 
 /// # Errors
-/// Always, with what to do instead.
+/// Always fails, with what to do instead.
 pub fn refuse_pid(_: &str) -> Result<u32, String> {
     Err(NO_ATTACHING.to_owned())
 }
@@ -54,7 +54,7 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * unit).ok().filter(|t| !t.is_zero()).ok_or_else(wrong)
 }
 
-/// Reads a share of a hundred.
+/// Reads a percentage.
 pub fn parse_percent(text: &str) -> Result<f64, String> {
     let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| "expected a number")?;
     if !(0.0..=100.0).contains(&percent) {
@@ -63,7 +63,7 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     Ok(percent)
 }
 
-/// More runs of a program than anybody waits for.
+/// More runs of a program than any user waits for.
 pub const MOST_RUNS: usize = 10_000;
 
 /// Reads how often to run something.

@@ -116,7 +116,7 @@ fn write(analysis: &Analysis, args: &Export, out: &mut impl Write) -> std::io::R
     }
 }
 
-/// Whether there is nothing to see: no wait for a lock in a profile, no event in a trace.
+/// Whether the output would be empty: no wait for a lock in a profile, no event in a trace.
 fn is_empty(analysis: &Analysis, format: Format) -> bool {
     analysis.processes.iter().all(|process| match format {
         Format::Pprof | Format::Folded => {
@@ -128,7 +128,7 @@ fn is_empty(analysis: &Analysis, format: Format) -> bool {
     })
 }
 
-/// Standard error may be closed; what is said there is not what was asked for.
+/// Standard error may be closed; the messages there are not the output.
 fn tell(text: &str) {
     let _ = writeln!(stderr(), "syncline: {text}");
 }

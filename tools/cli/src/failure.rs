@@ -28,7 +28,7 @@ impl Failure {
         Failure { status, error: error.into(), hint: None }
     }
 
-    /// A failure that is told in words.
+    /// A failure with a message.
     pub fn message(status: u8, message: impl fmt::Display) -> Failure {
         Failure::new(status, anyhow::anyhow!("{message}"))
     }
@@ -62,7 +62,7 @@ impl Failure {
     pub fn what(&self) -> String {
         let mut told = self.error.to_string();
         for cause in self.error.chain().skip(1).map(ToString::to_string) {
-            // Some errors tell their cause themselves.
+            // Some errors contain their cause in their own text.
             if !told.ends_with(&cause) {
                 told = format!("{told}: {cause}");
             }

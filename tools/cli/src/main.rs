@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|failure| explain(&failure))
 }
 
-/// Says what went wrong; a reader that closed our pipe has seen enough and is told nothing.
+/// Prints what went wrong, except if the reader closed our pipe: it has seen enough.
 fn explain(failure: &Failure) -> ExitCode {
     if failure.io_kind() == Some(ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;

@@ -28,8 +28,7 @@ impl Mend {
         Mend::value_variants().iter().copied().filter(differs).collect()
     }
 
-    /// What the program's environment gets for it, and the option of `syncline exec` that does the
-    /// same.
+    /// The environment variables for it, and the option of `syncline exec` that does the same.
     pub fn variables(self) -> Result<(Variables, String), Failure> {
         match self.placement() {
             Some(placement) => Ok((placed(placement)?, format!("--place {}", placement.name()))),

@@ -37,7 +37,7 @@ pub struct Mpi {
 
 /// The library that locks windows.
 const LIBRARY: &str = "libsyncline_mpi.so";
-/// Names another library instead, for those who work on Syncline.
+/// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_MPI";
 
 /// Runs the program in place of Syncline; returns only if that fails.

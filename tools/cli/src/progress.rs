@@ -1,4 +1,4 @@
-//! A bar for what takes its time: looking names up in large programs does, and measuring.
+//! A bar for slow work: looking names up in large programs, and measuring.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use syncline_analysis::Progress;
 
-/// Who waits less than this needs no bar.
+/// A user who waits less than this needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A bar on standard error, if that is a terminal and only after a while. It is gone when

@@ -12,7 +12,7 @@ use clap_mangen::Man;
 
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// What each page of a command ends with.
+/// The end of each page of a command.
 const SEE_ALSO: &str = "\
 .SH \"SEE ALSO\"
 \\fBsyncline\\fR(1), \\fBsyncline\\-policy\\fR(5)

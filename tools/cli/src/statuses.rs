@@ -48,8 +48,8 @@ pub const CLUSTER: &str = concat!(
 pub const KERNEL: &str = concat!(
     "Exit status:\n",
     "  0    done\n  \
-     1    the kernel could not be run, its load failed, the recording can't be read, or what was \
-     followed contradicts itself\n",
+     1    the kernel could not be run, its load failed, the recording can't be read, or it \
+     contradicts itself\n",
     wrong!()
 );
 /// Of `inspect`, which also reads.

@@ -1,4 +1,4 @@
-//! Who still writes to a recording.
+//! The processes that still write to a recording.
 //!
 //! A process writes to its file through memory, so it is the maps of the processes in
 //! `/proc` that tell. A process number alone would not: it may have been given away again,
@@ -76,7 +76,7 @@ impl Writers {
     }
 }
 
-/// When a process began, in the kernel's ticks; none if that can't be read.
+/// When a process began, in the kernel's ticks; `None` if that can't be read.
 fn began(process: &str) -> Option<u64> {
     /// Its place among the fields of `/proc/PID/stat` behind the name, which may hold anything.
     const START_TIME: usize = 19;

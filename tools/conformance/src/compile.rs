@@ -30,7 +30,7 @@ impl Program {
         Program::compile_with(name, &[])
     }
 
-    /// As [`Program::compile`], with more flags after the source.
+    /// Like [`Program::compile`], with more flags after the source.
     ///
     /// # Panics
     /// If it does not compile.
@@ -45,7 +45,7 @@ impl Program {
         Program { path }
     }
 
-    /// As [`Program::compile`], by another compiler, such as an MPI library's `mpicc`.
+    /// Like [`Program::compile`], by another compiler, such as an MPI library's `mpicc`.
     ///
     /// # Panics
     /// If it does not compile.
@@ -53,7 +53,7 @@ impl Program {
         Program::compile_by_with(compiler, name, &[])
     }
 
-    /// As [`Program::compile_by`], with more flags after the source.
+    /// Like [`Program::compile_by`], with more flags after the source.
     ///
     /// # Panics
     /// If it does not compile.

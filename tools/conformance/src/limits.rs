@@ -29,7 +29,7 @@ pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
         if let Some(value) = attempt() {
             return value;
         }
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        assert!(Instant::now() < deadline, "waited without success for {what}");
         thread::sleep(Duration::from_millis(10));
     }
 }
@@ -64,7 +64,7 @@ pub fn run_limited(command: &mut Command, limit: Duration) -> Outcome {
     Outcome { stdout, stderr, status }
 }
 
-/// The status as a shell gives it; none if time was up and the group was killed.
+/// The status as a shell gives it; `None` if time was up and the group was killed.
 fn wait(child: &mut Child, limit: Duration) -> Option<i32> {
     let group = Pid::from_raw(child.id() as i32);
     let deadline = Instant::now() + limit;

@@ -130,7 +130,7 @@ impl Recording {
         (seconds, u64::from(held_samples) + waited.1)
     }
 
-    /// Who was in the way in a row.
+    /// The thread that was in the way in a row.
     pub fn blockers(row: &syncline_recording::Row) -> Vec<Blocker> {
         let all: [Blocker; BLOCKERS] = match &row.waits {
             Some(waits) => waits.blockers,
@@ -151,7 +151,8 @@ fn assert_log_complete(process: &ProcessFile, thread: &Thread) {
     let waits = |row: &syncline_recording::Row| row.waits.as_ref().map_or(0, |w| w.waits);
     let counted: u64 = thread.rows.iter().map(waits).sum();
     let holds = process.header.timeline != 0;
-    // Who is killed may have counted a wait and not logged it yet, or not finished its event.
+    // A thread that is killed may have counted a wait and not logged it yet, or not finished its
+    // event.
     let unfinished = u64::from(process.header.state != PROCESS_EXITED);
     assert!(
         holds && record.logged + unfinished >= counted

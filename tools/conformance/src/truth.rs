@@ -6,7 +6,7 @@ use syncline_recording::{Op, Primitive};
 
 use crate::recording::{Counter, Recording};
 
-/// One line: a process (perhaps one thread of it) did an operation so many times.
+/// One line: a process (perhaps one thread of it) did an operation this many times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// The process.
@@ -17,7 +17,7 @@ pub struct Fact {
     pub op: Op,
     /// The number that is meant.
     pub counter: Counter,
-    /// The lock; none for all.
+    /// The lock; `None` for all.
     pub lock: Option<u64>,
     /// How many.
     pub count: u64,

@@ -119,7 +119,7 @@ fn the_subfolder_for_others_is_closed_afterwards_with_what_is_in_it() {
     assert_ne!(list.status, 0, "another user could look into it");
 }
 
-/// Somebody who may write to the folder above puts another folder where the recording lies.
+/// A user who may write to the folder above puts another folder where the recording lies.
 #[test]
 fn nothing_is_put_into_a_folder_that_took_the_place_of_the_recording() {
     let folder = scratch();
@@ -247,6 +247,6 @@ fn a_folder_that_others_may_write_to_is_refused() {
     let outcome = run_limited(record.arg("record").arg("-o").arg(&open).arg("true"), LIMIT);
     outcome.assert_status(125);
     let errors = String::from_utf8_lossy(&outcome.stderr);
-    assert!(errors.contains("everybody may write to it"), "{errors}");
+    assert!(errors.contains("every user may write to it"), "{errors}");
     assert!(matches!(process_files(&open), Err(Error::Empty(_))));
 }

@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(240);
 const PROCESSES: u64 = 8;
 const ROUNDS: u64 = 20;
 
-/// Runs it; none where there is no emulator or no kernel.
+/// Runs it; `None` where there is no emulator or no kernel.
 fn kernel(folder: &Path, arguments: &[&str]) -> Option<Outcome> {
     let mut command = Command::new(syncline());
     command.arg("kernel").args(arguments).arg("-o").arg(folder.join("out")).current_dir(folder);
@@ -89,7 +89,8 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     ] {
         assert_eq!(rows.taken_in(functions), times, "{functions:?}");
     }
-    // Whoever reads a folder moves the file's position, under a lock that is there for nothing else.
+    // A process that reads a folder moves the file's position, under a lock that is there for
+    // nothing else.
     let position = rows.class("file.f_pos_lock");
     assert_eq!(position["conflicts"], 1.0);
     assert_eq!(position["cause"][0], "file.f_pos");
@@ -113,7 +114,7 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
 
 /// A folder's entries are handed to `filldir64`, which keeps its state on its caller's stack and reaches it
 /// by a pointer, under the lock of the file's position: none of that is in the set. Others' stacks may be:
-/// who waits for a lock has his place in its queue there.
+/// a waiter of a lock has its place in the queue there.
 fn no_stack_in_the_sets(out: &Path) {
     /// Stacks lie here.
     const MAPPED: std::ops::Range<u64> = 0xffff_c900_0000_0000..0xffff_e900_0000_0000;
@@ -224,7 +225,7 @@ fn sections_of_a_module_are_followed_to_the_byte() {
     run_limited(&mut read, LIMIT).assert_status(0);
 }
 
-/// Builds the module and what loads it; none where the kernel's headers are missing.
+/// Builds the module and what loads it; `None` where the kernel's headers are missing.
 fn build_module(folder: &Path, files: &Path) -> Option<()> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/kernel_truth");
     let headers = std::fs::read_dir("/usr/src").ok()?.flatten().map(|entry| entry.path());

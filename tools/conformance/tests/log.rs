@@ -25,7 +25,7 @@ fn in_vain(both: &Both) -> Vec<&EventRecord> {
     of_kind(waiter, EVENT_WAIT).filter(|event| event.op == Op::SemTimedwait as u8).collect()
 }
 
-/// The events of so many waits, of which the last is at the end.
+/// The events of this many waits, of which the last is at the end.
 #[track_caller]
 fn assert_in_order(both: &Both, events: &[&EventRecord], waits: u64) {
     let value = |name| both.truth.value(name);

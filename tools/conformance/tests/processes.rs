@@ -65,7 +65,7 @@ fn quick_exit_from_a_thread() {
     dies("quick_exit", 5, PROCESS_EXITED);
 }
 
-/// Runs `ends MANNER`. Both ends are seen by who waits; a program in whose place another one ran has
+/// Runs `ends MANNER`. The waiter sees both ends; a program in whose place another one ran has
 /// none.
 #[track_caller]
 fn ends(manner: &str, programs_that_ended: usize, programs: usize) {
@@ -140,7 +140,8 @@ fn an_end_that_a_shell_sees() {
     );
 }
 
-/// A child that lives on keeps no pipe of the program's open, and neither does who recorded it.
+/// A child that lives on keeps no pipe of the program's open, and neither does the process that
+/// recorded it.
 #[test]
 fn a_pipe_closes_when_the_program_has_ended() {
     let program = Program::compile("ends.c");

@@ -86,7 +86,8 @@ fn uncontended_holds_are_timed() {
     let program = Program::compile("holds.c");
     let both = Case::new(&program).exact();
     let process = both.recording.only();
-    for row in both.recording.rows(Op::MutexLock, both.truth.value("lock")) {
+    let of = |lock| both.recording.rows(Op::MutexLock, both.truth.value(lock));
+    for row in ["lock", "first", "second"].into_iter().flat_map(of) {
         let place = functions_of(&both, &program, row.counts.stack)[0].clone();
         let samples = row.counts.held_samples;
         assert!(samples >= 3, "{samples} samples of 300 holds");
@@ -97,9 +98,9 @@ fn uncontended_holds_are_timed() {
     }
 }
 
-/// The more often a lock was taken, the fewer acquisitions are timed; each stands for so many more. So
-/// holds that were long at first count for no more than there were of them. The longest is left out,
-/// and where the scheduler made another one long, the program runs once more.
+/// The more often a lock was taken, the fewer acquisitions are timed; each stands for this many
+/// more. So holds that were long at first count for no more than there were of them. The longest is
+/// left out, and where the scheduler made another one long, the program runs once more.
 #[test]
 fn holds_that_become_short_are_not_taken_for_long() {
     let program = Program::compile("phases.c");

@@ -24,7 +24,7 @@ const FIRST_SCRIPT: &str = "document.documentElement.className = 'js';";
 pub struct Page<'a> {
     /// What it is about; not escaped yet.
     pub title: &'a str,
-    /// Where its content begins, for those who don't see the navigation: the id of an element,
+    /// Where its content begins, for readers that don't see the navigation: the id of an element,
     /// and what it is.
     pub content: (&'a str, &'a str),
     /// Styles besides those of every page.

@@ -1,6 +1,6 @@
 //! Whether a terminal has colours, and how wide it is.
 
-/// How text on a terminal looks.
+/// The style of text on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Whether to use colours, as ANSI escapes.

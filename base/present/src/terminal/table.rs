@@ -47,7 +47,7 @@ pub fn cell(text: impl Into<String>) -> Cell {
 }
 
 impl Cell {
-    /// The same in a colour.
+    /// A cell with this text in a colour.
     pub fn paint(self, paint: Paint) -> Cell {
         Cell { paint, ..self }
     }

@@ -23,8 +23,8 @@ pub fn wrapped(text: &str) -> String {
     all
 }
 
-/// Where a line that begins behind so many spaces is to be broken; none if it is short enough, or
-/// one word.
+/// Where a line that begins behind this many spaces is to be broken; `None` if it is short enough,
+/// or one word.
 fn break_of(line: &str, indent: usize) -> Option<usize> {
     let (end, _) = line.char_indices().nth(WIDTH)?;
     let from = indent + MORE;

@@ -1,5 +1,5 @@
-//! Ranks of one machine as processes: counts are exact, entries come once, and who is killed leaves a
-//! table that goes on.
+//! Ranks of one machine as processes: counts are exact, entries come once, and a rank that is
+//! killed leaves a table that goes on.
 //!
 //! A process that is a rank is this program again, told by its environment to be [`rank`].
 

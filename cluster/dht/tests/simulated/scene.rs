@@ -16,7 +16,7 @@ use crate::history::{Answer, MOST, Operation, What, is_linearizable};
 
 /// An operation may take so long if ranks die meanwhile: until the fabric knows, and 100 ms.
 const LONGEST: Duration = Duration::from_millis(500);
-/// So many ranks use one key.
+/// This many ranks use one key.
 const SHARERS: usize = 5;
 
 /// What is run.

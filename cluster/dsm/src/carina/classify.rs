@@ -4,12 +4,12 @@ use super::deposit::{Known, Others};
 use super::entry::{Entry, Writers};
 use super::scheme::Scheme;
 
-/// What a directory entry makes of a line.
+/// The class of a line by its directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// P: at most one node uses it.
     Private,
-    /// S, NW: several nodes read it, and nobody writes it.
+    /// S, NW: several nodes read it, and none writes it.
     NoWriter,
     /// S, SW: several nodes use it, and one of them writes it.
     SingleWriter,

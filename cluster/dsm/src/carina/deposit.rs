@@ -1,16 +1,16 @@
 //! A node enters itself into a line's entry: what the entry becomes, what the node learns from it,
-//! and who has to be told (sections 3.4 and 3.5).
+//! and which nodes have to be told (sections 3.4 and 3.5).
 //!
 //! A node has to be told when another's deposit ends its right to keep the line: under P/S the
-//! first deposit of another reader, under P/S3 the first of another writer. (Under P/S3 nobody is
+//! first deposit of another reader, under P/S3 the first of another writer. (Under P/S3 no node is
 //! told of P -> S by a read: P, "S, NW" and one's own "S, SW" are all kept.)
 //!
-//! **Who tells.** The paper lets the second writer notify the first writer only, since the first
-//! one has notified the readers. But its notices may still be under way: second writer's release,
-//! a reader's acquire from it, and the reader keeps a line that it was to be told about. So every
-//! depositor tells all others of the entry, until an entry says *told*: set by a depositor whose
-//! notices have arrived, and only if they reached everybody who can be concerned. Under P/S3 the
-//! first writer can't set it, as nobody has told *it* of a second one.
+//! **Which node tells.** The paper lets the second writer notify the first writer only, since the
+//! first one has notified the readers. But its notices may still be under way: second writer's
+//! release, a reader's acquire from it, and the reader keeps a line that it was to be told about.
+//! So every depositor tells all others of the entry, until an entry says *told*: set by a depositor
+//! whose notices have arrived, and only if they reached every node that can be concerned. Under
+//! P/S3 the first writer can't set it, since no node has told *it* of a second one.
 //!
 //! Invariant, held by an exhaustive test below over four nodes and all orders of delivery: once a
 //! deposit and its notices are complete, every other node of the entry knows of it.
@@ -30,7 +30,7 @@ pub enum Role {
 /// What other nodes do with a line, as far as a node knows. It only grows, until a reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Others {
-    /// Nobody else uses it.
+    /// No other node uses it.
     #[default]
     None,
     /// Others read it.
@@ -69,7 +69,7 @@ impl Known {
     }
 }
 
-/// Whom a depositor tells before its next release.
+/// The nodes that a depositor tells before its next release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tell {
     /// Nobody.
@@ -148,7 +148,8 @@ mod tests {
     struct World {
         entry: Entry,
         known: [Known; NODES],
-        /// A deposit whose notices are not all delivered: to whom, and whether *told* follows.
+        /// A deposit whose notices are not all delivered: the nodes that lack them, and whether
+        /// *told* follows.
         pending: [Option<(Vec<usize>, bool)>; NODES],
     }
 

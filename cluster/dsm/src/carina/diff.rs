@@ -1,4 +1,4 @@
-//! Which bytes of a page go home: those that differ from its twin, and no others.
+//! The bytes of a page that go home: those that differ from its twin, and no others.
 //!
 //! Two nodes may write one page between the same two fences, and each may believe that it is the only
 //! writer; a byte that a node has not written is then stale in its copy. So a page is written whole

@@ -1,4 +1,4 @@
-//! A directory entry: who reads a line and who writes it, in 64 bits at the line's home.
+//! A directory entry: which nodes read a line and which write it, in 64 bits at the line's home.
 //!
 //! ```text
 //!   bits   0..13  13..26  26..39   39       40..53   53        54
@@ -6,14 +6,14 @@
 //!                                  readers           writers
 //! ```
 //!
-//! The paper keeps a bit for each node. What the protocol asks is who the others are while they are
-//! few, so an entry has the numbers of up to three readers (as number + 1) and of one writer, beyond
-//! which it says "many": 4,096 nodes fit. A writer is a reader as well. *Told* is set once all nodes
-//! of the entry know what concerns them; `deposit.rs` says why it is needed.
+//! The paper keeps a bit for each node. The protocol asks which the other nodes are while they are
+//! few, so an entry has the numbers of up to three readers (as number + 1) and of one writer,
+//! beyond which it says "many": 4,096 nodes fit. A writer is a reader as well. *Told* is set once
+//! all nodes of the entry know what concerns them; `deposit.rs` says why it is needed.
 
 use std::fmt;
 
-/// The most nodes that entries can tell apart.
+/// The most nodes that entries can distinguish.
 pub const MAX_NODES: usize = 4096;
 
 const NAMED: usize = 3;
@@ -24,7 +24,7 @@ const WRITER: u32 = 40;
 const SEVERAL_WRITERS: u64 = 1 << 53;
 const TOLD: u64 = 1 << 54;
 
-/// Who reads and who writes a line.
+/// The nodes that read and that write a line.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Entry(u64);
 
@@ -62,9 +62,9 @@ impl Nodes {
 }
 
 impl Entry {
-    /// Nobody has used the line.
+    /// No node has used the line.
     pub const EMPTY: Entry = Entry(0);
-    /// The bit that [`Entry::is_told`] looks at.
+    /// The bit that [`Entry::is_told`] reads.
     pub const TOLD: u64 = TOLD;
 
     /// The entry as a word.
@@ -119,7 +119,7 @@ impl Entry {
     ///
     /// # Panics
     ///
-    /// As [`with_reader`](Self::with_reader).
+    /// Same panics as [`with_reader`](Self::with_reader).
     #[must_use]
     pub fn with_writer(self, node: usize) -> Entry {
         let read = self.with_reader(node).0;

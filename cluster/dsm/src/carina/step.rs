@@ -46,9 +46,9 @@ pub enum LineEvent {
 pub enum LineStep {
     /// Downgrade and drop the line that has its slot of the cache.
     MakeRoom,
-    /// Deposit oneself as a reader unless that is done, and tell whom it concerns.
+    /// Deposit this node as a reader unless that is done, and tell the nodes that it concerns.
     Reader,
-    /// Deposit oneself as a writer unless that is done, and tell whom it concerns.
+    /// Deposit this node as a writer unless that is done, and tell the nodes that it concerns.
     Writer,
     /// Wait until all that was put to the line's home has arrived, if anything was.
     Settle,
@@ -56,7 +56,7 @@ pub enum LineStep {
     Fetch,
     /// Put the bytes that differ from the twin home.
     Diff,
-    /// What is there now is the twin.
+    /// Make the present bytes the twin.
     Twin,
 }
 
@@ -64,13 +64,13 @@ pub enum LineStep {
 pub fn fence(which: Fence) -> &'static [FenceStep] {
     use FenceStep::{Downgrade, Flush, Forget, Invalidate, Notices, Synchronize};
     match which {
-        // Whatever the release downgraded before it let the lock go, its notices have arrived as
-        // well; so they are looked at after the lock is taken, and before lines are chosen.
+        // The notices of everything that the release downgraded before it released the lock have
+        // arrived as well. So they are read after the lock is taken, and before lines are chosen.
         Fence::Acquire => &[Synchronize, Notices, Invalidate],
         Fence::Release => &[Downgrade, Flush, Synchronize],
         Fence::Barrier => &[Downgrade, Flush, Synchronize, Notices, Invalidate],
-        // Nobody deposits or tells between the two meetings; what was told before the first is read,
-        // so that it is not taken for something newer.
+        // No node deposits or tells between the two meetings; what was told before the first is
+        // read, so that it is not taken for something newer.
         Fence::Reset => &[Downgrade, Flush, Synchronize, Notices, Forget, Synchronize],
     }
 }
@@ -82,8 +82,8 @@ pub fn line(event: LineEvent) -> &'static [LineStep] {
         // Either order of deposit and fetch is sound (the node learns what the entry says before its
         // next acquire; `two_orders_do_not_matter`); this one stays so when nodes can leave an entry.
         LineEvent::Miss => &[MakeRoom, Reader, Settle, Fetch, Twin],
-        // The writer is registered here and not at its first write: who has to see the write
-        // acquires after this node's release, which waits for the notices.
+        // The writer is registered here and not at its first write: a node that has to see the
+        // write acquires after this node's release, which waits for the notices.
         LineEvent::Downgrade => &[Writer, Diff, Twin],
     }
 }

@@ -1,9 +1,10 @@
-//! Which lines are here, and which one leaves for another.
+//! The lines that are here, and the choice of the one that leaves for another.
 //!
-//! A line can be in any of the few places of its set; the one that came first leaves. It is not
-//! direct-mapped, as the paper's cache is: an instruction may need four lines at once, where both of its
-//! operands cross from one line into the next. Were one of them always dropped for another one, the
-//! instruction would fault for ever. With [`WAYS`] places in a set, the last four to come stay.
+//! A line can be in any of the few slots of its set; the one that came first leaves. It is not
+//! direct-mapped, as the paper's cache is: an instruction may need four lines at once, where both
+//! of its operands cross from one line into the next. Were one of them always dropped for another
+//! one, the instruction would fault for ever. With [`WAYS`] places in a set, the last four to come
+//! stay.
 
 use std::ops::Range;
 
@@ -26,7 +27,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Empty. It has at most so many places, in sets of [`WAYS`], or as many as there are lines.
+    /// Empty. It has at most this many places, in sets of [`WAYS`], or as many as there are lines.
     pub fn new(lines: usize, places: usize) -> Cache {
         let ways = places.clamp(1, WAYS);
         let places = match places >= lines {

@@ -1,4 +1,4 @@
-//! How often a node has done what.
+//! Counts of what a node has done.
 
 /// Counts since the node was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Counts {
     pub misses: u64,
     /// Bytes that came for them.
     pub fetched: u64,
-    /// Clean pages that were written, where the handler is told of it.
+    /// Clean pages that were written, if the handler is told of it.
     pub first_writes: u64,
     /// Pages whose changes went home.
     pub downgrades: u64,

@@ -12,7 +12,8 @@ use crate::carina::{FenceStep, Known, Rules, Scheme};
 use crate::pages::Pages;
 
 impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
-    /// Performs a step of a fence. [`FenceStep::Synchronize`] is the caller's: it is nothing here.
+    /// Performs a step of a fence. [`FenceStep::Synchronize`] is up to the caller: this function
+    /// ignores it.
     ///
     /// # Errors
     ///

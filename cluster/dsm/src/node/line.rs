@@ -88,7 +88,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     }
 
     /// Puts home what differs from the twin in one state of the page. On a fabric a put may overtake an
-    /// earlier one of the same rank, so the line's last ones have to be there before.
+    /// earlier one of the same rank, so the line's earlier puts have to arrive first.
     fn diff(&mut self, page: usize, home: Home) -> Result<(), Dead> {
         let line = page / self.shape.line_pages;
         if std::mem::replace(&mut self.put[line], self.flushes + 1) == self.flushes + 1 {

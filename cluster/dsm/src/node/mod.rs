@@ -35,7 +35,7 @@ pub use counts::Counts;
 pub struct Policy {
     /// How finely lines are classified.
     pub scheme: Scheme,
-    /// Where lines live that nobody has placed.
+    /// Where lines live that no rank has placed.
     pub placement: Placement,
     /// How many lines are cached at most.
     pub cache_lines: usize,
@@ -78,10 +78,10 @@ pub struct Node<F, P, R = Carina> {
     snapshot: Vec<u8>,
     /// Written pages that are about to be downgraded.
     found: Vec<usize>,
-    /// Pages that are written; where nobody is told of a first write, those that came since the buffer
-    /// was full.
+    /// Pages that are written; if no handler is told of a first write, those that came since the
+    /// buffer was full.
     buffered: usize,
-    /// Where the write buffer is looked at next.
+    /// The position at which the write buffer is searched next.
     drains: usize,
     /// How many threads access pages.
     threads: usize,
@@ -179,7 +179,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Gives lines homes at a rank, before anybody has touched them; returns how many live there.
+    /// Gives lines homes at a rank, before any rank has touched them; returns how many live there.
     ///
     /// # Errors
     ///
@@ -193,7 +193,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(there)
     }
 
-    /// So many pages more may be written; if the buffer is full, that many go home.
+    /// This many pages more may be written; if the buffer is full, that many go home.
     fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
         if self.buffered >= self.policy.write_buffer {
             let told = self.pages.twins() == Twins::AtWrite;
@@ -215,8 +215,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Downgrades written pages of a range, at most so many; returns how many, and after which one it
-    /// has stopped.
+    /// Downgrades written pages of a range, at most this many; returns how many, and after which
+    /// one it has stopped.
     fn downgrade(
         &mut self,
         pages: std::ops::Range<usize>,

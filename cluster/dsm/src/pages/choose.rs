@@ -1,4 +1,4 @@
-//! Which fault side this process can have: the quickest, unless one is asked for.
+//! The fault side that this process can have: the quickest, unless one is requested.
 
 use std::io;
 
@@ -34,7 +34,7 @@ impl Side {
         }
     }
 
-    /// What it is, in a sentence.
+    /// A description, in a sentence.
     pub fn idea(self) -> &'static str {
         match self {
             Side::Tracked => "userfaultfd; the kernel notes what is written (Linux 6.7)",
@@ -71,7 +71,7 @@ pub struct Unavailable {
     pub reason: io::Error,
 }
 
-/// Pages, and how they came to be.
+/// Pages, and how they were chosen.
 pub struct Chosen {
     /// The pages.
     pub pages: Box<dyn Pages + Send>,
@@ -83,8 +83,8 @@ pub struct Chosen {
     pub passed: Vec<(Side, io::Error)>,
 }
 
-/// Reserves the global addresses under the side that is asked for, or under the quickest that the
-/// system allows.
+/// Reserves the global addresses under the requested side, or under the quickest that the system
+/// allows.
 ///
 /// # Errors
 ///

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// When a page's twin is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twins {
-    /// When the page is fetched, since nobody will say when it is first written.
+    /// When the page is fetched, since nothing will report its first write.
     AtFetch,
     /// When it is first written.
     AtWrite,
@@ -14,7 +14,7 @@ pub enum Twins {
 /// What an access that faulted found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It reads, or nobody knows.
+    /// It reads, or that is unknown.
     Read,
     /// It writes.
     Write,
@@ -22,10 +22,9 @@ pub enum Access {
 
 /// Copies of pages.
 ///
-/// A page is *absent*, or it is present and *clean* or *written*. The node is responsible for the
-/// first difference, and tells it by [`install`](Self::install) and [`drop`](Self::drop); what a page
-/// was written is found here. One thread of a node calls these functions at a time, while others
-/// may access pages.
+/// A page is *absent*, or it is present and *clean* or *written*. The node decides whether a page
+/// is absent, by [`install`](Self::install) and [`drop`](Self::drop); whether a page was written is
+/// found here. One thread of a node calls these functions at a time, while others may access pages.
 ///
 /// None of them allocates memory: they are called in signal handlers.
 pub trait Pages {
@@ -42,8 +41,8 @@ pub trait Pages {
     /// Whether the page is known to be written. Only where twins are made at a write.
     fn is_written(&self, page: usize) -> bool;
 
-    /// Calls `found` with written pages of a range, at most so many, in their order, each of which
-    /// is clean before its call: what is written from then on makes it a written one again.
+    /// Calls `found` with written pages of a range, at most this many, in their order, each of
+    /// which is clean before its call: what is written from then on makes it a written one again.
     fn take_written(&mut self, pages: Range<usize>, most: usize, found: &mut dyn FnMut(usize));
 
     /// Copies the bytes of a present page.
@@ -52,7 +51,8 @@ pub trait Pages {
     /// Present pages become absent. Their bytes are lost.
     fn drop(&mut self, pages: Range<usize>);
 
-    /// Until [`thaw`](Self::thaw) no thread writes to pages of the range: who tries has to wait.
+    /// Until [`thaw`](Self::thaw) no thread writes to pages of the range: a thread that tries has
+    /// to wait.
     fn freeze(&mut self, pages: Range<usize>);
 
     /// Ends what [`freeze`](Self::freeze) of the same range began.

@@ -59,7 +59,7 @@ impl Pages for Mapped {
     }
 
     fn install(&mut self, first: usize, bytes: &[u8]) {
-        // SAFETY: absent pages, which nobody else can access.
+        // SAFETY: absent pages, which no other thread can access.
         unsafe { self.alias(first).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         self.pages.protect(first..first + bytes.len() / PAGE, libc::PROT_READ);
     }
@@ -86,8 +86,8 @@ impl Pages for Mapped {
         pages.clone().for_each(|page| self.written.remove(page));
         self.pages.protect(pages.clone(), libc::PROT_NONE);
         let (start, bytes) = (self.alias(pages.start), pages.len() * PAGE);
-        // SAFETY: gives the pages' memory back, whose bytes nobody needs. Where a file system can't, the
-        // memory stays taken, and that is all.
+        // SAFETY: gives the pages' memory back, whose bytes are no longer needed. If a file system
+        // can't, the memory merely stays taken.
         unsafe { libc::madvise(start.cast(), bytes, libc::MADV_REMOVE) };
     }
 

@@ -1,4 +1,4 @@
-//! The global addresses, and memory of one's own that is mapped as it is touched.
+//! The global addresses, and private memory that is mapped as it is touched.
 
 use std::io;
 use std::ops::Range;
@@ -17,7 +17,7 @@ pub struct Reserved {
     bytes: usize,
 }
 
-// SAFETY: addresses; who accesses what they lead to has its own reasons.
+// SAFETY: addresses; code that accesses what they lead to has its own reasons.
 unsafe impl Send for Reserved {}
 // SAFETY: as above.
 unsafe impl Sync for Reserved {}
@@ -48,7 +48,7 @@ impl Reserved {
     ///
     /// # Errors
     ///
-    /// As [`private`](Self::private).
+    /// Same errors as [`private`](Self::private).
     pub fn file(bytes: usize, file: libc::c_int) -> io::Result<Reserved> {
         Reserved::map(bytes, libc::PROT_NONE, libc::MAP_SHARED, Some(file))
     }
@@ -74,9 +74,9 @@ impl Reserved {
         Ok(Reserved { base, bytes })
     }
 
-    /// Gives the addresses back, which nobody has accessed.
+    /// Gives the addresses back, which no thread has accessed.
     pub fn release(self) {
-        // SAFETY: ours, and of no use to anybody.
+        // SAFETY: ours, and not in use.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 
@@ -90,7 +90,7 @@ impl Reserved {
         self.bytes
     }
 
-    /// How far into them an address is; none if it is outside.
+    /// How far into them an address is; `None` if it is outside.
     #[inline]
     pub fn offset(&self, address: usize) -> Option<usize> {
         let offset = address.checked_sub(self.base.addr().get())?;
@@ -107,15 +107,15 @@ impl Reserved {
     /// Changes how pages may be accessed.
     pub fn protect(&self, pages: Range<usize>, access: i32) {
         let (start, bytes) = (self.page(pages.start), pages.len() * PAGE);
-        // SAFETY: pages that are ours; who faults on them waits, or is told.
+        // SAFETY: pages that are ours; a thread that faults on them waits, or is told.
         let result = unsafe { libc::mprotect(start.cast(), bytes, access) };
         assert!(result == 0, "mprotect of {bytes} bytes: {}", failed());
     }
 
-    /// Gives what private pages hold back.
+    /// Frees the memory of private pages.
     pub fn discard(&self, pages: Range<usize>) {
         let (start, bytes) = (self.page(pages.start), pages.len() * PAGE);
-        // SAFETY: pages that are ours, whose bytes nobody needs.
+        // SAFETY: pages that are ours, whose bytes are no longer needed.
         let result = unsafe { libc::madvise(start.cast(), bytes, libc::MADV_DONTNEED) };
         assert!(result == 0, "madvise of {bytes} bytes: {}", failed());
     }
@@ -136,7 +136,7 @@ pub fn copy(from: *const u8, into: &mut [u8]) {
     }
 }
 
-/// Zeroed memory of one's own, of which only what is touched takes room.
+/// Zeroed private memory, of which only the touched part takes space.
 #[derive(Debug)]
 pub struct Mapping {
     base: NonNull<u8>,
@@ -149,7 +149,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// So many bytes.
+    /// This many bytes.
     ///
     /// # Errors
     ///
@@ -183,7 +183,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: nobody has references into it any more.
+        // SAFETY: no references into it are left.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }

@@ -8,7 +8,7 @@
 //!   tracked  userfaultfd, where the kernel itself notes which pages were written (6.7)
 //!   guarded  userfaultfd, where first writes come to the handler (5.11)
 //!   mapped   SIGSEGV and `mprotect`, everywhere
-//!   written  which pages are written, where nobody else keeps that
+//!   written  which pages are written, where the kernel does not keep that
 //!   choose   which of the three this process can have
 //! ```
 

@@ -14,7 +14,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// So many pages of so many bytes.
+    /// This many pages of this many bytes.
     pub fn new(pages: usize, page: usize, twins: Twins) -> Plain {
         Plain { page, twins, bytes: vec![0; pages * page], written: vec![false; pages] }
     }
@@ -66,7 +66,7 @@ impl Pages for Plain {
 
     fn drop(&mut self, pages: Range<usize>) {
         self.written[pages.clone()].fill(false);
-        // What is read after this is wrong on purpose.
+        // Later reads get wrong bytes on purpose.
         self.bytes[pages.start * self.page..pages.end * self.page].fill(0xdb);
     }
 

@@ -172,7 +172,7 @@ impl Userfault {
         }
     }
 
-    /// Has first writes to pages raise SIGBUS, or no longer.
+    /// Makes first writes to pages raise SIGBUS, or no longer.
     pub fn protect(&self, pages: Range<usize>, against_writes: bool) {
         let mut protect = Protect {
             start: self.pages.page(pages.start).addr() as u64,

@@ -7,22 +7,22 @@ use std::ops::Range;
 pub struct Written(Vec<u64>);
 
 impl Written {
-    /// None of so many.
+    /// No page of this many is written.
     pub fn new(pages: usize) -> Written {
         Written(vec![0; pages.div_ceil(64)])
     }
 
-    /// A page is written.
+    /// Marks a page as written.
     pub fn set(&mut self, page: usize) {
         self.0[page / 64] |= 1 << (page % 64);
     }
 
-    /// Whether a page is.
+    /// Whether a page is written.
     pub fn has(&self, page: usize) -> bool {
         self.0[page / 64] >> (page % 64) & 1 != 0
     }
 
-    /// A page is clean, or not there.
+    /// Marks a page as clean or absent.
     pub fn remove(&mut self, page: usize) {
         self.0[page / 64] &= !(1 << (page % 64));
     }

@@ -2,8 +2,8 @@
 //! how many pages are taken on either side, so that they don't meet.
 //!
 //! What all ranks allocate is the same on each, since they do it in the same order: each counts for
-//! itself, and sees to it that the shared word is not behind. What one allocates comes from pages
-//! that its rank has taken; a block that is freed is used again by the rank that freed it.
+//! itself, and advances the shared word if that is behind. Memory that one rank allocates comes
+//! from pages that it has taken; a block that is freed is used again by the rank that freed it.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::{Program, reached};
 use crate::shape::{Control, PAGE};
 
-/// There is not so much memory.
+/// There is not enough memory.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
     "no {bytes} bytes of shared memory: {free} of {all} are free; `syncline cluster --memory` says how much there is"
@@ -23,7 +23,7 @@ use crate::shape::{Control, PAGE};
 pub struct OutOfMemory {
     /// The bytes asked for.
     pub bytes: usize,
-    /// Bytes in pages that nobody has taken.
+    /// Bytes in pages that no rank has taken.
     pub free: usize,
     /// All bytes.
     pub all: usize,
@@ -48,7 +48,7 @@ pub(super) struct Arena {
 /// Up to here blocks share pages.
 const SMALL: usize = PAGE / 2;
 
-/// The size of the block for so many bytes.
+/// The size of the block for this many bytes.
 fn block(bytes: usize, unit: usize) -> usize {
     match bytes {
         0..=SMALL => bytes.max(64).next_power_of_two(),
@@ -57,12 +57,12 @@ fn block(bytes: usize, unit: usize) -> usize {
 }
 
 impl Program {
-    /// Memory of at least so many bytes, zero, at the same address on all ranks. All ranks call this in
-    /// the same order with the same size. It begins with a line and shares none.
+    /// Memory of at least this many bytes, zero, at the same address on all ranks. All ranks call
+    /// this in the same order with the same size. It begins with a line and shares none.
     ///
     /// # Errors
     ///
-    /// If there is not so much left.
+    /// If there is not enough left.
     pub fn allocate_together(&self, bytes: usize) -> Result<NonNull<u8>, OutOfMemory> {
         let pages = bytes.max(1).div_ceil(self.shape.line()) * self.shape.line_pages;
         let mut arena = self.arena.lock();
@@ -72,12 +72,12 @@ impl Program {
         Ok(self.address(first * PAGE))
     }
 
-    /// Memory of at least so many bytes, at a multiple of 64, for this rank to use and to tell others
-    /// of. What is in it is not said.
+    /// Memory of at least this many bytes, at a multiple of 64, for this rank to use and to tell
+    /// others of. Its content is unspecified.
     ///
     /// # Errors
     ///
-    /// If there is not so much left.
+    /// If there is not enough left.
     pub fn allocate(&self, bytes: usize) -> Result<NonNull<u8>, OutOfMemory> {
         let size = block(bytes, self.shape.line());
         let mut arena = self.arena.lock();
@@ -98,11 +98,12 @@ impl Program {
         Ok(self.address(at))
     }
 
-    /// Gives memory back that [`allocate`](Self::allocate) has given to any rank for so many bytes.
+    /// Gives memory back that [`allocate`](Self::allocate) has given to any rank for this many
+    /// bytes.
     ///
     /// # Safety
     ///
-    /// Nobody uses it any more, and what was done with it is known to this rank.
+    /// No rank uses it any more, and what was done with it is visible to this rank.
     ///
     /// # Panics
     ///
@@ -113,8 +114,8 @@ impl Program {
         self.arena.lock().free.entry(size).or_default().push(at);
     }
 
-    /// Has the lines of a range live at a rank, if nobody has touched them yet, and returns how many
-    /// of them do.
+    /// Places the lines of a range at a rank, if no rank has touched them yet, and returns how many
+    /// of them are placed there.
     ///
     /// # Panics
     ///

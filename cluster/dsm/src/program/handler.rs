@@ -3,11 +3,11 @@
 //! Absent pages and writes to clean ones come as SIGBUS or SIGSEGV, by the fault side, in the thread
 //! that makes the access. The handler lets the node make the access possible, and returns; then the
 //! processor tries it again. It allocates nothing. It takes the node's lock, which the program's code
-//! never holds while it can fault: whoever has it has all signals blocked and touches no shared
-//! memory.
+//! never holds while it can fault: a thread that has it has all signals blocked and touches no
+//! shared memory.
 //!
-//! Signals for other addresses are the program's own: the handler that was there before ours is called,
-//! or what the system does without one happens.
+//! Signals for other addresses are the program's own: they go to the handler that was there before
+//! ours, or get the system's default action.
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -19,7 +19,7 @@ use crate::pages::Access;
 
 const SIGNALS: [libc::c_int; 2] = [libc::SIGBUS, libc::SIGSEGV];
 
-/// What was done at these signals before.
+/// The earlier actions for these signals.
 struct Before(UnsafeCell<MaybeUninit<[libc::sigaction; 2]>>);
 
 // SAFETY: written once, before the handlers that read it are installed.
@@ -85,13 +85,13 @@ fn access(context: *mut libc::c_void) -> Option<Access> {
     Some(if error & WRITE != 0 { Access::Write } else { Access::Read })
 }
 
-/// Elsewhere it is known by whether the page is there.
+/// On other processors this follows from whether the page is present.
 #[cfg(not(target_arch = "x86_64"))]
 fn access(_: *mut libc::c_void) -> Option<Access> {
     None
 }
 
-/// Does what would have been done without us.
+/// Does what would have happened without this handler.
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let number = usize::from(signal != SIGNALS[0]);
     // SAFETY: written by `install`, and not changed since.

@@ -77,7 +77,7 @@ impl fmt::Debug for Local {
 #[allow(clippy::vec_box, reason = "a node stays at its address while it is in use")]
 pub(super) struct Spare(Mutex<Vec<Box<HeldNode>>>);
 
-// SAFETY: a node that nobody uses may go to any thread: all its parts' locks are thread-oblivious.
+// SAFETY: an unused node may go to any thread: all its parts' locks are thread-oblivious.
 unsafe impl Sync for Spare {}
 // SAFETY: as above.
 unsafe impl Send for Spare {}
@@ -92,12 +92,12 @@ impl Spare {
     }
 }
 
-/// Locks that are there without being made: numbers below this. [`Program::new_lock`] gives those from
-/// here on.
+/// Locks that need not be made: numbers below this. [`Program::new_lock`] returns numbers from here
+/// on.
 pub const LOCKS_BY_NUMBER: usize = 1024;
 
 impl Program {
-    /// A lock that nobody has yet.
+    /// A lock that is not in use yet.
     ///
     /// # Panics
     ///
@@ -123,8 +123,8 @@ impl Program {
         })
     }
 
-    /// Takes a lock: what was done under it before, by any rank, is seen. Within a rank it is handed on
-    /// without fences.
+    /// Takes a lock: what was done under it before, by any rank, is visible. Within a rank it is
+    /// handed on without fences.
     ///
     /// # Panics
     ///
@@ -157,19 +157,19 @@ impl Program {
         self.spare.give(node);
     }
 
-    /// Has a section run under a lock, in this thread or in another one of this rank that is inside a
+    /// Runs a section under a lock, in this thread or in another one of this rank that is inside a
     /// call to it, and waits for it.
     ///
     /// # Panics
     ///
-    /// As the section does; if there is no such lock.
+    /// Panics if the section does, or if there is no such lock.
     pub fn with<R: Send>(&self, number: usize, section: impl FnOnce() -> R + Send) -> R {
         self.local(number).queued.with(|()| section())
     }
 
     /// Hands a section in, and returns at once, unless this thread becomes the one that runs sections.
-    /// Sections of one thread run in the order of its calls. What a section does is seen by this rank
-    /// when it was waited for, and by others under the same lock.
+    /// Sections of one thread run in the order of its calls. What a section does is visible to this
+    /// rank once it was waited for, and to others under the same lock.
     ///
     /// # Panics
     ///
@@ -189,8 +189,8 @@ impl Program {
         reached(self.host.add(self.counter(number), add))
     }
 
-    /// What this rank's threads have written is seen by those who wait for the counter, to which this
-    /// adds.
+    /// What this rank's threads have written is seen by the threads that wait for the counter, to
+    /// which this adds.
     ///
     /// # Panics
     ///
@@ -200,7 +200,8 @@ impl Program {
         self.count(number, add);
     }
 
-    /// Waits until a counter is at least so much, and sees what those who signalled have written.
+    /// Waits until a counter is at least `value`, and sees what the threads that signalled have
+    /// written.
     ///
     /// # Panics
     ///

@@ -47,7 +47,7 @@ pub use threads::thread;
 
 type OfProgram = Node<Host, Box<dyn Pages + Send>>;
 
-/// How a process ends that can't go on, because of another rank or of the system.
+/// Ends a process that can't go on, because of another rank or of the system.
 pub const LOST: i32 = 3;
 
 /// This process as a rank.
@@ -60,10 +60,10 @@ pub struct Program {
     reserved: Reserved,
     node: Mutex<Box<OfProgram>, Futex>,
     meeting: Mutex<Meeting>,
-    /// Of this rank's threads.
+    /// The state of this rank's threads.
     barrier: Mutex<std::sync::Arc<Barrier>>,
     threads: AtomicUsize,
-    /// What [`Control::Allocated`] was when it was last looked at.
+    /// The value of [`Control::Allocated`] when it was last read.
     allocated: AtomicU64,
     arena: Mutex<Arena>,
     locks: Box<[OnceLock<Box<Local>>]>,
@@ -104,8 +104,8 @@ impl Program {
         (self.reserved.base(), self.shape.bytes())
     }
 
-    /// Does something with the node. No signal handler runs in this thread meanwhile: it could access
-    /// shared memory, and would wait for us.
+    /// Runs a function on the node. No signal handler runs in this thread meanwhile: it could
+    /// access shared memory, and would wait for us.
     fn inside<R>(&self, act: impl FnOnce(&mut OfProgram) -> R) -> R {
         let mut all = MaybeUninit::uninit();
         let mut before = MaybeUninit::uninit();
@@ -139,7 +139,7 @@ impl Program {
         })
     }
 
-    /// Has accesses to a page of ours raise SIGSEGV; false if the address is not ours.
+    /// Makes accesses to a page of ours raise SIGSEGV; false if the address is not ours.
     fn forbid(&self, address: usize) -> bool {
         let page = self.reserved.offset(address).map(|offset| offset / PAGE);
         page.is_some_and(|page| {
@@ -181,20 +181,21 @@ impl Program {
         }
     }
 
-    /// What others have released before, by whatever means, is seen from now on: for
-    /// synchronization that is none of ours.
+    /// Makes what other ranks have released before, by whatever means, visible from now on: for
+    /// synchronization by other means than ours.
     pub fn acquire(&self) {
         self.after(Fence::Acquire, Quiet::No, || ());
     }
 
-    /// What this rank's threads have written is seen by all who acquire from now on.
+    /// What this rank's threads have written is visible to all threads that acquire from now on.
     pub fn release(&self) {
         self.before(Fence::Release);
     }
 
-    /// Has the pages of a range here, so that a system call can read them, or write to them: one that
-    /// is given an absent page fails with `EFAULT` instead of raising a signal. The pages may go at the
-    /// next fence of this rank, or for others that take their places in a small cache.
+    /// Makes the pages of a range present, so that a system call can read them, or write to them:
+    /// one that is given an absent page fails with `EFAULT` instead of raising a signal. The pages
+    /// may go at the next fence of this rank, or for others that take their places in a small
+    /// cache.
     ///
     /// # Safety
     ///
@@ -250,7 +251,8 @@ pub const JOINED: u64 = 1;
 /// See [`JOINED`].
 pub const LEFT: u64 = 2;
 
-/// What was reached; else this process ends, as nothing that it computes could be right.
+/// The result of an operation on the fabric; if it failed, this process ends, since nothing that it
+/// computes could be right.
 fn reached<R>(result: Result<R, Dead>) -> R {
     result.unwrap_or_else(|dead| {
         let _ = writeln!(std::io::stderr(), "syncline: shared memory is lost: {dead}");

@@ -11,31 +11,32 @@ use crate::node::WAYS;
 use crate::pages::Side;
 use crate::shape::{MOST_LINE_PAGES, PAGE, Shape};
 
-/// So many lines fit into every cache, as one instruction may need them all.
+/// This many lines fit into every cache, as one instruction may need them all.
 pub const LEAST_LINES: usize = WAYS;
 
-/// So many pages can be written in every write buffer. An instruction that crosses from a page into the
-/// next writes to both; if the buffer had room for one, each would go home for the other, for ever. With
-/// a third one it is that which goes; the fourth is for another thread.
+/// This many pages can be written in every write buffer. An instruction that crosses from a page
+/// into the next writes to both; if the buffer had room for one, each would go home for the other,
+/// for ever. With a third slot, the third page goes instead; the fourth is for another thread.
 pub const LEAST_WRITTEN: usize = 4;
 
-/// How the shared memory is to be.
+/// The options of the shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Bytes of the whole memory.
     pub memory: usize,
     /// Pages of a line.
     pub line: usize,
-    /// Bytes that each rank caches at most, but at least `LEAST_LINES`; none for as much as the
+    /// Bytes that each rank caches at most, but at least `LEAST_LINES`; `None` for as much as the
     /// memory.
     pub cache: Option<usize>,
-    /// Pages that may be written before some go home, at least `LEAST_WRITTEN`; none for no limit.
+    /// Pages that may be written before some go home, at least `LEAST_WRITTEN`; `None` for no
+    /// limit.
     pub write_buffer: Option<usize>,
     /// How finely lines are classified.
     pub scheme: Scheme,
     /// Where lines live.
     pub placement: Placement,
-    /// The fault side; none for the quickest that is to be had.
+    /// The fault side; `None` for the quickest that the system allows.
     pub side: Option<Side>,
     /// Whether each rank prints its counts when it ends.
     pub counts: bool,
@@ -56,7 +57,7 @@ impl Default for Options {
     }
 }
 
-/// A variable that says nothing that is known.
+/// A variable with an unknown value.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{variable}={value} is not understood: {wanted}")]
 pub struct Misunderstood {
@@ -64,7 +65,7 @@ pub struct Misunderstood {
     pub variable: &'static str,
     /// Its value.
     pub value: String,
-    /// What it may be.
+    /// The values that it may have.
     pub wanted: String,
 }
 
@@ -87,7 +88,7 @@ const SIDE: &str = "SYNCLINE_DSM_FAULTS";
 const COUNTS: &str = "SYNCLINE_DSM_COUNTS";
 
 impl Options {
-    /// What the environment says; what it says nothing of is as in [`Options::default`].
+    /// The options from the environment; those without a variable are as in [`Options::default`].
     ///
     /// # Errors
     ///
@@ -136,7 +137,7 @@ impl Options {
         all
     }
 
-    /// The shape of the memory for so many ranks.
+    /// The shape of the memory for this many ranks.
     pub fn shape(&self, ranks: usize) -> Shape {
         Shape::real(ranks, self.memory, self.line)
     }

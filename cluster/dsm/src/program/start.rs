@@ -50,7 +50,7 @@ pub enum Error {
         /// What there is.
         has: usize,
     },
-    /// The ranks don't run the same.
+    /// The ranks don't run the same program, or with the same options.
     #[error(
         "rank {rank} runs another program than rank 0, or has other options: start the same file, with the same variables, on all ranks"
     )]
@@ -69,16 +69,16 @@ pub enum Error {
     System(#[from] io::Error),
 }
 
-/// Makes this process a rank with at least so many bytes of shared memory: one of those that `syncline
-/// cluster` has started, or else the only one. Returns when all ranks have come to this.
+/// Makes this process a rank with at least this many bytes of shared memory: one of those that
+/// `syncline cluster` has started, or else the only one. Returns when all ranks have come to this.
 ///
 /// From here on accesses to global addresses are answered by handlers for SIGBUS and SIGSEGV. The
 /// program's own have to be installed before, and are called for other addresses.
 ///
 /// # Errors
 ///
-/// If there is not so much memory, if the system has no page faults for us, or if this process does
-/// not fit to the other ranks.
+/// If there is not enough memory, if the system has no page faults for us, or if this process does
+/// not match the other ranks.
 pub fn start(bytes: usize) -> Result<&'static Program, Error> {
     if PROGRAM.get().is_some() {
         return Err(Error::Twice);
@@ -153,7 +153,7 @@ fn identity(options: &Options, shape: &Shape) -> io::Result<u64> {
 }
 
 impl Program {
-    /// Says what this rank is, and compares it with rank 0.
+    /// Publishes what this rank runs, and compares it with rank 0.
     fn introduce(&self) -> Result<(), Error> {
         let identity = identity(&self.options, &self.shape)?;
         let word = |rank, word| self.layout.control(rank, word);

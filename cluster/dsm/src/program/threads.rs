@@ -28,9 +28,9 @@ impl Program {
         self.threads.load(Relaxed) * self.ranks()
     }
 
-    /// Runs a function in so many threads of this rank, of which this thread is the first, and returns
-    /// when all have returned. All ranks call this with the same number. The threads have the numbers
-    /// `threads * rank` and on.
+    /// Runs a function in this many threads of this rank, of which this thread is the first, and
+    /// returns when all have returned. All ranks call this with the same number. The threads have
+    /// the numbers `threads * rank` and on.
     ///
     /// # Panics
     ///
@@ -61,13 +61,14 @@ impl Program {
         self.inside(|node| node.set_threads(threads));
     }
 
-    /// Waits until all threads of all ranks have come; what any wrote before is seen by all after.
+    /// Waits until all threads of all ranks have come; what any wrote before is visible to all
+    /// afterwards.
     pub fn barrier(&self) {
         self.meet(Fence::Barrier);
     }
 
     /// A barrier after which the classification of pages begins anew: after a program's
-    /// initialisation, what one thread has written for all counts as written by nobody.
+    /// initialisation, what one thread has written for all counts as written by none.
     pub fn reset(&self) {
         self.meet(Fence::Reset);
     }
@@ -87,7 +88,7 @@ impl Program {
         barrier.wait();
     }
 
-    /// Has this thread find its rank where the library's locks ask for it.
+    /// Stores this thread's rank where the library's locks look it up.
     pub(super) fn enter(&self) {
         if !ENTERED.replace(true) {
             self.host.enter(self.layout.nodes);

@@ -1,4 +1,4 @@
-//! The log at a home: lines of it that concern everybody, where telling each node would cost a
+//! The log at a home: its lines that concern all nodes, since telling each node would cost a
 //! message each.
 //!
 //! An entry has a number, which `LogTail` counts, and stands in a ring, as `number + 1` in its upper
@@ -7,10 +7,10 @@
 //!
 //! 1. An entry that is not written yet may have later ones behind it that are. So a reader goes on, and
 //!    begins there again the next time, which comes: the entry is still to be counted.
-//! 2. The ring may have gone round, and entries be lost. A reader finds that by the tail or by the
-//!    numbers, and takes it that it was told of every line: that costs misses, and is sound.
-//! 3. A writer that was overtaken by a whole round does not write over the newer entry. Whoever has
-//!    yet to read its own is in case 2.
+//! 2. The ring may have gone round, and entries be lost. A reader notices that by the tail or by
+//!    the numbers, and assumes that it was told of every line: that costs misses, and is sound.
+//! 3. A writer that was overtaken by a whole round does not write over the newer entry. A node that
+//!    has yet to read its own is in case 2.
 
 use syncline_fabric::{Dead, Fabric};
 
@@ -52,7 +52,7 @@ impl Logs {
         Logs { counted: 0, read: vec![0; ranks] }
     }
 
-    /// Calls `told` with each line that was logged since; with none if that can't be said any more.
+    /// Calls `told` with each line that was logged since; with `None` if that is no longer known.
     pub fn read(
         &mut self,
         fabric: &impl Fabric,

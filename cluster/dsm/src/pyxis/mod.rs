@@ -31,7 +31,7 @@ pub struct Pyxis {
 }
 
 impl Pyxis {
-    /// Of a node that has not deposited anything.
+    /// The directory's side of a node that has not deposited anything.
     pub fn new(shape: &Shape) -> Pyxis {
         Pyxis { notices: 0, logs: Logs::new(shape.ranks) }
     }
@@ -77,8 +77,8 @@ impl Pyxis {
         Ok(known.deposited(role, &answer))
     }
 
-    /// Calls `told` with each line of which others have told this node since the last call; with none,
-    /// if so much was logged that this node must take it that it was told of every line.
+    /// Calls `told` with each line of which others have told this node since the last call; with
+    /// `None`, if so much was logged that this node must assume that it was told of every line.
     ///
     /// # Errors
     ///

@@ -6,12 +6,12 @@
 //!   count      how many notices there ever were
 //! ```
 //!
-//! Who tells sets the line's bit, then its word's bit in the summary, then counts. Who takes in looks
-//! at the count and, if it has grown, takes the summary's words, and then those words of notices. So
-//! a fence without notices is one look at a node's own word.
+//! The node that tells sets the line's bit, then its word's bit in the summary, then counts. The
+//! node that takes notices in looks at the count and, if it has grown, takes the summary's words,
+//! and then those words of notices. So a fence without notices is one look at a node's own word.
 //!
 //! Invariant: when the teller's count has grown, a node that sees it, or has seen it, finds the bit,
-//! has found it, or finds the count grown again. The one who takes the bits away goes from the
+//! has found it, or finds the count grown again. The node that takes the bits away goes from the
 //! summary to the notices and the teller the other way, so that a bit of notices that is left has
 //! its bit in the summary to come.
 

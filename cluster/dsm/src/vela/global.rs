@@ -16,11 +16,11 @@ use syncline_fabric::{Here, Place, Region, Window};
 type Shared<F> = Mcs<Spin, Window<F>>;
 type SharedNode<F> = Own<<Shared<F> as RawLock>::Node, Window<F>>;
 
-/// What a rank does around the time that it holds a global lock.
+/// What a rank does before and after it holds a global lock.
 pub trait Fences: Send + Sync + 'static {
     /// The fabric that the lock lies in.
     type Fabric: Here;
-    /// Called before anything else, by any thread: has it find its rank.
+    /// Called before anything else, by any thread: makes the thread's rank known.
     fn enter(number: usize);
     /// Called when the lock is taken.
     fn acquired();
@@ -30,7 +30,7 @@ pub trait Fences: Send + Sync + 'static {
 
 /// A global lock of the ranks.
 pub struct Global<X: Fences> {
-    /// Where it is; none before it has a place, and then it can't be used.
+    /// Its position; `None` before it has one, and then it can't be used.
     place: Option<(usize, Place)>,
     fences: std::marker::PhantomData<X>,
 }

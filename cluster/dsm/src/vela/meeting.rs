@@ -1,8 +1,8 @@
 //! A barrier of all ranks: the ranks of a machine count themselves at its first one, and the last to
 //! come counts its machine at rank 0.
 //!
-//! Counters only grow, and barrier `n` is over when so many times everybody has come; so nobody sets
-//! anything back. Threads of a rank meet before, by the library's barrier.
+//! Counters only grow, and barrier `n` is over once every node has come `n` times; so nothing is
+//! reset. Threads of a rank meet before, by the library's barrier.
 //!
 //! Source: Argo, section 4.1; the counters with rounds are those of Mellor-Crummey and Scott (TOCS
 //! 1991), section 3.1.
@@ -57,7 +57,7 @@ impl Meeting {
     }
 }
 
-/// Waits until a word is at least so much.
+/// Waits until a word is at least this much.
 pub fn wait(fabric: &impl Fabric, word: Place, least: u64) -> Result<(), Dead> {
     let mut looks = 1;
     while fabric.load(word)? < least {

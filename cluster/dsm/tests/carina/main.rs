@@ -31,7 +31,7 @@ use world::{Broke, Reached, run};
 
 /// Schedules of the sound protocol, a third of them under each scheme.
 const SCHEDULES: u64 = 210_000;
-/// Within so many schedules a broken decision has to be caught.
+/// Within this many schedules a broken decision has to be caught.
 const PATIENCE: u64 = 100_000;
 
 /// The first seed that breaks.

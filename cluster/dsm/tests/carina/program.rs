@@ -15,7 +15,7 @@ use crate::world::PAGE;
 
 pub const LOCKS: usize = 3;
 
-/// Who may touch a byte.
+/// The threads that may touch a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Right {
     Node(usize),

@@ -29,7 +29,7 @@ use syncline_dsm::carina::Scheme;
 
 /// Schedules of sound nodes, a third of them under each scheme.
 const SCHEDULES: u64 = 24_000;
-/// Within so many schedules broken rules have to be caught.
+/// Within this many schedules broken rules have to be caught.
 const PATIENCE: u64 = 60_000;
 
 fn first(rules: Broken, scheme: Scheme, seeds: u64, reached: &mut Reached) -> Option<(u64, Broke)> {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const WORD: usize = size_of::<u64>();
 
-/// The words that so many bytes from an address lie in: for each its address, which of its bytes
+/// The words that this many bytes from an address lie in: for each its address, which of its bytes
 /// they are, and where those are in the range.
 fn pieces(from: usize, length: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
     let end = from + length;
@@ -54,7 +54,7 @@ pub unsafe fn read(from: *mut u8, into: &mut [u8]) {
 ///
 /// # Safety
 ///
-/// As for [`read`].
+/// Same requirements as [`read`].
 #[inline]
 pub unsafe fn write(to: *mut u8, bytes: &[u8]) {
     for (word, inside, at_range) in pieces(to.addr(), bytes.len()) {

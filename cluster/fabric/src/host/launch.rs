@@ -59,7 +59,7 @@ impl Job {
         self.children[rank].wait().map(|_| ())
     }
 
-    /// How a rank has ended; none if it still runs.
+    /// How a rank has ended; `None` if it still runs.
     ///
     /// # Errors
     ///
@@ -103,8 +103,8 @@ fn name(file: &File) -> PathBuf {
 }
 
 impl Host {
-    /// Starts processes as ranks, each with a part of so many bytes; `command` makes the command of
-    /// a rank. They join by [`from_environment`](Self::from_environment).
+    /// Starts processes as ranks, each with a part of this many bytes; `command` makes the command
+    /// of a rank. They join by [`from_environment`](Self::from_environment).
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl Host {
         Ok(job)
     }
 
-    /// The only rank there is, with a part of so many bytes.
+    /// The only rank there is, with a part of this many bytes.
     ///
     /// # Errors
     ///
@@ -166,8 +166,8 @@ impl Host {
         Ok(Host::new(Arc::new(segment), rank))
     }
 
-    /// Runs a function in a thread for each rank, with parts of so many bytes, and returns what they
-    /// returned.
+    /// Runs a function in a thread for each rank, with parts of this many bytes, and returns what
+    /// they returned.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ use crate::heap::Heap;
 use crate::here::Here;
 use crate::process::Process;
 
-/// After so many looks a waiter lets others run.
+/// After this many looks a waiter lets others run.
 const SPINS: u32 = 24;
 
 /// A rank on one machine. Its clones are the same rank, which several threads may use.
@@ -69,17 +69,17 @@ impl Fabric for Host {
     #[inline]
     fn put(&self, to: Place, bytes: &[u8]) {
         let address = self.segment.address(to, bytes.len());
-        // Release: pairs with the fence in `get`: who sees a word of this, and then looks at a word
-        // that this rank has changed before, sees that change.
+        // Release: pairs with the fence in `get`: a rank that sees a word of this, and then looks
+        // at a word that this rank has changed before, sees that change.
         fence(Release);
-        // SAFETY: so many bytes of the mapping.
+        // SAFETY: this many bytes of the mapping.
         unsafe { copy::write(address, bytes) };
     }
 
     #[inline]
     fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead> {
         let address = self.segment.address(from, into.len());
-        // SAFETY: so many bytes of the mapping.
+        // SAFETY: this many bytes of the mapping.
         unsafe { copy::read(address, into) };
         // Acquire: pairs with the fence in `put`.
         fence(Acquire);

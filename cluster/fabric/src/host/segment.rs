@@ -135,7 +135,7 @@ impl Segment {
         self.bytes
     }
 
-    /// The address of so many bytes of a part.
+    /// The address of this many bytes of a part.
     #[inline]
     pub(super) fn address(&self, at: Place, length: usize) -> *mut u8 {
         let fits = at.at <= self.bytes && length <= self.bytes - at.at;

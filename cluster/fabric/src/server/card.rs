@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ptr::null_mut;
 
-/// So many addresses of a machine are told; most have one or two.
+/// This many addresses of a machine are told; most have one or two.
 const ADDRESSES: usize = 6;
 /// The size of a card in bytes.
 pub const CARD: usize = 16 + 8 + ADDRESSES * 16;
@@ -12,8 +12,8 @@ pub const CARD: usize = 16 + 8 + ADDRESSES * 16;
 /// How to reach a server. It is told to others by whatever they talk over before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Card {
-    /// Random bytes: who does not know them is not let in, and of several addresses the right one is
-    /// found by them.
+    /// Random bytes: a peer that does not know them is not let in, and they show which of several
+    /// addresses is the right one.
     pub(super) token: u128,
     port: u16,
     /// As IPv6 ones; `::` is none.
@@ -24,7 +24,7 @@ impl Card {
     /// The card of a server at this port of this machine.
     pub(super) fn new(port: u16) -> io::Result<Card> {
         let mut token = [0u8; 16];
-        // SAFETY: the kernel fills in so many bytes.
+        // SAFETY: the kernel fills in this many bytes.
         if unsafe { libc::getrandom(token.as_mut_ptr().cast(), token.len(), 0) } != 16 {
             return Err(io::Error::last_os_error());
         }

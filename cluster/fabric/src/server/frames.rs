@@ -9,12 +9,12 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// The longest message; who announces more is none of ours.
+/// The longest message; a peer that announces more is not one of this program's.
 pub(super) const LONGEST: usize = 1 << 30;
 /// The longest message of a caller that has not said the token.
 pub(super) const HELLO: usize = 32;
 const HEAD: usize = 12;
-/// So much is read at once.
+/// This much is read at once.
 const CHUNK: usize = 16 * 1024;
 
 /// What has come in, and is not taken yet.
@@ -26,7 +26,8 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// Reads what is there. Whether the other end is still there; an error says that it is not.
+    /// Reads what has arrived. Returns whether the other end is still connected; an error also
+    /// means that it is not.
     pub(super) fn fill(&mut self, mut stream: &TcpStream) -> io::Result<bool> {
         self.bytes.drain(..self.taken);
         self.taken = 0;
@@ -84,7 +85,7 @@ impl Outbox {
         self.gone == self.bytes.len()
     }
 
-    /// Writes what goes now. An error says that the other end is not there.
+    /// Writes as much as the stream takes now. An error means that the other end is gone.
     pub(super) fn drain(&mut self, mut stream: &TcpStream) -> io::Result<()> {
         while !self.is_empty() {
             match stream.write(&self.bytes[self.gone..]) {
@@ -132,7 +133,7 @@ mod tests {
         (here, there)
     }
 
-    /// More than the kernel takes at once, so that both ends have to go on later.
+    /// More than the kernel takes at once, so that both ends have to continue later.
     #[test]
     fn long_messages_come_whole_and_in_order() {
         let (here, there) = pair();

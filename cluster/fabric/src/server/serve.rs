@@ -18,7 +18,7 @@ use rustix::fd::OwnedFd;
 use super::card::Card;
 use super::frames::{HELLO, Inbox, LONGEST, Outbox, prepare};
 
-/// So many looks in vain before the thread sleeps between them.
+/// This many looks without success before the thread sleeps between them.
 const LOOKS: u32 = 64;
 /// How long it sleeps then.
 const NAP: Duration = Duration::from_micros(50);

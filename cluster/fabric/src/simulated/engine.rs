@@ -91,7 +91,7 @@ struct Event {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// A rank is resumed that was resumed so many times before.
+    /// A rank is resumed that was resumed this many times before.
     Resume(usize, u64),
     /// An operation comes to its target.
     Arrive(usize),
@@ -363,7 +363,7 @@ impl Engine {
         self.rest(rank, pause)
     }
 
-    /// A rank does something else for so many nanoseconds.
+    /// A rank does something else for this many nanoseconds.
     pub(super) fn rest(&mut self, rank: usize, time: u64) -> Then {
         self.resume(rank, self.now + time);
         self.suspend(rank)

@@ -11,7 +11,7 @@ pub struct Network {
     pub latency_far: u64,
     /// What an operation on the rank's own part takes.
     pub own: u64,
-    /// Chance adds up to so much to each way, and once in 64 times up to sixteen times as much.
+    /// Chance adds up to this much to each way, and once in 64 times up to sixteen times as much.
     pub delay: u64,
     /// Between the pieces of what is longer than a word.
     pub tear: u64,
@@ -52,7 +52,7 @@ impl Network {
         latency + random.u64(0..=most)
     }
 
-    /// How long so many bytes of data keep a port.
+    /// How long this many bytes of data keep a port.
     pub(super) fn transfer(&self, bytes: usize) -> u64 {
         (HEADER + bytes as u64) * 1000 / self.bandwidth
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::fabric::{Change, Place};
 
 const WORD: usize = size_of::<u64>();
-/// Into so many pieces an operation breaks at most.
+/// Into this many pieces an operation breaks at most.
 pub(super) const PIECES: usize = 3;
 
 /// What an operation does.

@@ -16,7 +16,7 @@ const STACK: usize = 128 * 1024;
 /// What came of a simulation.
 #[derive(Clone, Debug)]
 pub struct Outcome<R> {
-    /// What each rank has returned; none if it has died.
+    /// What each rank has returned; `None` if it has died.
     pub results: Vec<Option<R>>,
     /// Until the last rank had returned.
     pub time: Duration,

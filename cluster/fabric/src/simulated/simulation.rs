@@ -16,8 +16,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// So many ranks with parts of so many bytes, on the network that [`Network::default`] is. The
-    /// seed decides all that is chance.
+    /// This many ranks with parts of this many bytes, on the network that [`Network::default`] is.
+    /// The seed decides all that is chance.
     ///
     /// # Panics
     ///
@@ -43,7 +43,7 @@ impl Simulation {
         self
     }
 
-    /// A rank dies when it has begun so many operations, if it ever does.
+    /// A rank dies when it has begun this many operations, if it ever does.
     ///
     /// # Panics
     ///

@@ -34,11 +34,12 @@ impl Region {
     ///
     /// # Safety
     ///
-    /// As for [`lock`](Self::lock), and it is made of nothing else.
+    /// Same requirements as [`lock`](Self::lock), and the type consists of such words, links and
+    /// data only.
     ///
     /// # Panics
     ///
-    /// As for [`lock`](Self::lock).
+    /// Same panics as [`lock`](Self::lock).
     pub unsafe fn value<'a, T: Zeroable + 'a>(place: Place) -> &'a T {
         let at = Region::address::<T>(place);
         assert!(at.is_aligned(), "{place:?} is no place for a {}", type_name::<T>());

@@ -5,7 +5,7 @@
 //!       ^ displacement
 //! ```
 //!
-//! A word is where its address says only by calculation; whoever accesses the address itself faults.
+//! A word's address leads to it only by calculation; code that accesses the address itself faults.
 //! All fabrics of a process share the range, as an address means what the fabric makes of it.
 
 use std::marker::PhantomData;
@@ -37,7 +37,7 @@ fn start() -> usize {
 pub struct Region;
 
 impl Region {
-    /// The place that an address stands for; none if it is outside of the region.
+    /// The place that an address stands for; `None` if it is outside of the region.
     pub(super) fn place<T>(at: *const T) -> Option<Place> {
         let offset = at.addr().checked_sub(start())?;
         (offset < RANKS * STRIDE).then_some(Place { rank: offset / STRIDE, at: offset % STRIDE })
@@ -70,7 +70,7 @@ impl<T> Distance<T> {
 
     /// # Safety
     ///
-    /// As for [`Memory::follow`](syncline::memory::Memory::follow).
+    /// Same requirements as [`Memory::follow`](syncline::memory::Memory::follow).
     pub(super) unsafe fn follow<'a>(self) -> &'a T {
         // SAFETY: our caller's promise; as in `Region::lock`.
         unsafe { &*Region::address(self.place()) }

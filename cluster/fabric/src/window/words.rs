@@ -176,7 +176,7 @@ impl<F: Here, T> WindowData<F, T> {
     fn fetch(&self) -> Option<(Place, MaybeUninit<T>)> {
         let place = Region::place(self)?;
         let mut value = MaybeUninit::<T>::zeroed();
-        // SAFETY: so many bytes, which were all written.
+        // SAFETY: this many bytes, which were all written.
         let bytes = unsafe { slice::from_raw_parts_mut(value.as_mut_ptr().cast(), size_of::<T>()) };
         reached(F::here(|fabric| fabric.get(place, bytes)));
         Some((place, value))
@@ -189,7 +189,7 @@ impl<F: Here, T> Data<T> for WindowData<F, T> {
     /// If the value is not zero: in a part everything is, at first.
     fn new(value: T) -> Self {
         const { assert!(!std::mem::needs_drop::<T>(), "data in a part owns nothing") };
-        // SAFETY: so many bytes, none of which is padding: who places a lock promises it.
+        // SAFETY: this many bytes, none of which is padding: who places a lock promises it.
         let bytes: &[u8] =
             unsafe { slice::from_raw_parts((&raw const value).cast(), size_of::<T>()) };
         assert!(bytes.iter().all(|byte| *byte == 0), "data in a part is zero at first");
@@ -200,7 +200,7 @@ impl<F: Here, T> Data<T> for WindowData<F, T> {
             return access(self.0.value.get().cast());
         };
         let result = access(value.as_mut_ptr());
-        // SAFETY: so many bytes, none of which is padding: who places a lock promises it.
+        // SAFETY: this many bytes, none of which is padding: who places a lock promises it.
         let bytes = unsafe { slice::from_raw_parts(value.as_ptr().cast(), size_of::<T>()) };
         F::here(|fabric| {
             fabric.put(place, bytes);

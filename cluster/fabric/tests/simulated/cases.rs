@@ -32,7 +32,7 @@ impl Tested for Simulated {
     }
 }
 
-/// Waits until a word is at least so much.
+/// Waits until a word is at least this much.
 fn wait_for(fabric: &impl Fabric, word: Place, least: u64) {
     let mut looks = 1;
     while fabric.load(word).unwrap() < least {
@@ -72,7 +72,7 @@ pub fn sum<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String>
     }
 }
 
-/// A number is put in many words, flushed and announced; who hears of it gets it whole.
+/// A number is put in many words, flushed and announced; a rank that hears of it gets it whole.
 pub fn message<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String> {
     let outcome = Simulation::new(ranks, BYTES, seed).run(|simulated| {
         let fabric = F::of(simulated);

@@ -167,15 +167,15 @@ fn a_word_in_the_wrong_part() {
     is_found(|seed| section::<_, Ticket<Faulty<OWN_PART>>>(3, 4, seed));
 }
 
-/// A lock in one word, which counts who holds it and who tries to; it is taken and released as `FAULT`
-/// says.
+/// A lock in one word, which counts the ranks that hold it and that try to; it is taken and
+/// released as `FAULT` says.
 #[derive(Default)]
 #[repr(C)]
 struct Counted<const FAULT: usize> {
     held: <Window<Simulated> as Memory>::Word,
 }
 
-/// Released by storing what is thought to be there: who has come in between is forgotten.
+/// Released by storing what is thought to be there: a rank that has come in between is forgotten.
 const RELEASED_BY_A_STORE: usize = 0;
 /// Taken by a look and a store.
 const TAKEN_IN_TWO_STEPS: usize = 1;

@@ -32,7 +32,7 @@ unsafe extern "C" fn SL_Win_trylock(
 ///
 /// # Safety
 ///
-/// As for [`SL_Win_trylock`].
+/// Same requirements as [`SL_Win_trylock`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn SL_Win_lock_until(
     kind: c_int,

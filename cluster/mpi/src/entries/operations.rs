@@ -79,7 +79,7 @@ macro_rules! transfer {
                 let it = Transfer {
                     put: $put,
                     origin,
-                    // Only so much of the word was passed.
+                    // Only this much of the word was passed.
                     count: count as $count as isize,
                     kind,
                     at: at as isize,

@@ -1,8 +1,9 @@
-//! How the ranks of a window find out who is on one host, and come to share a segment there.
+//! How the ranks of a window find out which of them are on one host, and come to share a segment
+//! there.
 //!
 //! Ranks are on one host if they see the same process numbers and the same network, and all but the
-//! first can open what the first has made. Who can't, in another container or as another user, counts
-//! as a host of its own.
+//! first can open what the first has made. A rank that can't, in another container or as another
+//! user, counts as a host of its own.
 
 use std::sync::Arc;
 

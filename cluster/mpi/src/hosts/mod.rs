@@ -14,7 +14,7 @@
 //! by the processor's atomics. For a rank of another host the part's own rank has a stand-in: its
 //! server's thread runs the same text of the same lock, with the asking rank's row of the segment, and
 //! answers when the lock is taken. So each word is changed by one host's processors only, a scheme is
-//! between hosts what it is within one, and who is next in a queue is told by a message.
+//! between hosts what it is within one, and the next rank in a queue is told by a message.
 //!
 //! A request is one message there and one back; a release is one message, which nobody waits for. The
 //! thread does not depend on what its process does, nor on MPI, of which it calls nothing.

@@ -16,7 +16,7 @@ use super::request::{Answer, Request, What};
 use crate::locks::{Locks, Refusal};
 use crate::segment::Segment;
 
-/// Between two looks for an answer a rank drives MPI's progress; after so many it sleeps as well.
+/// Between two looks for an answer a rank drives MPI's progress; after this many it sleeps as well.
 const LOOKS: u32 = 2_000;
 /// For how long.
 const NAP: Duration = Duration::from_micros(50);
@@ -36,7 +36,7 @@ pub struct Spread {
     peers: Arc<Peers>,
     /// What was said of each part when it was taken.
     orphaned: Box<[AtomicBool]>,
-    /// Of each host, by its first rank: who has shared all of its parts for this rank.
+    /// Of each host, by its first rank: which host has shared all of its parts for this rank.
     sharers: Box<[AtomicUsize]>,
 }
 

@@ -37,7 +37,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// A window of so many ranks, whose locks are in this segment.
+    /// A window of this many ranks, whose locks are in this segment.
     pub fn new(area: Arc<Area>, scheme: Scheme, ranks: usize) -> Served {
         Served { area, scheme, ranks: (0..ranks).map(|_| OnceLock::new()).collect() }
     }

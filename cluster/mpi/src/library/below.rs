@@ -1,5 +1,5 @@
-//! The MPI library's functions, by the names that the standard gives to those who stand in front of
-//! it (`PMPI_`).
+//! The MPI library's functions, by the names that the standard gives to libraries that stand in
+//! front of it (`PMPI_`).
 //!
 //! They are declared with [`Word`]s where an argument is only passed on; the type's file says why
 //! that is sound.

@@ -1,11 +1,11 @@
 //! How a waiter drives MPI's progress.
 //!
 //! MPI libraries get on while some function of theirs runs. A rank that holds a lock and flushes may
-//! need its target for that, by the time that the target waits for just this lock. So whoever waits
-//! asks now and then for the state of a request that never completes: the standard has that make
-//! progress, any number of threads may do it at once, and no message of the program's is touched. A
-//! look for messages (`MPI_Iprobe`) does not do: MPICH makes no progress where a process looks for
-//! its own, and Open MPI none where it finds one.
+//! need its target for that, by the time that the target waits for just this lock. So a rank that
+//! waits asks now and then for the state of a request that never completes: the standard has that
+//! make progress, any number of threads may do it at once, and no message of the program's is
+//! touched. A look for messages (`MPI_Iprobe`) does not do: MPICH makes no progress where a process
+//! looks for its own, and Open MPI none where it finds one.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;

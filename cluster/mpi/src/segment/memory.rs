@@ -1,7 +1,7 @@
 //! The memory of locks in segments: native words, and links that hold distances.
 //!
 //! Waiting is native too, but for [`Memory::yield_now`], which drives MPI's progress; so the locks'
-//! policy is [`Yield`](syncline::wait::Yield). Nobody sleeps: an MPI library has nobody who would
+//! policy is [`Yield`](syncline::wait::Yield). Nobody sleeps: an MPI library has nothing that would
 //! wake a rank that sleeps elsewhere than in its own functions.
 
 use std::fmt;

@@ -16,7 +16,7 @@ const PAGE: usize = 4096;
 /// Where the next segment may begin; never 0, which stands for no node.
 static NEXT: AtomicUsize = AtomicUsize::new(PAGE);
 
-/// The region's start, or `None` if the process may not have so many addresses.
+/// The region's start, or `None` if the process may not have this many addresses.
 fn start() -> Option<usize> {
     static START: OnceLock<Option<usize>> = OnceLock::new();
     *START.get_or_init(|| {
@@ -85,7 +85,7 @@ impl Area {
 impl Drop for Area {
     fn drop(&mut self) {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: nothing refers to the segment any more, as its owner lets go of it.
+        // SAFETY: nothing refers to the segment any more, as its owner releases it.
         unsafe {
             let at = ptr::with_exposed_provenance_mut(self.at);
             libc::mmap(at, self.size, libc::PROT_NONE, flags, -1, 0);

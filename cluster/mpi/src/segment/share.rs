@@ -4,7 +4,7 @@
 //! descriptor; they open it through `/proc`. So a killed job leaves nothing behind, and a full
 //! `/dev/shm` does not matter. The file begins with random bytes that are told as well: a rank that
 //! finds others, or none, is on another host, or in a container from where the first rank's memory
-//! can't be reached. That is the whole test of who is on one host.
+//! can't be reached. That is the whole test of which ranks are on one host.
 
 use std::ffi::{CString, c_int};
 use std::fs;
@@ -115,7 +115,7 @@ pub fn open(ticket: Ticket, position: usize, size: usize) -> Option<Area> {
     (found == ticket.token).then_some(area)
 }
 
-/// The name of the file, for those who look at `/proc`.
+/// The name of the file, for users that look at `/proc`.
 const NAME: &std::ffi::CStr = c"syncline-window";
 /// What a link to it begins with.
 const LINKED: &str = "/memfd:syncline-window";

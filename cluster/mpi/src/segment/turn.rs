@@ -1,5 +1,5 @@
-//! Who runs while a lock waits: in a rank's own threads MPI gets on and others run; the server's thread
-//! calls nothing of MPI, and goes on with something else where it can.
+//! What runs while a lock waits: in a rank's own threads MPI gets on and others run; the server's
+//! thread calls nothing of MPI, and goes on with something else where it can.
 
 use std::cell::Cell;
 use std::ptr::null;

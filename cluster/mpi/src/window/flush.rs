@@ -111,8 +111,8 @@ impl Window {
     /// at either end of an epoch. A lock's words do that by their Acquire and Release.
     pub(super) fn order(&self, number: usize, state: u8) -> c_int {
         if state == UNCHECKED {
-            // SeqCst: stands in for the lock; pairs with the fence or lock of whoever the program
-            // knows to come before or after.
+            // SeqCst: stands in for the lock; pairs with the fence or lock of the rank that the
+            // program knows to come before or after.
             fence(SeqCst);
         }
         if number != self.rank {

@@ -110,7 +110,7 @@ impl Window {
     ///
     /// # Safety
     ///
-    /// As for [`Locks::acquire`].
+    /// Same requirements as [`Locks::acquire`].
     #[inline]
     unsafe fn acquire(
         &self,

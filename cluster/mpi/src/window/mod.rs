@@ -89,7 +89,7 @@ struct Target {
 }
 
 impl Window {
-    /// A window of so many ranks, which nobody has locked yet.
+    /// A window of this many ranks, which nobody has locked yet.
     pub fn new(made: Made, rank: usize, ranks: usize) -> Window {
         Window {
             made,
@@ -118,7 +118,7 @@ impl Window {
     #[inline]
     fn step(&self, state: &AtomicU8, from: u8, to: u8) -> bool {
         if self.made.threads {
-            // AcqRel: pairs with the Release stores of those who gave the state back.
+            // AcqRel: pairs with the Release stores of the threads that gave the state back.
             return state.compare_exchange(from, to, AcqRel, Relaxed).is_ok();
         }
         // Relaxed: calls come one after the other, and the program sees to their order.

@@ -1,5 +1,5 @@
-//! Barriers and semaphores. To pass a semaphore is a wait that has ended, whether anybody was in the
-//! way or not; to try one is what it is for a lock.
+//! Barriers and semaphores. Passing a semaphore is a wait that has ended, whether the thread had to
+//! wait or not; trying one is like trying a lock.
 
 use core::ffi::{c_int, c_void};
 

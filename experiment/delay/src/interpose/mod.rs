@@ -18,8 +18,8 @@ use crate::{counts, delay};
 
 /// Acquires a lock by a call that may wait, and spends the section's delay while it is held.
 ///
-/// The caller is looked up before, since that may take the loader's lock, which nobody may do who
-/// holds one of the program's.
+/// The caller is looked up beforehand, since that may take the loader's lock, which no thread may
+/// do that holds one of the program's.
 #[inline(always)]
 fn acquire(caller: Caller, block: impl FnOnce() -> c_int) -> c_int {
     let Some(place) = places::of(caller) else { return block() };

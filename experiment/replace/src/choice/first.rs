@@ -1,4 +1,5 @@
-//! The functions before a lock is chosen: each chooses, and calls the chosen one.
+//! The functions that are in effect before a lock is chosen: each chooses, and calls the function
+//! of the chosen lock.
 
 use super::{MUTEXES, RWLOCKS, SPINLOCKS, choose};
 use crate::mutex;

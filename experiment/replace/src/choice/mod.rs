@@ -1,5 +1,5 @@
-//! Which locks are put in place of the program's: chosen by name, once, at the first use of any;
-//! or for each object by a [`policy`].
+//! Which locks replace the program's: chosen by name, once, at the first use of any; or for each
+//! object by a [`policy`].
 
 mod first;
 
@@ -21,7 +21,8 @@ pub static SPINLOCKS: Table<spin::Ops> = Table::new(&spin::Ops::FIRST);
 /// In place of reader-writer locks.
 pub static RWLOCKS: Table<rwlock::Ops> = Table::new(&rwlock::Ops::FIRST);
 
-/// Chooses if nobody has, and readies what the chosen locks need of a started program.
+/// Chooses, unless a thread has, and makes the preparations that the chosen locks need in a started
+/// program.
 pub fn start() {
     choose();
     memory::learn_groups_if_needed();

@@ -1,12 +1,13 @@
 //! `pthread_cond_*`.
 //!
 //! A condition variable is ours from the first wait on, with whatever mutex; until then it is as
-//! the C library made it, and nobody waits. A mark says which, in a word that both keep.
+//! the C library made it, and has no waiters. A mark says which, in a word that both leave
+//! unchanged.
 //!
-//! The C library's stay those that processes share and that are used with mutexes that are left to
-//! it: another process may not have this library. If the process that shares one uses it with a
-//! replaced mutex, it is ours for as long as somebody so waits; who then comes with a mutex of the
-//! other kind is refused (EINVAL, as POSIX allows of different mutexes).
+//! A condition variable that processes share stays the C library's if it is used with mutexes that
+//! are left to it: another process may not have this library. If the process that shares one uses
+//! it with a replaced mutex, it is ours for as long as a thread waits that way; a thread that then
+//! comes with a mutex of the other kind is refused (EINVAL, as POSIX allows of different mutexes).
 //!
 //! ```text
 //!   bytes   the C library's              ours
@@ -19,11 +20,11 @@
 //! waiter held the mutex; so none is lost. The kernel wakes in the order of arrival. A waiter may
 //! wake for no reason, as POSIX allows: if it was about to sleep when another was notified.
 //!
-//! Waiters count themselves, so that a notification that nobody waits for is a look at a word, and
-//! destroying waits for those that were woken to be gone, as POSIX asks for.
+//! Waiters count themselves, so that a notification without waiters is a look at a word, and
+//! destroying waits until the woken threads are gone, as POSIX requires.
 //!
-//! Whoever is cancelled while it waits has perhaps taken a notification with it, and passes one
-//! on.
+//! A thread that is cancelled while it waits has perhaps taken a notification with it, and passes
+//! one on.
 
 mod object;
 mod wait;
@@ -79,7 +80,7 @@ unsafe fn wait_with(
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_wait(cond: *const Cond, mutex: *const Mutex) -> c_int {
     // SAFETY: the program's own call.
@@ -87,7 +88,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_wait(cond: *const Cond, mutex: *con
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
     cond: *const Cond,
@@ -103,7 +104,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
 }
 
 /// # Safety
-/// As of the C library's function.
+/// Same requirements as the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
     cond: *const Cond,
@@ -119,7 +120,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_signal(cond: *const Cond) -> c_int {
     // SAFETY: the program's own call.
@@ -133,7 +134,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_signal(cond: *const Cond) -> c_int 
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_broadcast(cond: *const Cond) -> c_int {
     // SAFETY: the program's own call.
@@ -147,7 +148,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_broadcast(cond: *const Cond) -> c_i
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_destroy(cond: *const Cond) -> c_int {
     // SAFETY: the program's own call.

@@ -1,4 +1,4 @@
-//! A condition variable of the C library, and what ours makes of it.
+//! A condition variable of the C library, and our use of its fields.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -10,7 +10,7 @@ use syncline_interpose::preserving_errno;
 /// What the C library calls `pthread_cond_t`.
 #[repr(C)]
 pub struct Cond {
-    /// Changed by each notification that somebody might sleep through.
+    /// Changed by each notification that a thread might sleep through.
     pub sequence: AtomicU32,
     /// How many wait or are about to, and [`DESTROYING`].
     pub waiters: AtomicU32,
@@ -32,7 +32,7 @@ const OURS: u32 = 1 << 31;
 /// One waiter, as the C library counts them in the mode.
 const THEIR_WAITER: u32 = 8;
 
-/// Somebody waits for the last waiter to be gone.
+/// A thread waits for the last waiter to be gone.
 const DESTROYING: u32 = 1 << 31;
 
 impl Cond {
@@ -44,8 +44,8 @@ impl Cond {
 
     /// Whether processes may share it.
     pub fn is_shared(&self) -> bool {
-        // Relaxed, as all looks at the mode: who waits has the mutex, and who notifies has had it
-        // after that, or needn't be noticed.
+        // Relaxed, as all looks at the mode: a waiter has the mutex, and a notifier has had it
+        // after that, or need not be noticed.
         self.mode.load(Relaxed) & SHARED != 0
     }
 
@@ -70,7 +70,7 @@ impl Cond {
         }
         let waited_for = mode >= THEIR_WAITER;
         if !waited_for {
-            // What the C library has left. Its sequence may be ours, but nobody waits.
+            // The state that the C library has left. Its sequence may be ours, but no thread waits.
             self.waiters.store(0, Relaxed);
             self.mode.store(mode & (SHARED | MONOTONIC) | OURS, Relaxed);
         }
@@ -93,18 +93,18 @@ impl Cond {
         !waited_for
     }
 
-    /// Has somebody who was perhaps woken wake another in its stead.
+    /// Has a thread that was perhaps woken wake another in its stead.
     pub fn pass_on(&self) {
         wake(self.sequence.as_ptr(), self.private(), 1);
     }
 
     pub fn notify(&self, count: c_int) {
         // Relaxed: a waiter that must not be missed has counted itself while it held the mutex,
-        // which whoever notifies has held since.
+        // which the notifier has held since.
         if self.waiters.load(Relaxed) & !DESTROYING != 0 {
             let (word, private) = (self.sequence.as_ptr(), self.private());
-            // Relaxed: the mutex carries what the waiter is to see. Who wakes by this may destroy
-            // the condition variable, which is not touched any more.
+            // Relaxed: the mutex carries what the waiter is to see. A thread that this wakes may
+            // destroy the condition variable, which is not touched any more.
             self.sequence.fetch_add(1, Relaxed);
             wake(word, private, count);
         }
@@ -120,7 +120,7 @@ impl Cond {
         }
     }
 
-    /// Waits until all that were woken are gone; nobody else waits.
+    /// Waits until all woken threads are gone; no others wait.
     pub fn drain(&self) {
         // Acquire: pairs with the AcqRel in `leave`.
         let mut waiters = self.waiters.fetch_or(DESTROYING, Acquire) | DESTROYING;
@@ -137,7 +137,7 @@ impl Cond {
     }
 }
 
-/// Wakes so many who sleep at a word, which may be gone.
+/// Wakes `count` threads that sleep at a word, which may be gone.
 fn wake(word: *const u32, private: c_int, count: c_int) {
     // SAFETY: the kernel compares the address with those of sleepers, and doesn't access it.
     preserving_errno(|| unsafe {

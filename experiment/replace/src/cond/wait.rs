@@ -11,7 +11,7 @@ use super::object::Cond;
 use crate::deadline;
 use crate::mutex::{Mutex, Ops};
 
-/// Of the C library: a handler on the list of those that a cancellation runs.
+/// A structure of the C library: a handler on the list of those that a cancellation runs.
 #[repr(C)]
 struct Handler {
     routine: unsafe extern "C-unwind" fn(*mut c_void),
@@ -46,7 +46,8 @@ unsafe extern "C-unwind" fn cancelled(wait: *mut c_void) {
     // SAFETY: the wait is on the stack of the thread that is cancelled, which runs this.
     unsafe {
         let wait = &*wait.cast::<Wait>();
-        // Perhaps we were woken. Another may take that for it, and would wake in vain otherwise.
+        // Perhaps we were woken. Another waiter may take that wake-up instead; it may also wake for
+        // nothing.
         (*wait.cond).pass_on();
         (*wait.cond).leave();
         (wait.ops.lock)(wait.mutex);
@@ -57,8 +58,8 @@ unsafe extern "C-unwind" fn cancelled(wait: *mut c_void) {
 ///
 /// # Safety
 ///
-/// As of POSIX' functions; the functions are the mutex's; the clock is known and the time is one,
-/// if there is one.
+/// Same requirements as POSIX' functions; the functions are the mutex's; the clock is known and the
+/// time is one, if there is one.
 pub unsafe fn wait(
     cond: *const Cond,
     mutex: *const Mutex,
@@ -68,7 +69,7 @@ pub unsafe fn wait(
     // SAFETY: our caller's promise. The handler is popped before this returns.
     unsafe {
         let shown = &*cond;
-        // Relaxed: whoever notifies us has held the mutex since then.
+        // Relaxed: the thread that notifies us has held the mutex since then.
         shown.waiters.fetch_add(1, Relaxed);
         let sequence = shown.sequence.load(Relaxed);
         let refused = (ops.unlock)(mutex);
@@ -88,8 +89,8 @@ pub unsafe fn wait(
 }
 
 /// Sleeps until the sequence has changed or the time has come. A cancellation may end the thread
-/// anywhere here, so nothing here needs to be undone but what `cancelled` does; errno is a
-/// cancelled thread's own business.
+/// anywhere here, so nothing here needs to be undone except what `cancelled` undoes; errno is of no
+/// use to a cancelled thread.
 #[inline(never)]
 unsafe fn sleep(cond: &Cond, sequence: u32, until: Option<(clockid_t, *const timespec)>) -> c_int {
     let (clock, time) = until.unwrap_or((CLOCK_MONOTONIC, ptr::null()));

@@ -31,7 +31,7 @@ macro_rules! entries {
     ($($name:ident($($argument:ident: $type:ty),*) $(-> $ret:ty)? = $call:expr;)*) => {
         $(
             /// # Safety
-            /// As of C's function.
+            /// Same requirements as C's function.
             #[unsafe(no_mangle)]
             pub unsafe extern "C-unwind" fn $name($($argument: $type),*) $(-> $ret)? {
                 // SAFETY: the program's own call.

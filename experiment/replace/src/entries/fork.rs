@@ -5,12 +5,12 @@ use core::ffi::{c_int, c_void};
 use crate::choice;
 use crate::generation::{Handler, real};
 
-/// What `pthread_atfork` calls. Handlers of the child run in the order in which they were
-/// registered, and they release locks: so ours, which counts the fork, has to be before those of
-/// any constructor.
+/// The function that `pthread_atfork` calls. Handlers of the child run in the order in which they
+/// were registered, and they release locks: so ours, which counts the fork, has to be before those
+/// of any constructor.
 ///
 /// # Safety
-/// As of the C library's function.
+/// Same requirements as the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __register_atfork(
     prepare: Handler,

@@ -11,7 +11,7 @@ use crate::report;
 // SAFETY, of all blocks in these functions: the program calls with a mutex.
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
@@ -19,7 +19,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *const Mutex) -> c_int
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
@@ -27,7 +27,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *const Mutex) -> c_
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
     mutex: *const Mutex,
@@ -38,7 +38,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     mutex: *const Mutex,
@@ -50,7 +50,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
@@ -58,7 +58,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *const Mutex) -> c_i
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_init(
     mutex: *const Mutex,
@@ -80,7 +80,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_init(
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.

@@ -12,7 +12,7 @@ macro_rules! entries {
     ($($name:ident($($argument:ident: $type:ty),*) = $call:ident($($passed:expr),*);)*) => {
         $(
             /// # Safety
-            /// As of POSIX' function.
+            /// Same requirements as POSIX' function.
             #[unsafe(no_mangle)]
             pub unsafe extern "C-unwind" fn $name(lock: *const Rwlock $(, $argument: $type)*) -> c_int {
                 // SAFETY: the program's own call.
@@ -36,13 +36,13 @@ entries! {
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_rwlock_init(
     lock: *const Rwlock,
     attributes: *const c_void,
 ) -> c_int {
-    // SAFETY: the program's own call. It leaves zeros but for what is told apart, so a free lock.
+    // SAFETY: the program's own call. It leaves zeros except for the kind, so a free lock.
     unsafe {
         let result = real::pthread_rwlock_init(lock, attributes);
         if result == 0 {

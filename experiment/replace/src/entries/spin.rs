@@ -9,7 +9,7 @@ macro_rules! entries {
     ($($name:ident = $call:ident;)*) => {
         $(
             /// # Safety
-            /// As of POSIX' function.
+            /// Same requirements as POSIX' function.
             #[unsafe(no_mangle)]
             pub unsafe extern "C-unwind" fn $name(word: *const Word) -> c_int {
                 // SAFETY: the program's own call.
@@ -27,7 +27,7 @@ entries! {
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_spin_init(word: *const Word, shared: c_int) -> c_int {
     // SAFETY: the program's own call.

@@ -1,16 +1,17 @@
 //! Memory of our own, from which lines are cut. Nothing goes back to it; what is freed is kept for the
 //! next ([`Cells`](super::Cells)).
 //!
-//! It is mapped chunk by chunk, as it is needed: a program may limit its address space, and has all of
-//! it but that. A line is known by a number of 25 bits, the chunk's and the line's in the chunk:
+//! It is mapped chunk by chunk, as it is needed: a program may limit its address space, and loses
+//! only what is mapped. A line is known by a number of 25 bits, the chunk's and the line's in the
+//! chunk:
 //!
 //! ```text
 //!   number -> line     the table of chunks says where the chunk is
 //!   line -> number     chunks lie at multiples of their size, and the last line of each has its number
 //! ```
 //!
-//! Queue nodes can't be done without once a lock is in use. So the first chunk is a part of the library,
-//! and is kept for them: it is there where nothing may be mapped.
+//! Once a lock is in use, its queue nodes are indispensable. So the first chunk is a part of the
+//! library, and is kept for them: it is there where nothing may be mapped.
 
 use core::cell::UnsafeCell;
 use core::ptr::{NonNull, null_mut};
@@ -27,7 +28,7 @@ pub const LINE: usize = 128;
 const CHUNK: usize = 256 << 10;
 /// Lines of a chunk, with the one that has its number.
 const LINES: usize = CHUNK / LINE;
-/// As many chunks as numbers of 25 bits can tell apart.
+/// The most chunks that numbers of 25 bits allow.
 const CHUNKS: usize = (1 << 25) / LINES;
 
 /// Lines of the first chunk, which has no number in it. Line 0 is never cut, since 0 is no number.
@@ -47,14 +48,15 @@ static TABLE: [AtomicPtr<u8>; CHUNKS] = {
     table
 };
 
-/// The number of the next line, if the chunk has so many more.
+/// The number of the next of the lines, if the chunk has enough left.
 static NEXT: AtomicUsize = AtomicUsize::new(LINES);
 /// The number of the next line in the first chunk.
 static NEXT_KEPT: AtomicUsize = AtomicUsize::new(1);
 
-/// Maps the first of the chunks that are mapped, while that is surely allowed.
+/// Maps the first chunk that is not part of the library, at a time when mapping is surely still
+/// allowed.
 pub(super) fn prepare() {
-    // Where it isn't, `cut` says so.
+    // If mapping fails, `cut` returns `None` later.
     let _ = chunk(1);
 }
 
@@ -70,7 +72,7 @@ pub(super) fn cut_kept() -> Option<NonNull<u8>> {
     Some(at(next as u32))
 }
 
-/// Some lines that nobody had before, all zero; none if there are no more.
+/// Some lines that were never used, all zero; `None` if there are no more.
 #[cold]
 pub(super) fn cut(lines: usize) -> Option<NonNull<u8>> {
     // Relaxed, here and below: lines need only differ.
@@ -93,7 +95,7 @@ pub(super) fn at(number: u32) -> NonNull<u8> {
     let number = number as usize;
     // The remainder changes nothing, and spares a check. Acquire: pairs with the AcqRel in `chunk`.
     let chunk = TABLE[number / LINES % CHUNKS].load(Acquire);
-    // SAFETY: whoever knows a number has it from `number` or `cut`, so its chunk is there.
+    // SAFETY: a thread that knows a number has it from `number` or `cut`, so its chunk is there.
     unsafe { NonNull::new_unchecked(chunk.add(number % LINES * LINE)) }
 }
 
@@ -105,7 +107,8 @@ pub(super) fn number(line: NonNull<u8>) -> u32 {
         return (kept / LINE) as u32;
     }
     let within = line.addr().get() % CHUNK;
-    // SAFETY: the line is in a chunk from `map`, whose last line `chunk` wrote before anybody saw it.
+    // SAFETY: the line is in a chunk from `map`, whose last line `chunk` wrote before publishing
+    // it.
     let chunk = unsafe { *label(line.as_ptr().sub(within)) };
     chunk * LINES as u32 + (within / LINE) as u32
 }
@@ -124,12 +127,12 @@ fn chunk(number: usize) -> Option<*mut u8> {
         return Some(there);
     }
     let fresh = map()?;
-    // SAFETY: it is ours, and nobody else has seen it.
+    // SAFETY: it is ours, and no other thread has seen it.
     unsafe { label(fresh).write(number as u32) };
     match place.compare_exchange(null_mut(), fresh, AcqRel, Acquire) {
         Ok(_) => Some(fresh),
         Err(theirs) => {
-            // SAFETY: nobody else has seen it.
+            // SAFETY: no other thread has seen it.
             unsafe { unmap(fresh, CHUNK) };
             Some(theirs)
         }
@@ -142,7 +145,7 @@ fn map() -> Option<*mut u8> {
     const TWICE: usize = 2 * CHUNK;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
+    // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
     let all = preserving_errno(|| unsafe { libc::mmap(null_mut(), TWICE, access, flags, -1, 0) });
     if all == libc::MAP_FAILED {
         return None;
@@ -150,7 +153,7 @@ fn map() -> Option<*mut u8> {
     let all = all.cast::<u8>();
     let before = CHUNK - all.addr() % CHUNK;
     let chunk = all.wrapping_add(before);
-    // SAFETY: both are parts of the mapping, which nobody else has seen.
+    // SAFETY: both are parts of the mapping, which no other thread has seen.
     unsafe {
         unmap(all, before);
         unmap(chunk.wrapping_add(CHUNK), CHUNK - before);
@@ -160,7 +163,7 @@ fn map() -> Option<*mut u8> {
 
 /// # Safety
 ///
-/// The memory is ours, and nobody uses it any more.
+/// The memory is ours, and no thread uses it any more.
 unsafe fn unmap(start: *mut u8, bytes: usize) {
     if bytes > 0 {
         // SAFETY: our caller's promise.

@@ -1,4 +1,4 @@
-//! Lists of equal pieces of the arena that nobody uses.
+//! Lists of equal, unused pieces of the arena.
 //!
 //! A list is Treiber's stack. Its head is a piece's number with a tag that every change counts
 //! up, so that a piece that has left and come back isn't mistaken for one that has stayed. There
@@ -29,14 +29,14 @@ impl Cells {
         Cells { head: AtomicU64::new(0), limit, count: AtomicU32::new(0) }
     }
 
-    /// A piece of so many lines, all callers asking for as many: one as it was given back, or a
+    /// A piece of this many lines, all callers asking for as many: one as it was given back, or a
     /// fresh one that is all zero.
     pub fn take(&self, lines: usize) -> Option<NonNull<u8>> {
         // Acquire: pairs with the AcqRel in `give`, so that the piece's link is seen.
         let mut head = self.head.load(Acquire);
         while head & NUMBER != 0 {
             let piece = arena::at((head & NUMBER) as u32);
-            // Relaxed: if somebody else has the piece by now, this is any value, and the exchange
+            // Relaxed: if another thread has the piece by now, this is any value, and the exchange
             // fails.
             let next = link_of(piece).load(Relaxed);
             let new = (head & !NUMBER).wrapping_add(TAG) | u64::from(next);
@@ -57,7 +57,7 @@ impl Cells {
     ///
     /// # Safety
     ///
-    /// It comes from [`take`](Self::take) of this list, and nobody uses it any more.
+    /// It comes from [`take`](Self::take) of this list, and no thread uses it any more.
     pub unsafe fn give(&self, piece: NonNull<u8>) {
         // Relaxed: the exchange looks again.
         let mut head = self.head.load(Relaxed);
@@ -86,6 +86,6 @@ impl Cells {
 /// A piece's first word, which links free ones.
 fn link_of<'a>(piece: NonNull<u8>) -> &'a AtomicU32 {
     // SAFETY: pieces are aligned and never unmapped, and an atomic word may be read and written
-    // whoever has the piece.
+    // whichever thread has the piece.
     unsafe { piece.cast().as_ref() }
 }

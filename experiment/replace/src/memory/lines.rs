@@ -1,5 +1,5 @@
 //! Lines for queue nodes. Each thread keeps those that it was given back, and takes from there;
-//! what it keeps at its end goes to all. Where ends are not noticed, nobody keeps any.
+//! at its end, its lines go to all threads. If ends are not noticed, no thread keeps any.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -41,7 +41,7 @@ fn take_from_all() -> NonNull<u8> {
 
 /// # Safety
 ///
-/// The line comes from [`take`], and nobody uses it any more.
+/// The line comes from [`take`], and no thread uses it any more.
 #[inline]
 pub(super) unsafe fn give(line: NonNull<u8>) {
     if !end_is_noticed() {
@@ -74,13 +74,13 @@ pub(super) fn give_all() {
 
 syncline_interpose::thread_ends!(ENDS, thread_ends);
 
-/// Early in a program keys are to be had.
+/// Early in a program, keys are still free.
 pub(super) fn prepare() {
     ENDS.prepare();
 }
 
-/// Whether the thread's end will be noticed. A thread to which that was said shortly before the
-/// program took the key keeps what it has then.
+/// Whether the thread's end will be noticed. A thread that got the answer `true` shortly before the
+/// program took the key keeps its lines then.
 #[inline]
 fn end_is_noticed() -> bool {
     ENDS.are_noticed() && (stage() == NOTICED || notice_end())
@@ -91,7 +91,7 @@ fn notice_end() -> bool {
     if stage() == ENDED {
         return false;
     }
-    // Before the call, since that may come back here.
+    // This comes before the call, since the call may come back here.
     set_stage(NOTICED);
     ENDS.notice((&raw const ENDS).cast())
 }

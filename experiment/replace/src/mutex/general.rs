@@ -1,9 +1,9 @@
-//! What POSIX says of a mutex, over a lock `L` of the catalogue.
+//! The behaviour that POSIX requires of a mutex, over a lock `L` of the catalogue.
 //!
 //! A normal mutex is the lock. A recursive or error-checking one notes its owner while it is
-//! held, which is exact for whoever asks about itself. A mutex that nobody holds is not released,
-//! as with the C library, which a program may be lucky with. [`plain`](super::plain) has the
-//! short way of the normal ones, and comes here if something is out of the ordinary.
+//! held, which is exact for a thread that asks about itself. Unlocking a mutex that no thread holds
+//! has no effect; programs that do it work with the C library too, if by luck. [`plain`](super::plain)
+//! has the fast path of the normal ones, and calls this in all other cases.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -32,7 +32,8 @@ fn lock_of<L: TryLock>(mutex: &Mutex, kind: Kind) -> Option<&L> {
 ///
 /// # Safety
 ///
-/// As of POSIX' functions; `attempt` acquires with the node that it is given if it returns 0.
+/// Same requirements as POSIX' functions; `attempt` acquires with the node that it is given if it
+/// returns 0.
 #[inline(always)]
 unsafe fn enter<L: TryLock<Memory = Own>>(
     mutex: *const Mutex,
@@ -68,7 +69,7 @@ unsafe fn enter<L: TryLock<Memory = Own>>(
     result
 }
 
-/// What the owner gets; none for others.
+/// The owner's result; `None` for other threads.
 fn enter_again(mutex: &Mutex, kind: Kind, again: c_int) -> Option<c_int> {
     if !is_owner(mutex) {
         return None;
@@ -130,7 +131,7 @@ pub unsafe fn lock_until<L: TryLock<Memory = Own>, U: Until<L>>(
         }
         let left = || real::pthread_mutex_clocklock(mutex, clock, time);
         enter::<L>(mutex, EDEADLK, left, |lock, node| {
-            // A free lock is given whatever the time is.
+            // A free lock is acquired whatever the time is.
             if !is_stranded(mutex) && lock.try_acquire(node) {
                 return 0;
             }
@@ -182,7 +183,7 @@ pub unsafe fn unlock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     0
 }
 
-/// Unlocks what nobody holds, or was held before a fork.
+/// Unlocks a mutex that no thread holds, or that was held before a fork.
 #[cold]
 fn unlock_strange<L: TryLock<Memory = Own>>(mutex: &Mutex, acquired: u32) -> c_int {
     if acquired == 0 {
@@ -191,7 +192,7 @@ fn unlock_strange<L: TryLock<Memory = Own>>(mutex: &Mutex, acquired: u32) -> c_i
     // SAFETY: this thread is the only one of those that were there when the lock was acquired,
     // and others that came since look only at the generation.
     unsafe { mutex.room.forget::<L>() };
-    // Release: pairs with the Acquire in `is_past`: who comes next finds a fresh lock.
+    // Release: pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
     mutex.generation.store(0, Release);
     0
 }

@@ -1,4 +1,4 @@
-//! A mutex of the C library, and what a replaced one makes of it.
+//! A mutex of the C library, and a replaced mutex's use of its fields.
 //!
 //! ```text
 //!   bytes   the C library's            a replaced one's
@@ -22,7 +22,7 @@ use crate::slot::Slot;
 /// What the C library calls `pthread_mutex_t`.
 #[repr(C)]
 pub struct Mutex {
-    /// The generation of the process in which it was acquired; 0 if nobody holds it.
+    /// The generation of the process in which it was acquired; 0 if no thread holds it.
     pub generation: AtomicU32,
     /// How often the owner of a recursive mutex has it, beyond the first time.
     pub depth: AtomicU32,
@@ -53,7 +53,7 @@ pub enum Kind {
     Left,
 }
 
-/// Of elision by transactions, which is long gone, and which the lock has no use for.
+/// A flag of lock elision, which no longer exists, and which the lock does not use.
 const IGNORED: c_int = 0x300;
 
 impl Kind {

@@ -1,4 +1,5 @@
-//! Mutexes: where a replaced one has its lock, and what POSIX says of each kind, over any lock.
+//! Mutexes: the position of a replaced one's lock, and the behaviour that POSIX requires of each
+//! kind, over any lock.
 
 mod general;
 mod layout;

@@ -13,7 +13,7 @@ use crate::memory::Own;
 type Call = unsafe fn(*const Mutex) -> c_int;
 type CallUntil = unsafe fn(*const Mutex, clockid_t, *const timespec) -> c_int;
 
-/// What can be done with a mutex, each as POSIX says.
+/// The operations on a mutex, each as POSIX says.
 #[derive(Clone, Copy)]
 pub struct Ops {
     pub lock: Call,
@@ -25,7 +25,7 @@ pub struct Ops {
     pub is_ours: Call,
     /// It was initialised.
     pub made: unsafe fn(*const Mutex),
-    /// Whether a lock takes the place of mutexes at all.
+    /// Whether a lock replaces mutexes at all.
     pub replaces: bool,
 }
 

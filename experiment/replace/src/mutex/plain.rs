@@ -1,7 +1,7 @@
-//! A normal mutex, which is what nearly all calls are about: by the shortest way that there is.
+//! The fast path for a normal mutex, which nearly all calls are about.
 //!
-//! Whatever is not so, another kind, a lock that is yet to be made, a holder of before a fork, goes
-//! on in [`general`](super::general), which knows all cases.
+//! All other cases (another kind, a lock that is yet to be made, a holder from before a fork) are
+//! handled by [`general`](super::general).
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -19,7 +19,7 @@ use crate::slot::Slot;
 ///
 /// # Safety
 ///
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[inline(always)]
 pub unsafe fn lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise; the node stays until the release.
@@ -42,7 +42,7 @@ pub unsafe fn lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
 ///
 /// # Safety
 ///
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[inline(always)]
 pub unsafe fn unlock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise.

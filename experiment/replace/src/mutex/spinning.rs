@@ -1,5 +1,6 @@
-//! The C library's own mutexes, but who finds one taken looks again for a while before it sleeps.
-//! A sleep and a wake-up cost some microseconds; where sections are shorter, spinning is cheaper.
+//! The C library's own mutexes, but a thread that finds one taken spins for a while before it
+//! sleeps. A sleep and a wake-up cost some microseconds; where sections are shorter, spinning is
+//! cheaper.
 //!
 //! Source: A. Karlin, K. Li, M. Manasse and S. Owicki, "Empirical Studies of Competitive Spinning
 //! for a Shared-Memory Multiprocessor" (SOSP 1991): to spin for as long as a sleep costs takes at
@@ -25,11 +26,11 @@ impl Ops {
 ///
 /// The program's own call.
 unsafe fn lock(mutex: *const Mutex) -> c_int {
-    // SAFETY: our caller's promise. In a robust mutex and its like the kernel takes part, and a try
+    // SAFETY: our caller's promise. The kernel takes part in robust and similar mutexes, whose try
     // is not the beginning of a wait.
     let looks = if unsafe { (*mutex).kind() } == Kind::Left { 0 } else { LOOKS };
     for _ in 0..looks {
-        // SAFETY: our caller's promise. An owner that may not have it again is told so below.
+        // SAFETY: our caller's promise. An owner that may not have it again gets its error below.
         match unsafe { real::pthread_mutex_trylock(mutex) } {
             EBUSY => Own::pause(1),
             result => return result,

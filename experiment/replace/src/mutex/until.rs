@@ -9,7 +9,7 @@ use syncline::memory::Memory;
 
 use crate::memory::Own;
 
-/// How a lock is waited for until a deadline.
+/// A way to wait for a lock until a deadline.
 pub trait Until<L: TryLock> {
     /// Waits, and says whether it got the lock.
     ///
@@ -61,7 +61,7 @@ pub fn poll(deadline: Duration, attempt: impl Fn() -> bool) -> bool {
         if now >= deadline {
             return false;
         }
-        // Nobody knows this word, so the nap ends by the clock.
+        // No other thread knows this word, so the nap ends by the clock.
         Own::park(&AtomicU32::new(0), 0, 0, Some(deadline.min(now + nap)));
         nap = LONGEST_NAP.min(nap * 2);
     }

@@ -16,7 +16,7 @@ use crate::table::Table;
 /// The locks of mutexes, by their numbers.
 pub static MUTEXES: [Table<Ops>; NUMBERS] = [const { Table::new(&Ops::LEFT) }; NUMBERS];
 
-/// The number of the first lock that takes the place of mutexes; 0 if there is none.
+/// The number of the first lock that replaces mutexes; 0 if there is none.
 static FIRST: AtomicU16 = AtomicU16::new(0);
 
 /// Says that this is the first lock's number.
@@ -51,7 +51,7 @@ impl IfFirst {
 }
 
 impl Ops {
-    /// Those that look at the mutex's number; it is most often the one of these.
+    /// The functions that read the mutex's number; it is mostly that of this lock.
     pub const fn numbered(first: IfFirst) -> Ops {
         let IfFirst { lock, unlock } = first;
         Ops { lock, try_lock, lock_until, unlock, destroy, is_ours, made, replaces: true }
@@ -108,7 +108,7 @@ fn choose(mutex: &Mutex, moment: Moment) -> &'static Ops {
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 unsafe fn lock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above. Nearly all calls come with a number, and have nothing to keep meanwhile.
     unsafe {
@@ -136,7 +136,7 @@ unsafe fn lock_until(mutex: *const Mutex, clock: clockid_t, time: *const timespe
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 unsafe fn unlock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
     unsafe { (of_used(mutex).unlock)(mutex) }
@@ -147,7 +147,7 @@ unsafe fn unlock(mutex: *const Mutex) -> c_int {
 ///
 /// # Safety
 ///
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 unsafe fn lock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise.
     unsafe {
@@ -159,7 +159,7 @@ unsafe fn lock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int 
 ///
 /// # Safety
 ///
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 unsafe fn unlock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise.
     unsafe {
@@ -172,8 +172,8 @@ unsafe fn unlock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_in
 }
 
 unsafe fn destroy(mutex: *const Mutex) -> c_int {
-    // SAFETY: see above. Memory that was a mutex may become one by a static initialiser, or by
-    // nothing at all where all is zero.
+    // SAFETY: see above. Memory that was a mutex may become one by a static initialiser, or without
+    // any, if all its bytes are zero.
     unsafe {
         let result = (of_used(mutex).destroy)(mutex);
         if result == 0 {

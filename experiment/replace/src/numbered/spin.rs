@@ -33,7 +33,7 @@ impl Ops {
     };
 }
 
-/// The number in a word; none if it is the C library's own.
+/// The number in a word; `None` if it is the C library's own.
 #[inline(always)]
 unsafe fn number(word: *const Word) -> Option<u16> {
     // SAFETY: our caller's promise. Relaxed: as in `place`.
@@ -85,7 +85,7 @@ unsafe fn choose(word: *const Word, moment: Moment) -> &'static Ops {
         if !made {
             let _ = (*word).compare_exchange(OURS, FREE, Relaxed, Relaxed);
         }
-        // Whoever was first.
+        // The lock of the thread that was first.
         self::number(word).map_or(&Ops::LEFT, by)
     }
 }

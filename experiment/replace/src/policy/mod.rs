@@ -3,12 +3,12 @@
 //!
 //! An object notes the number of its lock in bytes that the C library doesn't use. It is chosen
 //! once: when the object is initialised by a call, or else when it is first acquired, which all
-//! objects with a static initialiser are. So only then is a call stack looked at ([`place`]).
+//! objects with a static initialiser are. So only then is a call stack read ([`place`]).
 //!
 //! The most precise rule that has a lock for this kind of object counts: one for the object, then
-//! one for the place that made it, one for the place that acquires it first, one for its class,
-//! and last the default. An object is not given a lock when it is made if a rule for places that
-//! acquire might still speak of it.
+//! one for the call site that made it, one for the call site that acquires it first, one for its
+//! class, and last the default. An object gets no lock when it is made if a rule for acquiring call
+//! sites might still match it.
 
 mod place;
 mod rules;
@@ -100,8 +100,8 @@ pub fn decide(kind: u8, object: usize, moment: Moment) -> u16 {
     last.map_or(LEFT, |rule| rule.number)
 }
 
-/// The first rule for the innermost frame that is no wrapper's. Looking at a stack may itself use
-/// a lock, which then has no place.
+/// The first rule for the innermost frame that is no wrapper's. Reading a stack may itself use a
+/// lock, which then has no place.
 fn by_site<'a>(policy: &Policy, rules: impl Iterator<Item = &'a Rule> + Clone) -> Option<&'a Rule> {
     if deciding() != 0 {
         return None;

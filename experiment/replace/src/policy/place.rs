@@ -1,12 +1,12 @@
-//! Through which calls a thread came to an object.
+//! The calls through which a thread came to an object.
 
 use syncline_interpose::{Position, for_each_frame, object_at, position};
 
-/// Frames that are looked at: as many wrappers as stand above each other in C++ and GLib, and some.
+/// The most frames that are read: as many wrappers as are stacked in C++ and GLib, and some more.
 const DEPTH: usize = 16;
 
 /// Goes through the calls that led here, the innermost first and this library's own left out,
-/// until `each` says that it has seen enough or the place of one isn't known.
+/// until `each` stops it or the position of a call isn't known.
 pub fn walk(mut each: impl FnMut(Position) -> bool) {
     let here = own_function as *const () as u64;
     let own = object_at(here).map_or(0..0, |own| own.start..own.end);

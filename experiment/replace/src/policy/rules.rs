@@ -24,7 +24,7 @@ pub const NUMBERS: usize = 32;
 /// The number of those left to the C library.
 pub const LEFT: u16 = NUMBERS as u16 - 1;
 
-/// What a rule speaks of.
+/// What a rule matches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Object,
@@ -80,7 +80,7 @@ pub fn read(text: &'static [u8]) -> &'static [Rule] {
         unsafe { rules.add(count).write(rule) };
         count += 1;
     }
-    // SAFETY: so many were written.
+    // SAFETY: this many were written.
     unsafe { core::slice::from_raw_parts(rules, count) }
 }
 
@@ -121,7 +121,7 @@ fn rule(entry: &'static [u8]) -> Option<Rule> {
     Some(rule)
 }
 
-/// Ends the program: a policy that can't be read is none.
+/// Ends the program, since the policy can't be read.
 pub fn wrong(entry: &[u8]) -> ! {
     fail(&[b"SYNCLINE_POLICY has an entry that this library can't read: ", entry])
 }
@@ -139,7 +139,7 @@ fn room<T>(count: usize) -> *mut T {
     const { assert!(align_of::<T>() <= 4096) };
     let size = (count * size_of::<T>()).max(1);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
+    // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
     let mapped = preserving_errno(|| unsafe {
         libc::mmap(null_mut(), size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     });

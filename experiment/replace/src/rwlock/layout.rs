@@ -1,4 +1,4 @@
-//! A reader-writer lock of the C library, and what a replaced one makes of it.
+//! A reader-writer lock of the C library, and a replaced one's use of its fields.
 //!
 //! ```text
 //!   bytes   the C library's                a replaced one's

@@ -1,4 +1,4 @@
-//! What POSIX says of a reader-writer lock, over a lock `L` of the catalogue.
+//! The behaviour that POSIX requires of a reader-writer lock, over a lock `L` of the catalogue.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -33,13 +33,13 @@ pub struct Ops {
     pub destroy: Call,
     /// It was initialised.
     pub made: unsafe fn(*const Rwlock),
-    /// Whether a lock takes the place of these at all.
+    /// Whether a lock replaces these at all.
     pub replaces: bool,
     /// Those for an object that shall prefer writers, if not these.
     pub for_writers: Option<&'static Ops>,
 }
 
-/// What is asked of a lock that takes the C library's place.
+/// The requirements on a lock that replaces the C library's.
 pub trait Suited: TrySharedLock<Memory = Own, Node = (), SharedNode = ()> {}
 impl<L: TrySharedLock<Memory = Own, Node = (), SharedNode = ()>> Suited for L {}
 
@@ -147,7 +147,7 @@ unsafe fn find<'a, L: Suited>(lock: *const Rwlock) -> Option<(&'a Rwlock, &'a L)
     Some((shown, shown.room.get::<L>(&LARGE)?))
 }
 
-/// The same for whoever is about to acquire it, which counts where it isn't.
+/// The same for a thread that is about to acquire it, which counts where it isn't.
 ///
 /// # Safety
 ///
@@ -290,9 +290,9 @@ unsafe fn unlock<L: Suited>(lock: *const Rwlock) -> c_int {
         }
         shown.writer.store(0, Relaxed);
         if shown.generation.load(Relaxed) != generation::now() {
-            // Nobody else of those that were there has come through the fork.
+            // No other thread from before the fork exists in the child.
             shown.room.forget::<L>();
-            // Release: pairs with the Acquire in `is_past`: who comes next finds a fresh lock.
+            // Release: pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
             shown.generation.store(0, Release);
         } else {
             shown.generation.store(0, Relaxed);

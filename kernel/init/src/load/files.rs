@@ -13,7 +13,7 @@ const DISK: &str = "/dev/nvme0n1";
 /// Mounts the disk and makes the folders; not a part of what is recorded.
 ///
 /// # Errors
-/// In words.
+/// A message that says what failed.
 pub fn prepare() -> Result<(), String> {
     let failed = |error: io::Error| format!("can't mount {DISK}: {error}");
     fs::create_dir_all("/disk").map_err(failed)?;
@@ -24,10 +24,10 @@ pub fn prepare() -> Result<(), String> {
     Ok(())
 }
 
-/// Runs it.
+/// Runs the load.
 ///
 /// # Errors
-/// In words.
+/// A message that says what failed.
 pub fn run(scale: u32) -> Result<(), String> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     processes(processors + 1, &|number| work(number, scale))

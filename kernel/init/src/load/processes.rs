@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Runs so many processes, and waits for all of them.
+/// Runs this many processes, and waits for all of them.
 pub fn processes(count: usize, work: &dyn Fn(usize) -> io::Result<()>) -> Result<(), String> {
     let mut children = Vec::new();
     for number in 0..count {

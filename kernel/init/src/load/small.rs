@@ -12,7 +12,7 @@ const PROCESSES: usize = 8;
 /// Runs it.
 ///
 /// # Errors
-/// In words.
+/// A message that says what failed.
 pub fn run(scale: u32) -> Result<(), String> {
     fs::create_dir_all("/tmp/shared").map_err(|error| error.to_string())?;
     processes(PROCESSES, &|number| work(number, scale))

@@ -43,7 +43,7 @@ struct Summary {
     /// The names of the problems that were not found, and of the variants with a false alarm.
     wrong: Vec<String>,
     /// The median over the problems found of the difference between predicted and measured
-    /// gain, as shares of the run time; none if there is no prediction.
+    /// gain, as shares of the run time; `None` if there is no prediction.
     gain_error_median: Option<f64>,
 }
 

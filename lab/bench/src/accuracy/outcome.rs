@@ -11,7 +11,7 @@ pub struct Outcome {
     pub expected: String,
     /// Recorded runs of each variant.
     pub runs: usize,
-    /// How it is with the problem; none for clean workloads.
+    /// How it is with the problem; `None` for clean workloads.
     pub problem: Option<Problem>,
     /// What was said about the variant without a problem, for each recorded run.
     pub false_alarms: Vec<Vec<Seen>>,

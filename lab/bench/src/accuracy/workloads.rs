@@ -81,7 +81,7 @@ fn programs(folder: &Path, prefix: &str) -> anyhow::Result<Vec<Workload>> {
     Ok(programs)
 }
 
-/// Compiler and language for a source file; none for other files.
+/// Compiler and language for a source file; `None` for other files.
 fn compiler_of(source: &Path) -> Option<[&'static str; 2]> {
     match source.extension()?.to_str()? {
         "c" => Some(["gcc", "-std=gnu17"]),

@@ -11,7 +11,7 @@ use syncline::wait::{Park, Yield};
 
 /// A message that fills a line: 56 bytes beside the flags.
 pub type Line = [u64; 7];
-/// Who asks, and what.
+/// Which end asks, and what.
 pub type Request = (usize, u64);
 
 /// A kind of channel.
@@ -27,7 +27,7 @@ pub trait Contender {
     fn send<T: Send + 'static>(sender: &mut Self::Sender<T>, message: T);
     fn receive<T: Send + 'static>(receiver: &mut Self::Receiver<T>) -> T;
 
-    /// A server's end for so many clients, and theirs.
+    /// A server's end for this many clients, and theirs.
     fn inbox(clients: usize, capacity: usize) -> (Vec<Self::Sender<Request>>, Self::Inbox);
     fn next(inbox: &mut Self::Inbox) -> Request;
 

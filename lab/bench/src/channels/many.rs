@@ -1,5 +1,5 @@
-//! Two senders and two receivers of one channel: ours, and others that have such channels. Whoever
-//! waits sleeps after a while.
+//! Two senders and two receivers of one channel: ours, and others that have such channels. Waiters
+//! sleep after a while.
 
 use std::ops::Range;
 use std::sync::Barrier;
@@ -80,7 +80,7 @@ fn throughput(
         let ended = receiving.into_iter().map(|thread| thread.join().expect("it ends"));
         let (begun, sums): (Vec<_>, Vec<u64>) = ended.unzip();
         let sum: u64 = sums.iter().sum();
-        // Whoever began first may have been told before all others were.
+        // The thread that began first may have been told before all others were.
         let began = begun.into_iter().min().expect("there are receivers");
         let rate = (ENDS * each) as f64 / began.elapsed().as_secs_f64();
         assert_eq!(sum, ENDS * (each * each.saturating_sub(1) / 2), "messages were lost");

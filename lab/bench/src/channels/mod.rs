@@ -1,8 +1,9 @@
 //! The library's channels beside others, on this machine; and what a message costs on simulated
 //! ones.
 //!
-//! Who sleeps is compared with who sleeps, and who yields with who yields: a waiter that doesn't
-//! sleep needs nobody to wake it, and so is quicker where processors are free.
+//! Channels that sleep are compared with channels that sleep, and those that yield with those that
+//! yield: a waiter that doesn't sleep needs nobody to wake it, and so is quicker where processors
+//! are free.
 
 mod contender;
 mod load;
@@ -18,7 +19,7 @@ use contender::{
     Contender, Crossbeam, Flume, Kanal, Parking, Rtrb, SingleParking, SingleYielding, Std, Yielding,
 };
 
-/// What the last line says.
+/// The content of the last line.
 pub const FIELDS: &str = "\
 one_way_transfers  simulated: a message's time over that of a line's transfer; the median of SSYNC's
                    machines, near and far
@@ -39,12 +40,12 @@ struct Line {
 /// One kind of channel in a load, or what runs beside them.
 struct Side {
     name: &'static str,
-    /// None if it is no channel.
+    /// `None` if it is no channel.
     sleeps: Option<bool>,
     run: fn(u64) -> f64,
 }
 
-/// The line's transfers are measured in each round, by so many: enough that the threads' start
+/// The line's transfers are measured in each round, by this many: enough that the threads' start
 /// doesn't count.
 const TRANSFERS: u64 = 40_000;
 const LINE: Side = Side { name: "a line alone", sleeps: None, run: |_| load::transfers(TRANSFERS) };
@@ -98,7 +99,7 @@ fn loads() -> Vec<Load> {
     ]
 }
 
-/// What came of a load.
+/// The results of a load.
 struct Outcome {
     load: Load,
     /// Messages in a second, by side and round.
@@ -122,7 +123,7 @@ impl Outcome {
         (peer.name, ours.iter().zip(theirs).map(|(ours, peer)| ours / peer).collect())
     }
 
-    /// The same for the rounds in which a line's transfer took so many nanoseconds, and how many
+    /// The same for the rounds in which a line's transfer took this many nanoseconds, and how many
     /// there were.
     fn ratio_where(&self, sleep: bool, least: f64, below: f64) -> Option<(f64, usize)> {
         let line = self.load.sides.iter().position(|side| side.sleeps.is_none());

@@ -31,9 +31,9 @@ pub trait Lock: Default + Send + Sync {
 
 /// A row of locks whose type is forgotten.
 pub trait Arena: Send + Sync {
-    /// Acquires and releases the first lock so many times.
+    /// Acquires and releases the first lock this many times.
     fn pairs(&self, count: u64);
-    /// Acquires the first lock as a reader and releases it, so many times.
+    /// Acquires the first lock as a reader and releases it, this many times.
     fn read_pairs(&self, count: u64);
     /// Uses the locks until told to stop.
     fn work(&self, work: &mut Work);
@@ -86,7 +86,7 @@ impl Flag {
 
 struct Row<L>(Vec<Cell<L>>);
 
-/// A row of so many fresh locks.
+/// A row of this many fresh locks.
 pub fn row<L: Lock + 'static>(locks: usize) -> Box<dyn Arena> {
     Box::new(Row::<L>((0..locks).map(|_| Cell::default()).collect()))
 }

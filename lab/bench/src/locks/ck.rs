@@ -84,7 +84,7 @@ fn row(peer: &'static Peer, locks: usize) -> Box<dyn Arena> {
     if cells.is_null() {
         handle_alloc_error(layout);
     }
-    // SAFETY: room for so many cells.
+    // SAFETY: room for this many cells.
     unsafe { (peer.init)(cells, locks) };
     let Peer { pairs, read_pairs, work, counted, .. } = *peer;
     Box::new(Foreign { cells, layout, locks, pairs, read_pairs, work, counted })

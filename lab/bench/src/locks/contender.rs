@@ -1,4 +1,5 @@
-//! Who takes part: a lock of the catalogue in one of its forms, a peer, or a hand-written lock.
+//! The locks that take part: a lock of the catalogue in one of its forms, a peer, or a hand-written
+//! lock.
 
 use syncline::lock::Waiting;
 

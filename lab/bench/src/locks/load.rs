@@ -1,4 +1,4 @@
-//! What the threads do with the locks, and who takes part.
+//! What the threads do with the locks, and which locks take part.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct Load {
 pub enum Threads {
     /// Two, each on a processor of its own.
     Two,
-    /// So many for each processor, where the scheduler puts them.
+    /// This many for each processor, where the scheduler puts them.
     PerProcessor(usize),
 }
 
@@ -159,7 +159,7 @@ impl Load {
         size.pick(1, 5, full)
     }
 
-    /// Whether it is one of those by which recommended locks are judged with so many threads.
+    /// Whether it is one of those by which recommended locks are judged with this many threads.
     pub fn judges(&self, threads: Threads) -> bool {
         let for_whom = if threads == Threads::Two { For::Exclusive } else { For::Recommended };
         self.threads == threads && self.locks == 1 && self.for_whom == for_whom

@@ -155,7 +155,7 @@ fn steps(everybody: &[&Contender], loads: &[Load], size: Size) -> u64 {
     (accesses * (uncontended_rounds(size) + 1)) as u64 + loads.iter().map(under).sum::<u64>()
 }
 
-/// Under the loads by which recommended locks are judged with so many threads.
+/// Under the loads by which recommended locks are judged with this many threads.
 fn judging<'a>(
     under_load: &'a [(&Load, Vec<versus::Result>)],
     threads: Threads,

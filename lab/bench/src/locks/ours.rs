@@ -106,7 +106,7 @@ fn delegating<D: RawDelegation + 'static>(lock: &str, policy: &str, waiting: Wai
     let form = format!("{lock}-{policy}");
     Contender {
         lock: lock.to_owned(),
-        // Whoever waits is served in order, or nearly so.
+        // Waiters are served in order, or nearly so.
         fifo: waiting != Waiting::Parks,
         ..Contender::new::<Delegating<D>>(&form, Side::Ours, Kind::Delegation, waiting)
     }

@@ -75,8 +75,8 @@ impl Shape {
     }
 }
 
-/// How many locks the program of a case counted when it was recorded last; none for a case that is
-/// not of these.
+/// How many locks the program of a case counted when it was recorded last; `None` for a case that
+/// is not of these.
 pub fn counted(lab: &Lab, case: &str) -> anyhow::Result<Option<u64>> {
     let Some(shape) = SHAPES.iter().find(|shape| shape.name == case) else { return Ok(None) };
     let printed: PathBuf = lab.path(&format!("{}.out", shape.output(Side::Subject)));

@@ -1,5 +1,5 @@
-//! Words that transactions read and write, whoever provides them: so that each structure is
-//! written once.
+//! Words that transactions read and write, whichever library provides them: so that each structure
+//! is written once.
 
 /// The words, within a transaction.
 pub trait Access {

@@ -5,7 +5,8 @@ use syncline::stm::{Engine, Session, Shared, TCell};
 use crate::locks::instructions::traced;
 
 const READS: usize = 16;
-/// At most so many for each read: the loop and the sum, and a few that may depend on the compiler.
+/// At most this many for each read: the loop and the sum, and a few that may depend on the
+/// compiler.
 const MOST: usize = 24;
 
 #[test]

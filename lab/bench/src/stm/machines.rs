@@ -1,4 +1,4 @@
-//! Who runs the transactions: ours, a global lock, and the crate `stm`.
+//! The machines that run the transactions: ours, a global lock, and the crate `stm`.
 
 use std::convert::Infallible;
 

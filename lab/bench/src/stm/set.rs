@@ -5,7 +5,7 @@ use std::hint::black_box;
 use super::access::{Access, Machine, Op};
 use super::load::{Load, Random};
 
-/// A transaction on a set. Nodes are brought by who inserts.
+/// A transaction on a set. The inserting thread brings the nodes.
 #[derive(Clone, Copy)]
 pub enum Ask {
     Contains(u64),
@@ -24,7 +24,7 @@ pub enum Asked {
 
 /// How a set lies in words.
 pub trait Layout: Copy + Sync {
-    /// How many it takes with so many nodes, of which the first is none.
+    /// How many it takes with this many nodes, of which the first is none.
     fn words(&self, nodes: usize) -> usize;
     fn run<A: Access>(&self, ask: &Ask, words: &mut A) -> Result<Asked, A::Stop>;
 }

@@ -6,7 +6,7 @@
 use super::line::line;
 use crate::statistics::spread;
 
-/// Tables are made so many times in all.
+/// Tables are made this many times in all.
 const PLACES: usize = 3;
 
 /// For each of two sides, by wall and by processor time.

@@ -13,7 +13,7 @@ use super::load::{Map, Step, Value};
 /// Shards of the sharded `HashMap`: what is written down by hand most often.
 const SHARDS: usize = 64;
 
-/// A maker of empty tables with room for so many entries.
+/// A maker of empty tables with room for this many entries.
 #[derive(Clone, Copy)]
 pub struct Contender<V> {
     pub name: &'static str,
@@ -26,7 +26,7 @@ pub trait Running<V>: Sync {
     /// Runs the steps of a stream once.
     fn run(&self, stream: &[Step]);
     fn fill(&self, keys: &mut dyn Iterator<Item = u64>);
-    /// One in so many steps is run.
+    /// One in this many steps is run.
     fn share(&self) -> usize {
         1
     }
@@ -205,7 +205,7 @@ pub fn contenders<V: Value>() -> Vec<Contender<V>> {
     ]
 }
 
-/// The paper's table with so many buckets.
+/// The paper's table with this many buckets.
 pub fn paper_table<V: Value, const BUCKETS: usize>() -> Contender<V> {
     contender!("lock table", true, |n: usize| LockTable::<V, Ttas>::new(BUCKETS, n / BUCKETS))
 }

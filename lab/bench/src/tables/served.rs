@@ -12,7 +12,7 @@ use super::peers::{Contender, Running};
 
 /// Threads that ask a server.
 const CLIENTS: usize = 2;
-/// One in so many steps is run: with more threads than processors a message takes a switch.
+/// One in this many steps is run: with more threads than processors a message takes a switch.
 const SHARE: usize = 10;
 
 type Client<V> = TableClient<V, Park>;
@@ -70,7 +70,7 @@ impl<V: Value> Running<V> for Served<V> {
     }
 }
 
-/// The table with so many buckets.
+/// The table with this many buckets.
 pub fn served_table<V: Value, const BUCKETS: usize>() -> Contender<V> {
     let make =
         |keys: usize| -> Box<dyn Running<V>> { Box::new(Served::new(BUCKETS, keys / BUCKETS)) };

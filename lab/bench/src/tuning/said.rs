@@ -62,7 +62,7 @@ fn interval(line: &str) -> Option<(f64, f64)> {
     Some((low.parse().ok()?, high.parse().ok()?))
 }
 
-/// The share of the time that goes away if a program is so many times faster.
+/// The share of the time that goes away if a program is this many times faster.
 pub fn share(gain: f64) -> f64 {
     1.0 - 1.0 / gain
 }

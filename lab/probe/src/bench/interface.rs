@@ -30,7 +30,7 @@ pub trait Timed: Memory {
         word.fetch_or(1, Relaxed) & 1
     }
 
-    /// Does something that takes so many cycles of this processor, and no memory.
+    /// Does something that takes this many cycles of this processor, and no memory.
     fn work(cycles: u32);
 }
 

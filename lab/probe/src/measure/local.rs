@@ -14,7 +14,7 @@ use syncline_statistics::{Summary, median};
 /// Loads of a walk that are one sample.
 const STEPS: usize = 256;
 
-/// A walk through memory goes through so many times the last-level cache, so that few of its
+/// A walk through memory goes through this many times the last-level cache, so that few of its
 /// loads find their line there, ...
 const BEYOND_LLC: usize = 4;
 /// ... but not through more than this: laying it out takes a tenth of a second for each 128 MiB.

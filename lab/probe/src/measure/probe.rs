@@ -125,7 +125,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// For how long a line stays with who has it: a share for each of some samples.
+    /// For how long a line stays with its owner: a share for each of some samples.
     pub(super) fn stays(&self, crew: &Crew, samples: &mut Vec<f64>) -> Result<(), Error> {
         let lines = self.bench.lines(1, crew.holder)?;
         for _ in 0..self.effort.rounds.div_ceil(ROUNDS_OF_A_RUN) {
@@ -159,7 +159,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         let steps = steps(State::Modified, 1);
         for holder in 0..threads {
             let lines = self.lines(holder)?;
-            // One calibration for all who ask for this holder's lines.
+            // One calibration for all threads that ask for this holder's lines.
             let clock = self.clock(&lines, holder)?;
             for (asker, row) in matrix.iter_mut().enumerate() {
                 if asker == holder {

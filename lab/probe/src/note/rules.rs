@@ -34,7 +34,7 @@ pub struct Facts<'a> {
     pub frequencies: &'a [f64],
     /// Cycles of a store by a thread that alone has read the line.
     pub after_reading: Option<f64>,
-    /// Who measured, by distance.
+    /// The threads that measured, by distance.
     pub crews: &'a [Vec<Crew>],
 }
 

@@ -19,7 +19,7 @@ const PICTURE: usize = 900;
 /// Pixels for the processors' numbers.
 const MARGIN: usize = 40;
 
-/// The most is so many times the least, at the least: smaller differences are not worth colours.
+/// The most is this many times the least, at the least: smaller differences are not worth colours.
 const SPAN: f64 = 2.0;
 
 /// From the least to the most, by orders of magnitude: on one machine they differ up to a

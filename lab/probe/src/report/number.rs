@@ -18,7 +18,7 @@ pub fn spread(summary: &Summary) -> String {
     }
 }
 
-/// How long a line stays with who has it, in words.
+/// How long a line stays with its owner, in words.
 pub fn stays(share: &Summary) -> String {
     let percent = |share: f64| (100.0 * share).round();
     format!(

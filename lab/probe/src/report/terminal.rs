@@ -12,7 +12,7 @@ use syncline_statistics::Summary;
 /// Columns of the report at most.
 const WIDTH: usize = 100;
 
-/// A matrix of more threads has a shade for each pair; so many numbers fit.
+/// A matrix of more threads has a shade for each pair; this many numbers fit.
 const NUMBERS: usize = 15;
 /// A matrix of more threads does not fit, and has one for each group of so many.
 const SHADES: usize = 90;

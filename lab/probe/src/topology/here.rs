@@ -7,7 +7,7 @@ impl Topology {
     /// This machine, as far as this process may use it: by hwloc, or else by Linux's lists.
     ///
     /// # Errors
-    /// If the processors of this process can't be told.
+    /// If the processors of this process are unknown.
     pub fn here() -> Result<Topology, Error> {
         let usable = linux::usable()?;
         match hwloc::export() {

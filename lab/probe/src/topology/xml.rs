@@ -7,7 +7,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use super::{Caches, Place, Source, Topology};
 
-/// The topology in an XML text, of these processors; none if it is no topology that has them.
+/// The topology in an XML text, of these processors; `None` if it is no topology that has them.
 pub fn topology(text: &str, usable: &[usize]) -> Option<Topology> {
     // The text names its document type, and refers to nothing of it.
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };

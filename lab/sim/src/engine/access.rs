@@ -1,5 +1,5 @@
-//! What an access does: it finds its line, is served when the line is free, and lets those go on
-//! who watch the line.
+//! What an access does: it finds its line, is served when the line is free, and lets the threads
+//! that watch the line go on.
 
 use super::{Engine, Then, ThreadId};
 use crate::line::Line;
@@ -22,7 +22,7 @@ const PAUSE: u64 = 40;
 
 /// A line that a thread has got, and uses again at once: it does not leave before another cache's
 /// access to it can be served, and that takes [`Machine::quickest`](crate::Machine::quickest) at
-/// least. So the words of a line are read or written in a burst, whoever else asks for it
+/// least. So the words of a line are read or written in a burst, whichever other thread asks for it
 /// meanwhile. An atomic operation is part of none: it waits for what is before it, and what is
 /// after waits for it.
 #[derive(Clone, Copy)]
@@ -76,8 +76,8 @@ impl Engine<'_> {
         self.fresh = fresh;
     }
 
-    /// Gives the lines of these addresses their home, whoever touches them first: this node, or
-    /// the nearest to it that has memory.
+    /// Gives the lines of these addresses their home, whichever thread touches them first: this
+    /// node, or the nearest to it that has memory.
     pub fn home(&mut self, addresses: std::ops::Range<usize>, node: usize) {
         let machine = self.machine;
         for number in addresses.start / LINE..addresses.end.div_ceil(LINE) {
@@ -104,7 +104,7 @@ impl Engine<'_> {
         self.access_words(access, address, 1)
     }
 
-    /// An access to so many words of a line, which comes with the instructions for each of them.
+    /// An access to this many words of a line, which comes with the instructions for each of them.
     pub(crate) fn access_words(&mut self, access: Access, address: usize, words: u64) -> Then {
         self.accesses += 1;
         self.words_of_access = words;
@@ -237,7 +237,7 @@ impl Engine<'_> {
         (suits && kept.at == self.now && self.now + cycles <= kept.leaves).then_some(kept.leaves)
     }
 
-    /// An atomic operation by the current thread; none if the machine has to make it of loads and
+    /// An atomic operation by the current thread; `None` if the machine has to make it of loads and
     /// stores, under a register.
     #[inline]
     pub(crate) fn atomic(&mut self, access: Access, address: usize) -> Option<Then> {
@@ -280,7 +280,7 @@ impl Engine<'_> {
         begins + u64::from(cycles)
     }
 
-    /// Lets those go on who watch a line, when what is being written can be seen; until then
+    /// Lets the threads that watch a line go on, when what is being written can be seen; until then
     /// nobody begins to watch.
     #[inline]
     pub(super) fn write(&mut self, line: u32, at: u64) {
@@ -318,14 +318,14 @@ impl Engine<'_> {
         self.pass_until(self.now + PAUSE)
     }
 
-    /// The current thread does something else for so many cycles.
+    /// The current thread does something else for this many cycles.
     pub(crate) fn delay(&mut self, cycles: u64) -> Then {
         self.threads[self.current as usize].looks_at = None;
         self.pass_until(self.now + cycles)
     }
 
-    /// The current thread stays away for so many times what a line needs at most to change
-    /// hands: until a write has reached all who share it, and the next one has read it.
+    /// The current thread stays away for this many times what a line needs at most to change hands:
+    /// until a write has reached all sharers, and the next one has read it.
     pub(crate) fn back_off(&mut self, units: u32) -> Then {
         let machine = self.machine;
         let written = machine.cycles(Access::Store, State::Shared, machine.farthest());

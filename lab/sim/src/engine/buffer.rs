@@ -142,7 +142,7 @@ impl Engine<'_> {
         let Some(first) = buffer.stores.front() else { return };
         let (line, cache, instructions) = (first.line, first.cache as usize, first.instructions);
         let at = self.reach_line(Access::Store, line, cache) + instructions;
-        // Before those are told who watch the line.
+        // Before the threads that watch the line are told.
         self.plan_for(at, Whom::Buffer(thread));
         self.write(line, at);
     }
@@ -180,7 +180,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What the word of an address holds for those who look at it now, if a store that has not
+    /// What the word of an address holds for threads that read it now, if a store that has not
     /// taken effect writes to it.
     #[inline]
     pub(crate) fn visible(&mut self, word: usize) -> Option<&mut u64> {

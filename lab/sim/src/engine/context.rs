@@ -89,8 +89,7 @@ pub fn fence() {
     }
 }
 
-/// The running simulated thread does something else than to use shared memory for so many
-/// cycles.
+/// The running simulated thread does something else than to use shared memory for this many cycles.
 pub fn delay(cycles: u64) {
     act(|engine| engine.delay(cycles));
 }

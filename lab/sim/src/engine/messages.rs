@@ -2,8 +2,8 @@
 //! thread to another's inbox, past all caches.
 //!
 //! A message flows: its first word arrives while the later ones are still being sent, so that a
-//! receiver who waits is done soon after the last one. Messages of one sender arrive in order. Who
-//! sends to a full inbox waits until there is room for the whole message.
+//! receiver who waits is done soon after the last one. Messages of one sender arrive in order. A
+//! thread that sends to a full inbox waits until there is room for the whole message.
 
 use std::collections::VecDeque;
 
@@ -115,7 +115,7 @@ impl Engine<'_> {
         }
         let Some((_, message)) = inbox.messages.pop_front() else { unreachable!("one is there") };
         inbox.words -= message.len();
-        // All of them: the one who has waited longest may need more room than there is.
+        // All of them: the thread that has waited longest may need more room than there is.
         let senders = std::mem::take(&mut inbox.senders);
         for sender in senders {
             self.plan(self.now, sender);

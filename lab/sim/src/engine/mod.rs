@@ -96,7 +96,7 @@ enum Whom {
     /// A thread goes on, unless it has done so since this was planned: it then had gone on
     /// another number of times.
     Thread(ThreadId, u32),
-    /// The slice of whoever runs on a hardware thread is over.
+    /// The slice of the thread that runs on a hardware thread is over.
     Slice(u32),
     /// The first stores of a thread's buffer take effect.
     Buffer(ThreadId),
@@ -187,8 +187,8 @@ impl<'m> Engine<'m> {
         Outcome { cycles: self.now, accesses: self.accesses }
     }
 
-    /// The thread that goes on next, which is now the current one; none if there is nothing
-    /// to come.
+    /// The thread that goes on next, which is now the current one; `None` if there is nothing to
+    /// come.
     fn next(&mut self) -> Option<ThreadId> {
         loop {
             let event = self.pop()?;

@@ -9,7 +9,7 @@ use super::{Engine, Event, Then, ThreadId, Whom};
 #[derive(Default)]
 pub struct Processor {
     running: Option<ThreadId>,
-    /// Who wants it, first come, first served.
+    /// The threads that want it, first come, first served.
     queue: VecDeque<ThreadId>,
     /// When the running one has to make room for another.
     slice_ends: u64,
@@ -128,8 +128,8 @@ impl Engine<'_> {
         }
         if std::mem::take(&mut self.threads[thread as usize].due) {
             self.plan(self.now + after, thread);
-            // What it was about to write when it lost its processor is written now; whoever has
-            // looked since then has seen the old value, and may watch.
+            // What it was about to write when it lost its processor is written now; a thread that
+            // has looked since then has seen the old value, and may watch.
             if let Some(line) = self.threads[thread as usize].writes_to {
                 self.write(line, self.now + after + 1);
             }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Engine, Then, ThreadId};
 
-/// Who sleeps on which address, in the order in which they fell asleep.
+/// The threads that sleep on each address, in the order in which they fell asleep.
 #[derive(Default)]
 pub struct Sleepers(FxHashMap<usize, Vec<Sleeper>>);
 
@@ -14,8 +14,8 @@ struct Sleeper {
 }
 
 impl Engine<'_> {
-    /// The current thread sleeps on an address under a key until it is woken, or until so
-    /// many seconds after the start.
+    /// The current thread sleeps on an address under a key until it is woken, or until this many
+    /// seconds after the start.
     pub(crate) fn park(&mut self, address: usize, key: u32, deadline: Option<f64>) -> Then {
         let thread = self.current;
         self.sleepers.0.entry(address).or_default().push(Sleeper { thread, key });
@@ -23,14 +23,14 @@ impl Engine<'_> {
         (state.looks_at, state.asleep) = (None, true);
         self.leave_processor(thread);
         if let Some(deadline) = deadline {
-            // Whoever is woken by then has gone on, and this is planned in vain.
+            // A thread that is woken by then has gone on, and this event changes nothing.
             let at = self.machine.in_cycles(deadline).max(self.now);
             self.plan(at, thread);
         }
         self.suspend()
     }
 
-    /// The current thread does not sleep on this address any more, whoever has woken it.
+    /// The current thread does not sleep on this address any more, whatever has woken it.
     pub(crate) fn awake(&mut self, address: usize) {
         let thread = self.current;
         if let Some(sleepers) = self.sleepers.0.get_mut(&address) {
@@ -38,7 +38,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Wakes up to so many of those who sleep on an address under this key, or any.
+    /// Wakes up to `count` of the threads that sleep on an address under this key, or any.
     pub(crate) fn unpark(&mut self, address: usize, key: Option<u32>, count: u32) {
         let Some(sleepers) = self.sleepers.0.get_mut(&address) else { return };
         let mut woken = Vec::new();

@@ -129,7 +129,7 @@ fn distances(d: &Description) -> Result<(), String> {
 enum Needs {
     /// All but `owned`, `shared_by_all` and `invalid`.
     Held,
-    /// As that, and `invalid`.
+    /// The rows of `Held`, and `invalid`.
     All,
     /// Only `invalid`.
     Invalid,

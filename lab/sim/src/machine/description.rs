@@ -30,7 +30,7 @@ pub struct Description {
     pub source: String,
     /// Cycles in a second.
     pub hertz: f64,
-    /// Who answers a request for a line.
+    /// Which unit answers a request for a line.
     pub protocol: Protocol,
     /// Whether a reader takes a changed line over: the former owner loses it, and the reader may
     /// write without asking (migratory sharing).
@@ -63,7 +63,7 @@ pub struct Description {
     /// What a core does besides its accesses; nothing where it is not named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
-    /// Stores that a thread may have begun and not done while it goes on; none where it is not
+    /// Stores that a thread may have begun and not done while it goes on; `None` where it is not
     /// named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_buffer: Option<usize>,
@@ -100,14 +100,14 @@ pub struct Description {
     pub measured: Option<serde_json::Value>,
 }
 
-/// Who answers a request for a line.
+/// Which unit answers a request for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
-    /// A directory at the line's home knows its owner, but not who shares it: the way is from
-    /// the one who asks to the home, to the owner, and back (AMD's probe filter).
+    /// A directory at the line's home knows its owner, but not its sharers: the way is from the
+    /// asking core to the home, to the owner, and back (AMD's probe filter).
     Directory,
-    /// The nearest who has it answers, and the farthest has to be told of a write.
+    /// The nearest cache that has it answers, and the farthest has to be told of a write.
     Snooping,
     /// The line's home answers (Tilera's distributed cache).
     Home,
@@ -214,7 +214,7 @@ pub struct Messages {
     pub word: f64,
     /// On the way, for each unit of distance.
     pub hop: f64,
-    /// Words that wait at a receiver at most; whoever sends more waits.
+    /// Words that wait at a receiver at most; a thread that sends more waits.
     pub room: usize,
 }
 

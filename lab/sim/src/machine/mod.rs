@@ -19,7 +19,7 @@ pub use error::Error;
 /// A machine that accesses can be simulated on.
 #[derive(Debug)]
 pub struct Machine {
-    /// What it was made of.
+    /// The description that it was made from.
     pub description: Description,
     /// Cycles by access, state and class of distance.
     cycles: Tables,
@@ -27,13 +27,13 @@ pub struct Machine {
     classes: Vec<u8>,
     /// Cycles by access and class of distance of a line that all caches share.
     by_all: [Option<Vec<u32>>; ACCESSES],
-    /// Cycles of a local access; none if it is not local even on the thread's own line.
+    /// Cycles of a local access; `None` if it is not local even on the thread's own line.
     local: [Option<u32>; ACCESSES],
     quickest: u32,
     /// Lines that fit into each of a core's own levels of caches.
     private_lines: Vec<usize>,
     /// Cycles by which a load is longer if it finds its line in one of these levels or, last, in
-    /// none; none there if the line's home has to be asked.
+    /// none; `None` in the last if the line's home has to be asked.
     farther: Vec<Option<u32>>,
     /// Cycles of a load that finds its line in a core's own last level.
     look_up: u32,
@@ -122,7 +122,7 @@ impl Machine {
         self.cycles[access as usize][state as usize][class]
     }
 
-    /// Cycles of an access to a line that so many caches share, over a class of distance.
+    /// Cycles of an access to a line that this many caches share, over a class of distance.
     pub fn cycles_shared(&self, access: Access, class: usize, sharers: usize) -> u32 {
         let by_two = self.cycles(access, State::Shared, class);
         let Some(by_all) = &self.by_all[access as usize] else { return by_two };
@@ -156,7 +156,7 @@ impl Machine {
         self.description.threads_per_cache > 1 && self.description.local.store.is_none()
     }
 
-    /// Cycles of an access to a line that the cache has as it needs it; none if even such an
+    /// Cycles of an access to a line that the cache has as it needs it; `None` if even such an
     /// access goes out.
     #[inline]
     pub fn local(&self, access: Access) -> Option<u32> {
@@ -169,24 +169,26 @@ impl Machine {
     }
 
     /// Cycles by which an access is longer than one to the first level if a core finds its line in
-    /// this level; none if it has to ask the line's home.
+    /// this level; `None` if it has to ask the line's home.
     #[inline]
     pub(crate) fn farther(&self, level: usize) -> Option<u32> {
         self.farther[level]
     }
 
-    /// Cycles of the instructions that come with an access, on a core on which so many threads run.
+    /// Cycles of the instructions that come with an access, on a core on which this many threads
+    /// run.
     #[inline]
     pub(crate) fn instructions(&self, running: usize) -> u64 {
         self.instructions[running.min(self.instructions.len() - 1)]
     }
 
-    /// For how long an access that takes so many cycles keeps its line, so that the next one has
-    /// to wait. All the while, as a rule: the line travels, and nobody else can have it. But where
-    /// the last-level cache itself does the work, because first-level caches write through to
-    /// it or a line has a home, the way there and back is the asking thread's own: what the line
-    /// is busy for is what an operation takes beyond a load, and what that takes in a cache like
-    /// the core's own last one. And what several caches have, the nearest gives without the others.
+    /// For how long an access that takes this many cycles keeps its line, so that the next one has
+    /// to wait. As a rule that is the whole access: the line travels, and no other core can have
+    /// it. But if the last-level cache itself does the work, because first-level caches write
+    /// through to it or a line has a home, the way there and back does not keep the line: the line
+    /// is busy for the time that an operation takes beyond a load, and the time of a load in a
+    /// cache like the core's own last one. And a line that several caches have, the nearest gives
+    /// without the others.
     #[inline]
     pub(crate) fn occupied(&self, access: Access, state: State, class: usize, cycles: u32) -> u32 {
         let within = |way: u32| cycles.saturating_sub(way) + self.look_up;
@@ -205,9 +207,9 @@ impl Machine {
         self.description.store_buffer.unwrap_or(0)
     }
 
-    /// Cycles of an access at once after another to the same line: where stores go out, those to
-    /// one line leave the store buffer together. None for atomic operations, which are
-    /// part of no burst.
+    /// Cycles of an access that directly follows another to the same line: if stores go out, those
+    /// to one line leave the store buffer together. `None` for atomic operations, which are part of
+    /// no burst.
     #[inline]
     pub(crate) fn again(&self, access: Access) -> Option<u32> {
         match access {
@@ -217,7 +219,7 @@ impl Machine {
         }
     }
 
-    /// For how many cycles of an access that takes so many a line stays with who has it: a request
+    /// For how many cycles of an access that takes this many a line stays with its owner: a request
     /// has a way to go before the line leaves.
     #[inline]
     pub(crate) fn stays(&self, cycles: u32) -> u64 {
@@ -236,7 +238,7 @@ impl Machine {
         !self.description.load.owned.is_empty()
     }
 
-    /// Cycles in so many seconds.
+    /// Cycles in this many seconds.
     pub fn in_cycles(&self, seconds: f64) -> u64 {
         (seconds * self.description.hertz) as u64
     }

@@ -25,7 +25,7 @@ impl Machine {
         BUILT_IN.iter().map(|&(name, _)| name)
     }
 
-    /// The machine of this name that comes with Syncline; none if there is none.
+    /// The machine of this name that comes with Syncline; `None` if there is none.
     pub fn named(name: &str) -> Option<Machine> {
         let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
         Some(Machine::parse(text, name).expect("the built-in machines are well described"))

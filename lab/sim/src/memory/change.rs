@@ -23,7 +23,7 @@ pub fn load<T: Held>(cell: &Cell<T>) -> T {
     seen(cell)
 }
 
-/// What a word holds for those who look at it now.
+/// What a word holds for threads that read it now.
 #[inline]
 pub fn seen<T: Held>(cell: &Cell<T>) -> T {
     let visible = with(|engine| engine.visible(from_ref(cell).addr()).copied());

@@ -57,7 +57,7 @@ fn two_steps() {
 }
 
 broken! {
-    /// Takes the lock after a while, whoever holds it.
+    /// Takes the lock after a while, even if it is held.
     Impatient { word }
     |lock| {
         for looks in 1..40 {

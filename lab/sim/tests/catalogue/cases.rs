@@ -48,7 +48,7 @@ pub fn with_short_slices() -> Machine {
     Machine::new(description).unwrap()
 }
 
-/// More threads than processors: holders lose theirs, and so do those who are next.
+/// More threads than processors: holders lose theirs, and so do the next waiters.
 pub fn crowded<L: RawLock<Memory = Simulated>>() {
     const ROUNDS: u64 = 12;
     let machine = with_short_slices();
@@ -84,7 +84,8 @@ pub fn tries<L: TryLock<Memory = Simulated>>() {
     assert!(scene.sections.get() >= 2);
 }
 
-/// Who has waited in vain until the deadline leaves soon after it, and harms nobody.
+/// A thread that has waited without success until the deadline leaves soon after it, and harms no
+/// other.
 pub fn timed<L: TimedLock<Memory = Simulated>>() {
     let machine = Machine::named("xeon").unwrap();
     let cycles = |cycles: u64| Duration::from_secs_f64(cycles as f64 / machine.description.hertz);
@@ -105,7 +106,7 @@ pub fn timed<L: TimedLock<Memory = Simulated>>() {
     assert_eq!(scene.sections.get(), 3);
 }
 
-/// Those who come one after the other while the lock is held get it in this order.
+/// Threads that come one after the other while the lock is held get it in this order.
 pub fn fifo<L: RawLock<Memory = Simulated>>() {
     let machine = Machine::named("opteron").unwrap();
     let places = [0, 40, 7, 33, 1, 22, 13];

@@ -13,7 +13,7 @@ const HUNG: u64 = 20_000_000_000;
 /// Cycles between two looks of the watch.
 const WATCH: u64 = 10_000_000;
 
-/// A lock, who is inside, and what happened.
+/// A lock, the threads inside, and what happened.
 #[derive(Default)]
 pub struct Scene<L: RawLock> {
     pub lock: Padded<L>,
@@ -23,7 +23,7 @@ pub struct Scene<L: RawLock> {
     pub readers: Cell<u32>,
     /// Sections of writers.
     pub sections: Cell<u32>,
-    /// Who came in, in order.
+    /// The threads that came in, in order.
     pub order: RefCell<Vec<usize>>,
 }
 
@@ -65,7 +65,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
         self.alone.set(false);
     }
 
-    /// Takes the lock for so many cycles.
+    /// Takes the lock for this many cycles.
     pub fn exclusively(&self, cycles: u64) {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -76,7 +76,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
         }
     }
 
-    /// Takes the lock, and notes who did.
+    /// Takes the lock, and notes the thread that did.
     pub fn in_order(&self, number: usize) {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -90,7 +90,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
 }
 
 impl<L: TryLock<Memory = Simulated>> Scene<L> {
-    /// Takes the lock for so many cycles if it is free, and says whether it was.
+    /// Takes the lock for this many cycles if it is free, and says whether it was.
     pub fn if_free(&self, cycles: u64) -> bool {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.

@@ -39,7 +39,7 @@ pub fn atomics(target: &Target, request: &Request, shown: Shown) -> Result<Vec<L
     })
 }
 
-/// A free lock, by where its last holder was: so many acquisitions of each.
+/// A free lock, by where its last holder was: this many acquisitions of each.
 ///
 /// # Errors
 /// If a name is not known.

@@ -39,7 +39,7 @@ fn of_two_at_least<W: World>(world: &W, request: &Request) -> Request {
     Request { threads, ..request.clone() }
 }
 
-/// Messages from all threads but one to that one, or between two threads by their distance: so
+/// Messages from all threads but one to that one, or between two threads by their distance: this
 /// many.
 ///
 /// # Errors

@@ -95,7 +95,7 @@ pub fn atomics_of_multi_sockets(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// What of its greatest throughput a machine keeps that does not fall.
+/// The share of its greatest throughput that a machine keeps if its throughput does not fall.
 const STAYS: f64 = 0.85;
 
 /// S6
@@ -136,7 +136,7 @@ fn rises_and_stays(panel: &Panel, name: &str) -> Part {
     that(what, few > alone && all >= STAYS * most, ours, "rises, stays")
 }
 
-/// The best besides one.
+/// The best, leaving out one.
 fn second<'a>(panel: &'a Panel, threads: usize, but: &str) -> (&'a str, f64) {
     let others = panel.series.iter().filter(|series| series.name != but);
     let values = others.filter_map(|series| Some((series.name.as_str(), series.value(threads)?)));

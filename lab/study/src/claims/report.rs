@@ -24,7 +24,7 @@ pub struct Summary {
     pub not_built: usize,
 }
 
-/// Each row with its parts; none where there is nothing to check it on.
+/// Each row with its parts; `None` where there is nothing to check it on.
 pub fn outcomes(book: &Book) -> Vec<(&'static Row, Option<Vec<Part>>)> {
     let check = |row: &'static Row| match row.check {
         Check::NotBuilt(_) | Check::Elsewhere(..) => (row, None),

@@ -8,11 +8,11 @@ use crate::figures::shared_memory::{NODE, WRITTEN_BACK};
 
 /// "Neither helps nor hurts": within this share.
 const LEVEL: f64 = 0.1;
-/// "Devastated": at least so many times as long.
+/// "Devastated": at least this many times as long.
 const DEVASTATED: f64 = 2.0;
 /// "Correlates well".
 const CORRELATED: f64 = 0.9;
-/// "Flattening out": with four times the nodes, less than so many times the speedup.
+/// "Flattening out": with four times the nodes, less than this many times the speedup.
 const FLAT: f64 = 1.5;
 
 /// A2

@@ -12,7 +12,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// So many clean pages.
+    /// This many clean pages.
     pub fn new(pages: usize) -> Marks {
         Marks { written: Written::new(pages), value: vec![0; pages] }
     }

@@ -49,7 +49,7 @@ const fn pages(bytes: usize) -> usize {
     bytes.div_ceil(PAGE)
 }
 
-/// A node's share of so many, one after another.
+/// A node's share of this many, one after another.
 fn share(of: usize, node: usize, nodes: usize) -> Range<usize> {
     of * node / nodes..of * (node + 1) / nodes
 }

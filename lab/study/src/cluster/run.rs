@@ -1,4 +1,4 @@
-//! A program on so many nodes.
+//! A program on this many nodes.
 
 use std::cell::RefCell;
 use std::time::Duration;

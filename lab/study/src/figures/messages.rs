@@ -125,7 +125,7 @@ fn hardware_between_two(machine: &Machine) -> Vec<Series> {
     WAYS.map(series).into()
 }
 
-/// None if there is no place for a client.
+/// `None` if there is no place for a client.
 fn one_server<W: World>(lab: &Lab, world: &W) -> Option<Panel> {
     // One of the threads is the server.
     let clients = world.steps().into_iter().map(|threads| threads - 1);

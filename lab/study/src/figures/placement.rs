@@ -50,8 +50,8 @@ fn measure(lab: &Lab, target: &Target) -> Option<Panel> {
     Some(Panel { machine: machine.description.name.clone(), series: series.into() })
 }
 
-/// Cycles of all sweeps by so many cores. Each looks at a word of its own before a step, and says there
-/// how far it is after it; at the end of a sweep it waits for its two neighbours.
+/// Cycles of all sweeps by this many cores. Each looks at a word of its own before a step, and says
+/// there how far it is after it; at the end of a sweep it waits for its two neighbours.
 fn sweeps(machine: &Machine, cores: usize, spread: bool, seed: u64) -> u64 {
     let words: Vec<Padded<Plain>> = (0..cores).map(|_| Padded::default()).collect();
     let mut engine = Engine::new(machine, seed);

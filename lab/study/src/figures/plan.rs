@@ -16,7 +16,7 @@ pub struct Plan {
     pub y: &'static str,
     /// How it is drawn.
     pub kind: Kind,
-    /// Measures it on a machine; none if it has no sense there.
+    /// Measures it on a machine; `None` if it has no sense there.
     pub measure: fn(&Lab, &Target) -> Option<Panel>,
     /// What the panels show, in a sentence.
     pub says: fn(&[Panel]) -> String,

@@ -86,7 +86,7 @@ fn cycles(
 }
 
 /// What the probe finds, whose text also measures real machines: each case by the lines' states that
-/// accesses have brought about. None where no cache may have a line. Both tables come of one
+/// accesses have brought about. `None` where no cache may have a line. Both tables come of one
 /// measurement, which is kept for the second: it would find the same.
 fn probed(machine: &Machine) -> Option<Arc<Measurement>> {
     static FOUND: Mutex<Vec<(Description, Arc<Measurement>)>> = Mutex::new(Vec::new());

@@ -24,7 +24,7 @@ pub const PLAN: Plan = Plan {
 pub const ALONE: &str = "same thread";
 /// Acquisitions that count: where they are simulated, hardly one differs from another.
 const TURNS: u32 = 200;
-/// So many times as many where they are measured.
+/// This many times as many where they are measured.
 const HERE: u32 = 100;
 
 fn measure<W: World>(lab: &Lab, world: &W) -> Panel {

@@ -11,7 +11,7 @@ use super::messages::Way;
 /// A message of no words is none, and one of this value says that a client has gone.
 const GONE: u64 = u64::MAX;
 
-/// Cycles of a message of so many words between hardware thread 0 and a partner.
+/// Cycles of a message of this many words between hardware thread 0 and a partner.
 pub fn between_two(machine: &Machine, way: Way, words: usize, partner: usize, count: u64) -> f64 {
     let cycles = Cell::new(0);
     let other: Body<'_> = Box::new(|| {
@@ -36,7 +36,7 @@ pub fn between_two(machine: &Machine, way: Way, words: usize, partner: usize, co
     cycles.get() as f64 / count as f64
 }
 
-/// Messages in a second that one server gets from so many clients.
+/// Messages in a second that one server gets from this many clients.
 pub fn one_server(machine: &Machine, way: Way, words: usize, clients: usize, seconds: f64) -> f64 {
     let until = machine.in_cycles(seconds);
     let served = Cell::new(0u64);

@@ -147,7 +147,7 @@ impl Section {
                 Which::Own => &server.own[thread],
             };
             let node = Padded::<L::Node>::default();
-            // SAFETY: the node stays in place, and whoever releases has acquired.
+            // SAFETY: the node stays in place, and the thread that releases has acquired.
             unsafe { cell.lock.acquire(&node) };
             // Relaxed: the lock orders them. Two steps, so that a lock that fails shows.
             cell.data.store(cell.data.load(Relaxed).wrapping_add(1), Relaxed);

@@ -51,7 +51,7 @@ pub enum Pause {
     /// the next operation is somebody else's: SSYNC's. By chance from half of it to half more,
     /// since real loops don't stay in step.
     Transfer,
-    /// So many cycles, by chance from half of it to half more.
+    /// This many cycles, by chance from half of it to half more.
     Cycles(u64),
 }
 

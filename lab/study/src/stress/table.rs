@@ -48,7 +48,7 @@ impl Shape {
         table
     }
 
-    /// What one of so many servers has of it.
+    /// What one of this many servers has of it.
     pub(super) fn part(self, servers: usize) -> Shape {
         Shape { buckets: self.buckets.div_ceil(servers), ..self }
     }

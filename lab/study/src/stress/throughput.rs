@@ -37,7 +37,7 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(world: &W, load: &Load) -> 
             loop {
                 let cell = &cells[if load.locks > 1 { chance.usize(..load.locks) } else { 0 }];
                 let began = if load.timed { W::now() } else { 0 };
-                // SAFETY: the node stays in place, and whoever releases has acquired.
+                // SAFETY: the node stays in place, and the thread that releases has acquired.
                 unsafe { cell.lock.acquire(&node) };
                 if load.data {
                     // Relaxed: the lock orders them. Two steps, so that a lock that fails shows.

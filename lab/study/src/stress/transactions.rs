@@ -104,7 +104,7 @@ struct Locking<'a, L: RawLock<Memory: LongMemory>> {
 
 impl<L: RawLock<Memory: LongMemory>> Locking<'_, L> {
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        // SAFETY: the node stays in place, and whoever releases has acquired.
+        // SAFETY: the node stays in place, and the thread that releases has acquired.
         unsafe { self.lock.acquire(&self.node) };
         let result = section();
         // SAFETY: as above.
@@ -168,7 +168,7 @@ fn work<W: World>(
 /// Runs tellers at these places, and others beside them.
 ///
 /// # Panics
-/// As [`work`].
+/// Same panics as [`work`].
 fn run<W: World, T: Teller>(
     world: &W,
     bank: Bank,
@@ -232,7 +232,7 @@ pub fn shared<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
 /// thread there is a second one.
 ///
 /// # Panics
-/// As [`shared`].
+/// Same panics as [`shared`].
 pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
     let places = world.places(load.threads.max(2), load.placement);
     let crew = Crew::of(&places);
@@ -244,7 +244,7 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
         (place, body)
     });
     let left = AtomicUsize::new(clients);
-    // AcqRel: who is last comes after the others, whose sessions have ended.
+    // AcqRel: the last thread comes after the others, whose sessions have ended.
     let retire = || {
         if left.fetch_sub(1, AcqRel) == 1 {
             engine.close();
@@ -256,7 +256,7 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
 /// The same work under one MCS lock.
 ///
 /// # Panics
-/// As [`shared`].
+/// Same panics as [`shared`].
 pub fn locked<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
     let lock = Padded::<Mcs<Spin, W::Memory>>::default();
     let account = || {

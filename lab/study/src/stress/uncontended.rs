@@ -45,7 +45,7 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
                     W::Memory::pause(looks);
                 }
                 let began = W::now();
-                // SAFETY: the node stays in place, and whoever releases has acquired.
+                // SAFETY: the node stays in place, and the thread that releases has acquired.
                 unsafe { lock.acquire(&node) };
                 let took = W::now() - began;
                 // SAFETY: as above.

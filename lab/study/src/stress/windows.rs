@@ -21,7 +21,7 @@ use syncline_sim::{Machine, Simulated};
 
 /// A window's locks, one for each process.
 pub trait Locks {
-    /// Locks for so many processes.
+    /// Locks for this many processes.
     fn new(processes: usize) -> Self
     where
         Self: Sized;
@@ -166,8 +166,8 @@ fn engine<'a>(machine: &'a Machine, locks: &dyn Locks, seed: u64) -> Engine<'a> 
     engine
 }
 
-/// Cycles of each pair of lock and unlock, all processes together, ascending. Each process makes so many,
-/// of a part by chance, alone with this probability.
+/// Cycles of each pair of lock and unlock, all processes together, ascending. Each process makes
+/// this many, of a part by chance, alone with this probability.
 pub fn pairs(
     machine: &Machine,
     scheme: Scheme,
@@ -198,8 +198,8 @@ pub fn pairs(
     taken
 }
 
-/// Median cycles in which the first core writes so many bytes to its part and unlocks it, while others
-/// wait to share it.
+/// Median cycles in which the first core writes this many bytes to its part and unlocks it, while
+/// others wait to share it.
 pub fn write_and_unlock(
     machine: &Machine,
     scheme: Scheme,

@@ -7,7 +7,7 @@ use syncline_sim::{Machine, Simulated};
 use super::interface::{Body, Course, Homes, Phase, Placement, Watch, World};
 use syncline_sim::engine::ANYWHERE;
 
-/// From so many cores on a node is a socket, whose end is worth a measurement.
+/// From this many cores on a node is a socket, whose end is worth a measurement.
 const SOCKET: usize = 4;
 
 /// A simulated machine.

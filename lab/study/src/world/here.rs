@@ -28,7 +28,7 @@ pub struct Here {
     clock_cost: u64,
 }
 
-/// Set by whoever has started the threads.
+/// Set by the code that has started the threads.
 #[derive(Debug, Default)]
 pub struct Signal(AtomicU8);
 

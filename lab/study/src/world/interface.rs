@@ -26,7 +26,7 @@ pub trait World: Sync {
     /// Ticks of [`now`](Self::now) in a second.
     fn hertz(&self) -> f64;
 
-    /// The first so many hardware threads in this order.
+    /// The first this many hardware threads in this order.
     fn places(&self, threads: usize, order: Placement) -> Vec<usize>;
 
     /// Numbers of threads that are worth a measurement, ascending: one, two, up to the ends of
@@ -61,7 +61,7 @@ pub trait World: Sync {
     /// Cycles that looking at the clock twice takes, at least.
     fn clock_cost(&self) -> u64;
 
-    /// Does something else than to use shared memory for so many cycles.
+    /// Does something else than to use shared memory for this many cycles.
     fn delay(cycles: u64);
 }
 

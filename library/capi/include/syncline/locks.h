@@ -143,7 +143,7 @@ int syncline_futex_timedwait(syncline_futex_t *lock, syncline_cond_t *cond,
                              const struct timespec *deadline);
 int syncline_futex_destroy(syncline_futex_t *lock);
 
-/* gate: a word that whoever runs may take, before a queue that orders who waits. Served in
+/* gate: a word that any running thread may take, before a queue for the waiters. Served in
    order, but newcomers may overtake for a bounded time. The default; the choice when
    threads may outnumber processors. 40 bytes. Source: Dice 2017; Linux qspinlock. */
 typedef struct syncline_gate { uint64_t opaque[5]; } syncline_gate_t;

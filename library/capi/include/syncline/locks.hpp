@@ -53,7 +53,7 @@ SYNCLINE_TIMED_LOCK(clh_timed)
 /// Drepper 2011.
 SYNCLINE_TIMED_LOCK(futex)
 
-/// gate: a word that whoever runs may take, before a queue that orders who waits. Served
+/// gate: a word that any running thread may take, before a queue for the waiters. Served
 /// in order, but newcomers may overtake for a bounded time. The default; the choice when
 /// threads may outnumber processors. 40 bytes. Source: Dice 2017; Linux qspinlock.
 SYNCLINE_TIMED_LOCK(gate)

@@ -73,7 +73,7 @@ where
     assert_eq!(scene.count() as usize, upgraders + 1);
 }
 
-/// Who can't have the upgradable share at once writes.
+/// A thread that can't have the upgradable share at once writes.
 pub fn tries_upgradable<L>(threads: usize)
 where
     L: Upgrade<Memory: Engine> + 'static,

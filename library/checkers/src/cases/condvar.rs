@@ -67,7 +67,7 @@ unsafe impl<C: Sync, L: RawLock> Sync for Store<C, L> {}
 unsafe impl<C: Send, L: RawLock> Send for Store<C, L> {}
 
 impl<L: RawLock<Memory: Engine> + 'static, C: Condition<L::Memory>> Store<C, L> {
-    /// Runs so many takers, then one thread that puts something in.
+    /// Runs this many takers, then one thread that puts something in.
     fn play(takers: usize, put: impl Fn(&Self) + Send + Sync + 'static) {
         Self::run(
             takers + 1,

@@ -46,7 +46,7 @@ where
 }
 
 /// The first thread comes again and again, and the other once: where waiters can be overtaken, it
-/// is woken in vain until something is done about it.
+/// is woken for nothing until something is done about it.
 pub fn overtaken<L>(rounds: u32)
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -145,7 +145,7 @@ where
 }
 
 /// The first thread comes twice, the second until a deadline, the third once: where waiters can
-/// be overtaken, the second is woken in vain and leaves, and the third still waits.
+/// be overtaken, the second is woken for nothing and leaves, and the third still waits.
 pub fn woken_in_vain<L>()
 where
     L: TimedLock<Memory: Engine> + 'static,

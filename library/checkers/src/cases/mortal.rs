@@ -1,7 +1,7 @@
 //! Locks that are gone as soon as the last one to use them has released them.
 //!
-//! Whoever gets a lock after all others have had it may free it after its own release, also while
-//! the others' releases have not returned yet: POSIX allows that, and where the lock is in an
+//! A thread that gets a lock after all others have had it may free it after its own release, also
+//! while the others' releases have not returned yet: POSIX allows that, and where the lock is in an
 //! object with a count of references it is common. So a release may not touch the lock after the
 //! step that lets the next one in. The checkers report accesses to words that are gone.
 
@@ -40,7 +40,8 @@ impl<L: RawLock<Memory: Engine> + 'static> Mortal<L> {
     }
 
     fn lock(&self) -> &L {
-        // SAFETY: whoever has yet to come finds it alive, and who frees it is the last.
+        // SAFETY: a thread that has yet to come finds it alive, and the thread that frees it is the
+        // last.
         unsafe { &*self.lock.get() }
     }
 
@@ -101,7 +102,7 @@ impl<L: RawSharedLock<Memory: Engine> + 'static> Mortal<L> {
     }
 }
 
-/// The first thread writes, and frees the lock if all others, who read, have left.
+/// The first thread writes, and frees the lock if all others, which read, have left.
 pub fn last_writer_frees<L>(threads: usize)
 where
     L: RawSharedLock<Memory: Engine> + 'static,
@@ -112,7 +113,7 @@ where
     });
 }
 
-/// The first thread reads, and frees the lock if all others, who write, have left.
+/// The first thread reads, and frees the lock if all others, which write, have left.
 pub fn last_reader_frees<L>(threads: usize)
 where
     L: RawSharedLock<Memory: Engine> + 'static,
@@ -123,8 +124,8 @@ where
     });
 }
 
-/// The first two threads write and the others read; whoever writes last frees the lock if all have
-/// left.
+/// The first two threads write and the others read; the thread that writes last frees the lock if
+/// all have left.
 pub fn last_of_all_frees<L>(threads: usize)
 where
     L: RawSharedLock<Memory: Engine> + 'static,

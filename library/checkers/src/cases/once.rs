@@ -61,13 +61,13 @@ impl<M: Engine, O: Happens> Deed<M, O> {
         deed
     }
 
-    /// For the one who does it, or a part of it.
+    /// For the thread that does it, or a part of it.
     fn act(&self, part: u32) {
         // SAFETY: one thread at a time does it, and the checkers see to it.
         unsafe { self.done.with(|done| *done += part) };
     }
 
-    /// For those who know that it is done.
+    /// For the threads that know that it is done.
     fn seen(&self) -> u32 {
         M::read(&self.done)
     }

@@ -38,7 +38,7 @@ impl<L: RawSharedLock<Memory: Engine> + 'static> Scene<L> {
     }
 }
 
-/// Readers and writers in turn, of whom the first, a reader, comes twice: it finds a reader inside
+/// Readers and writers alternate. The first thread, a reader, comes twice: it finds a reader inside
 /// while a writer waits, or the other way round.
 pub fn returning<L>(threads: usize)
 where
@@ -58,7 +58,7 @@ where
     assert_eq!(scene.count() as usize, threads / 2);
 }
 
-/// Two shares at once, by one thread, since nobody writes.
+/// Two shares at once, by one thread: no thread writes.
 pub fn together<L>()
 where
     L: RawSharedLock<Memory: Engine> + 'static,
@@ -77,7 +77,8 @@ where
     });
 }
 
-/// While a reader reads, a writer comes, and then another reader: who goes first is as claimed.
+/// While a reader reads, a writer comes, and then another reader: which goes first is as the lock
+/// claims.
 pub fn preference<L>()
 where
     L: RawSharedLock<Memory: Engine> + Described + 'static,
@@ -94,7 +95,7 @@ where
                 L::Memory::yield_now();
                 L::Memory::wait_for_waiter(1);
                 if L::ABOUT.order == Order::ReadersFirst {
-                    // A reader need not wait for the writer, who waits for us.
+                    // A reader need not wait for the writer, which waits for us.
                     scene.shared();
                 } else {
                     L::Memory::wait_for_waiter(2);
@@ -123,7 +124,7 @@ where
     });
 }
 
-/// While a writer writes, another comes, and then a reader: who goes first is as claimed.
+/// While a writer writes, another comes, and then a reader: which goes first is as the lock claims.
 pub fn after_a_writer<L>()
 where
     L: RawSharedLock<Memory: Engine> + Described + 'static,
@@ -151,7 +152,7 @@ where
 }
 
 /// One thread writes again and again, and the other reads once: where waiters can be overtaken,
-/// the reader is woken in vain until something is done about it.
+/// the reader is woken without success until the lock takes measures.
 pub fn overtaken_shared<L>(rounds: u32)
 where
     L: RawSharedLock<Memory: Engine> + 'static,

@@ -274,8 +274,8 @@ impl Execution {
             e.sleepers.push(Sleeper { word, key, thread: me, handle });
         });
         if timed {
-            // Who is not woken before its next turn has slept until the deadline. The look makes
-            // loom try every order of this turn and others' steps on the word.
+            // A thread that is not woken before its next turn has slept until the deadline. The
+            // look makes loom try every order of this turn and others' steps on the word.
             loom::thread::yield_now();
             Self::look(word);
             with(|e| e.sleepers.retain(|sleeper| sleeper.thread != me));

@@ -19,11 +19,11 @@ use super::execution::Execution;
 #[derive(Debug, Default)]
 pub struct LoomLong {
     atomic: AtomicU64,
-    /// All accesses must happen before its end.
+    /// Reports accesses that do not happen before the word is dropped.
     life: UnsafeCell<()>,
 }
 
-// SAFETY: `life` is only looked at, but by its owner.
+// SAFETY: only the owner uses `life` mutably; others only read it.
 unsafe impl Sync for LoomLong {}
 
 // SAFETY: loom's atomics.

@@ -16,16 +16,18 @@
 //!
 //! - **Barriers**, light and heavy, are loom's fences, both. That is a little more than is promised:
 //!   two light ones order each other here.
-//! - **Waiting.** Whoever pauses lets others run. From a thread's second look in vain on, loom is
-//!   told not to branch any more in this execution (`skip_branch`): a further look in vain
-//!   changes nothing, and there is another execution in which the thread came later. Safety stays
-//!   checked in full where a look in vain writes nothing. *Progress of spinning is not*: that
-//!   every run ends is checked for the schedules that are run, where an endless wait meets the
-//!   limit of branches. Parked threads are checked in full, since sleeping is no pause.
+//! - **Waiting.** A thread that pauses lets others run. From a thread's second unsuccessful look
+//!   on, loom is told not to branch any more in this execution (`skip_branch`): a further look
+//!   without success changes nothing, and there is another execution in which the thread came
+//!   later. Safety stays checked in full where a look without success writes nothing. *Progress of
+//!   spinning is not*: that every run ends is checked for the schedules that are run, where an
+//!   endless wait meets the limit of branches. Parked threads are checked in full, since sleeping
+//!   is no pause.
 //! - **Sleeping** as the kernel's futex does it: the look at the word and falling asleep are one
 //!   step, and sleepers wake in order of arrival. If all sleep, loom reports a deadlock. One thing
-//!   is stronger than promised: who is woken sees what the waker did before. A wrong ordering must
-//!   therefore show where a waiter finds its word written without having slept, as it does.
+//!   is stronger than promised: a thread that is woken sees what the waker did before. A wrong
+//!   ordering must therefore show where a waiter finds its word written without having slept, as it
+//!   does.
 //! - **Time** is a coin. A deadline has passed or has not, at every look at the clock, until the
 //!   thread has seen it pass or has waited; and a sleeper with a deadline wakes up or is woken,
 //!   whichever comes first. Both outcomes of every timed wait are explored.
@@ -81,18 +83,18 @@ pub struct Explored {
     pub time: Duration,
 }
 
-/// So many executions of a case at most, for cases that are run each time: a test prints how far
+/// This many executions of a case at most, for cases that are run each time: a test prints how far
 /// that was.
 #[derive(Clone, Copy, Debug)]
 pub struct Executions(pub usize);
 
 impl Executions {
-    /// Explores executions with so many preemptions.
+    /// Explores executions with this many preemptions.
     pub fn explore(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
         self.run(preemptions, false, Arc::new(case));
     }
 
-    /// Explores executions with so many preemptions, in which deadlines may pass.
+    /// Explores executions with this many preemptions, in which deadlines may pass.
     pub fn explore_timed(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
         self.run(preemptions, true, Arc::new(case));
     }
@@ -142,7 +144,7 @@ fn model_of(bounds: Bounds, case: Arc<dyn Fn() + Send + Sync>) -> Explored {
     Explored { executions, complete, time }
 }
 
-/// As [`Loom::run`]; compiled once.
+/// Does the work of [`Loom::run`]; not generic, so it is compiled once.
 fn run_all(threads: usize, body: &Arc<dyn Fn(usize) + Send + Sync>) {
     let others: Vec<_> = (1..threads)
         .map(|thread| {
@@ -239,7 +241,7 @@ unsafe impl Memory for Loom {
     fn allocate<T: Default>() -> LoomRef<T> {
         let value = T::default();
         let place = Execution::allocate::<T>();
-        // SAFETY: the place is new, and large enough.
+        // SAFETY: the memory is new, and large enough.
         unsafe { place.write(value) };
         LoomRef(place)
     }

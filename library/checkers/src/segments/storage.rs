@@ -1,4 +1,4 @@
-//! Segments as two mappings of the same size: addresses, which nobody can access, and storage.
+//! Segments as two mappings of the same size: addresses, which can't be accessed, and storage.
 //!
 //! ```text
 //!   addresses   | segment 0              | segment 1              |   reserved, PROT_NONE
@@ -7,10 +7,10 @@
 //! ```
 //!
 //! A word or node has its address in the first, and its bytes at the same displacement of the
-//! second. So a function can find the bytes from the address, and whoever uses the address itself
-//! faults.
+//! second. So a function can find the bytes from the address, and code that accesses the address
+//! itself faults.
 //!
-//! A block has lines of its own, of which the first is for whoever owns the segments. Lines that
+//! A block has lines of its own, of which the first is for the owner of the segments. Lines that
 //! were given back are used again as late as possible: not while a checker's execution runs.
 
 use std::alloc::Layout;
@@ -25,7 +25,7 @@ pub(super) const SEGMENTS: usize = 2;
 const SEGMENT: usize = 1 << 24;
 const LINE: usize = 128;
 const LINES: usize = SEGMENT / LINE;
-/// What a displacement counts: all words and links have this alignment.
+/// The unit of displacements, in bytes: all words and links have this alignment.
 const UNIT: usize = 4;
 /// Where the segment's number is in a reference, above the displacement.
 const NUMBER: u32 = 24;
@@ -33,7 +33,7 @@ const NUMBER: u32 = 24;
 /// For each line the first line of the block that it is a part of, counted from 1; 0 is free.
 static BLOCKS: [[AtomicU32; LINES]; SEGMENTS] =
     [const { [const { AtomicU32::new(0) }; LINES] }; SEGMENTS];
-/// The line at which the search for free ones goes on.
+/// The line at which the next search for free lines begins.
 static NEXT: [Mutex<usize>; SEGMENTS] = [const { Mutex::new(0) }; SEGMENTS];
 
 /// The two mappings' starts.
@@ -50,7 +50,8 @@ fn mappings() -> (usize, usize) {
     *MAPPINGS.get_or_init(|| (map(libc::PROT_NONE), map(libc::PROT_READ | libc::PROT_WRITE)))
 }
 
-/// Where something is: the number of its segment, counted from 1, and the displacement there.
+/// The position of a word or node: the number of its segment, counted from 1, and its displacement
+/// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place(NonZeroU32);
 
@@ -60,18 +61,18 @@ impl Place {
         Self(NonZeroU32::new(bits).expect("segments count from 1"))
     }
 
-    /// The place of this address, if that is in a segment.
+    /// The position of this address, if it is in a segment.
     pub(super) fn of<T>(address: *const T) -> Option<Self> {
         let offset = address.addr().checked_sub(mappings().0)?;
         (offset < SEGMENTS * SEGMENT).then(|| Self::new(offset / SEGMENT, offset % SEGMENT))
     }
 
-    /// As a word holds it.
+    /// The representation in a word.
     pub(super) fn bits(self) -> u32 {
         self.0.get()
     }
 
-    /// The place that a word holds; 0 is none.
+    /// The position that a word holds; 0 is none.
     pub(super) fn from_bits(bits: u32) -> Option<Self> {
         NonZeroU32::new(bits).map(Self)
     }
@@ -88,31 +89,31 @@ impl Place {
         self.segment() * SEGMENT + self.displacement()
     }
 
-    /// Its address, to refer to it by; whoever accesses that faults.
+    /// The address that stands for it in references; an access to it faults.
     pub(super) fn address<T>(self) -> *mut T {
         ptr::with_exposed_provenance_mut(mappings().0 + self.offset())
     }
 
-    /// Where its bytes are.
+    /// The address of its bytes in the storage.
     pub(super) fn storage<T>(self) -> *mut T {
         ptr::with_exposed_provenance_mut(mappings().1 + self.offset())
     }
 
     /// The first line of the block that this is in, unless that was given back.
     pub(super) fn header(self) -> Option<Self> {
-        // Relaxed: whoever uses a block has been told of it. If it was given back, either answer
-        // is a failure.
+        // Relaxed: a thread that uses a block got its address by a way that orders. If it was given
+        // back, either answer is a failure.
         let block = BLOCKS[self.segment()][self.displacement() / LINE].load(Relaxed);
         Some(Self::new(self.segment(), (block as usize).checked_sub(1)? * LINE))
     }
 
-    /// A place of this layout in a segment, in a block of its own.
+    /// Allocates a block of its own for this layout in a segment.
     pub(super) fn take(segment: usize, layout: Layout) -> Self {
         assert!(layout.align() <= LINE, "a node has its own alignment");
         let lines = 1 + layout.size().div_ceil(LINE);
         let mut next = NEXT[segment].lock().unwrap_or_else(PoisonError::into_inner);
         let blocks = &BLOCKS[segment];
-        // Relaxed, here and below: the mutex orders those who take; the rest is as in `header`.
+        // Relaxed, here and below: the mutex orders allocations; for other readers see `header`.
         let is_free = |line: &AtomicU32| line.load(Relaxed) == 0;
         let all = (*next..LINES).chain(0..LINES);
         let first = all.filter(|first| first + lines <= LINES);

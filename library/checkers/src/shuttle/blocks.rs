@@ -10,14 +10,14 @@ use syncline::memory::{BlockHead, Blocks, Words};
 use super::{Shuttle, ShuttleRef, with};
 use crate::nodes::SLOTS;
 
-// SAFETY: rows of objects, at places that are used once.
+// SAFETY: rows of objects, in memory that is used once.
 unsafe impl<H: BlockHead, R: Words> Blocks<H, R> for Shuttle {
     const SLOTS: usize = SLOTS;
     const BYTES: usize = bytes(head::<H>(), slot::<R, Self>(), SLOTS);
 
     fn allocate_row(count: usize) -> ShuttleRef<H> {
         let first = with(|e| e.nodes.place_for(objects::layout::<H, R, Self>(count))).cast();
-        // SAFETY: the place is new.
+        // SAFETY: the memory is new.
         unsafe { objects::make::<H, R, Self>(first, count) };
         ShuttleRef(first)
     }
@@ -28,7 +28,7 @@ unsafe impl<H: BlockHead, R: Words> Blocks<H, R> for Shuttle {
             return;
         }
         with(|e| e.nodes.kill(first.0.cast()));
-        // SAFETY: our caller's promise; the place stays.
+        // SAFETY: our caller's promise; the memory stays.
         unsafe { objects::end::<H, R, Self>(first.0, count) };
     }
 

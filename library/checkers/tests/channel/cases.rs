@@ -254,7 +254,7 @@ pub fn left_by_receiver<Q: Checked>(capacity: usize, messages: u64) {
     );
 }
 
-/// Both ways; the one who asks goes first.
+/// Both ways; the thread that asks goes first.
 pub fn round_trips<Q: Checked>(rounds: u64) {
     type Both<Q> = Duplex<<Q as RawChannel>::Item, <Q as RawChannel>::Item, Q, Q>;
     let (client, server) = Both::<Q>::over(1);
@@ -333,7 +333,8 @@ enum Side<Q: RawChannel> {
     Selects(Vec<Rx<Q>>),
 }
 
-/// Receives from whoever is ready, until all senders are gone; each sender's messages arrive in order.
+/// Receives from any sender that is ready, until all senders are gone; each sender's messages
+/// arrive in order.
 fn select_all<Q: Checked>(mut receivers: Vec<Rx<Q>>, messages: u64) {
     let mut select = Chosen::<Q>::default();
     let mut next = vec![0; receivers.len()];

@@ -12,7 +12,7 @@ pub type Receives = Kept<Box<dyn FnMut() -> Option<Small> + Send>>;
 /// The ends of a channel, from whatever text it is made.
 pub trait Many: 'static {
     type Memory: Engine;
-    /// So many of each. A sender says whether the message was accepted; a receiver waits until
+    /// This many of each. A sender says whether the message was accepted; a receiver waits until
     /// there is one or all senders are gone.
     fn ends(capacity: usize, senders: usize, receivers: usize) -> (Vec<Sends>, Vec<Receives>);
     /// A receiver beside a sender, which waits until a deadline that may pass.

@@ -45,7 +45,7 @@ struct Scene<D: RawDelegation> {
 }
 
 impl<D: RawDelegation<Memory: Engine> + 'static> Scene<D> {
-    /// Runs threads on a fresh lock, and then requires that so many sections have run.
+    /// Runs threads on a fresh lock, and then requires that this many sections have run.
     fn play(threads: usize, sections: u32, act: impl Fn(&Self, usize) + Send + Sync + 'static) {
         let scene = Arc::new(Self { count: Delegated::from(0) });
         let played = Arc::clone(&scene);
@@ -101,8 +101,8 @@ where
     });
 }
 
-/// The first thread's section is abandoned while it runs, or before, or after; who drops the
-/// result last, drops all of it. The others wait.
+/// The first thread's section is abandoned while it runs, or before, or after; the thread that
+/// drops the result last drops all of it. The others wait.
 pub fn abandoned<D>(threads: usize, rounds: u32)
 where
     D: RawDelegation<Memory: Engine> + 'static,

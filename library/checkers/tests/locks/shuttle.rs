@@ -1,4 +1,4 @@
-//! Each lock in cases too large for loom, whose executions are drawn at random: under shuttle, so
+//! Each lock in cases too large for loom, whose executions are drawn at random: under shuttle, this
 //! many of each scheduler.
 
 use syncline::wait::{Park, Spin};

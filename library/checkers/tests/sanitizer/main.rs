@@ -86,7 +86,7 @@ const TESTS: [(&str, &str); 5] = [
 ];
 
 /// A package that has the stress tests and the library, and nothing that a sanitizer would have
-/// to instrument in vain. All of it is built once.
+/// to instrument for nothing. All of it is built once.
 fn package() -> &'static Path {
     static PACKAGE: OnceLock<PathBuf> = OnceLock::new();
     PACKAGE.get_or_init(|| {
@@ -118,8 +118,8 @@ fn write_package(folder: &Path) -> io::Result<()> {
         TESTS.map(test).concat(),
     );
     // std is not instrumented, so the channel on which the harness hears of a test's end looks
-    // racy, and so does what it hands to a test's thread and frees afterwards. And whoever frees
-    // what an `Arc` held comes after the others by a fence.
+    // racy, and so does what it hands to a test's thread and frees afterwards. And the thread that
+    // frees what an `Arc` held comes after the others by a fence.
     const SUPPRESSIONS: &str = "race:std::sync::mpmc\nrace:test::run_test\nrace:drop_slow\n";
     fs::create_dir_all(folder)?;
     fs::write(folder.join("Cargo.toml"), manifest)?;

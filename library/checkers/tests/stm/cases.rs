@@ -28,7 +28,7 @@ unsafe impl<S: Setup> Send for Plain<S> {}
 impl<S: Setup> Plain<S> {
     /// # Safety
     ///
-    /// As for [`Data::with`].
+    /// Same requirements as [`Data::with`].
     unsafe fn with<R>(&self, access: impl FnOnce(*mut u32) -> R) -> R {
         // SAFETY: our caller's promise.
         unsafe { self.0.with(access) }
@@ -39,7 +39,7 @@ impl<S: Setup> Plain<S> {
 pub trait Setup: 'static {
     type Engine: Engine<Memory: Checker + LongMemory> + Send;
 
-    /// An engine for so many sessions, and what threads of its own do.
+    /// An engine for this many sessions, and what threads of its own do.
     fn start(sessions: usize) -> (Self::Engine, Vec<Helper>);
 
     /// There will be no more sessions, and its threads may end.
@@ -59,7 +59,7 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Alone<E
     }
 }
 
-/// As [`Alone`], after a transaction, by which its [`Pace`] has been asked.
+/// Like [`Alone`], after a transaction, by which its [`Pace`] has been asked.
 pub struct Begun<E>(PhantomData<E>);
 
 impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E> {
@@ -99,10 +99,10 @@ impl Pace for Alternating {
     }
 }
 
-/// An engine with so many lock servers.
+/// An engine with this many lock servers.
 pub struct WithServers<W, M, const SERVERS: usize>(PhantomData<(W, M)>);
 
-/// Makes a type the [`Setup`] of an engine with so many lock servers, which may be a mutant.
+/// Makes a type the [`Setup`] of an engine with this many lock servers, which may be a mutant.
 macro_rules! with_servers {
     ([$($generics:tt)*] $Setup:ty, $Engine:ty, $servers:expr) => {
         impl<$($generics)*> $crate::cases::Setup for $Setup {
@@ -232,8 +232,8 @@ pub fn opaque<S: Setup>(threads: usize) {
     assert_eq!(values[..2], [1, 1]);
 }
 
-/// As `opaque`, where the looker first reads a cell that is ahead of the clock, and so advances it
-/// while the other commits.
+/// Like `opaque`, where the looker first reads a cell that is ahead of the clock, and so advances
+/// it while the other commits.
 pub fn ahead<S: Setup>(threads: usize) {
     let stage = Scene::<S>::set(threads);
     stage.props.add_one(&mut Session::new(&stage.engine), 2);
@@ -253,9 +253,9 @@ pub fn ahead<S: Setup>(threads: usize) {
     });
 }
 
-/// As `ahead`, where the writer has run a transaction before: if that changes how they run, it is
-/// alone and writes in place, while others who look have begun side by side. Before all this one
-/// thread has run so many transactions.
+/// Like `ahead`, where the writer has run a transaction before: if that changes how they run, it is
+/// alone and writes in place, while other threads that only read have begun side by side. Before
+/// all this one thread has run this many transactions.
 pub fn in_place<S: Setup>(threads: usize, before: u32) {
     let stage = Scene::<S>::set(threads);
     let mut session = Session::new(&stage.engine);
@@ -286,7 +286,7 @@ pub fn in_place<S: Setup>(threads: usize, before: u32) {
     assert_eq!(scene.cells.map(TCell::into_inner)[..3], [1, 1, 7]);
 }
 
-/// As `opaque`, with a writer that doesn't read, and one that makes the clock advance.
+/// Like `opaque`, with a writer that doesn't read, and one that makes the clock advance.
 pub fn blind<S: Setup>(threads: usize) {
     Scene::<S>::play(threads, |scene, session, thread| {
         let [first, second, third, ..] = &scene.cells;
@@ -342,7 +342,7 @@ pub fn skewed<S: Setup>() {
     assert_eq!(values[0] + values[1], 1, "neither saw what the other wrote");
 }
 
-/// What happened before a transaction is visible to who reads what it wrote.
+/// What happened before a transaction is visible to threads that read what it wrote.
 pub fn published<S: Setup>() {
     let data = Arc::new(Plain::<S>(Data::new(0)));
     Scene::<S>::play(2, move |scene, session, thread| {

@@ -2,8 +2,9 @@
 //!
 //! A history is a set of attempts, each with what it has read and written, in order, and whether
 //! it committed. It is *opaque* if the attempts, also those that failed, can be put in an order,
-//! one whole attempt after the other, in which each reads what was committed before it and nobody
-//! who ended before another began comes after it. Committed attempts alone are then serializable.
+//! one whole attempt after the other, in which each reads what was committed before it and no
+//! attempt that ended before another began comes after it. Committed attempts alone are then
+//! serializable.
 //!
 //! Source: Guerraoui and Kapałka, "On the Correctness of Transactional Memory", PPoPP 2008. The
 //! decision is by trying all orders, so histories must be small.
@@ -81,7 +82,7 @@ fn extends(
 pub enum Time {
     /// The order in which things were recorded.
     Real,
-    /// Nothing: under loom, stores may be seen late by who has no other way to know of them.
+    /// Nothing: under loom, a thread that has no other way to know of stores may see them late.
     OwnThread,
 }
 
@@ -164,7 +165,7 @@ impl Recorder {
     }
 }
 
-/// As [`is_opaque`], where moments of different threads can't be compared.
+/// Like [`is_opaque`], where moments of different threads can't be compared.
 fn is_opaque_by_threads(attempts: &mut [Attempt]) -> bool {
     attempts.sort_by_key(|attempt| (attempt.thread, attempt.begin));
     extends_by_threads(attempts, 0, [0; CELLS])

@@ -10,7 +10,7 @@ use crate::history::Time::OwnThread;
 /// Enough for all executions of most cases; the others print that they were cut short.
 const EXECUTIONS: usize = 6_000;
 
-/// Explores executions with so many preemptions.
+/// Explores executions with this many preemptions.
 fn explore(name: &str, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
     let executions = Some(EXECUTIONS);
     let bounds = Bounds { preemptions: Some(preemptions), executions, timed: false };
@@ -64,7 +64,7 @@ macro_rules! engine {
 
 engine!(spin, Alone<Shared<Spin, Loom, 2>>);
 engine!(park, Alone<Shared<Park, Loom, 2>>);
-// Who fails once asks for a turn.
+// A thread that fails once asks for a turn.
 engine!(turns, Alone<Shared<Park, Loom, 1>>);
 
 engine!(serial, Begun<Shared<Park, Loom, 2, Serial>>);

@@ -1,5 +1,5 @@
-//! A place shared by several owners, freed by the last: what `Arc` is, with the count in the
-//! memory that the checkers see.
+//! A value shared by several owners and freed by the last: an `Arc` whose count is in the memory
+//! that the checkers see.
 
 use alloc::boxed::Box;
 use core::ops::Deref;
@@ -35,7 +35,7 @@ impl<T, M: Memory> Counted<T, M> {
     /// One more owner.
     pub fn share(&self) -> Self {
         // Relaxed: we are one, so nobody frees it meanwhile. There can't be too many owners, since
-        // each has a place in memory.
+        // each takes memory.
         self.place().others.fetch_add(1, Relaxed);
         Self(self.0)
     }
@@ -52,7 +52,7 @@ impl<T, M: Memory> Deref for Counted<T, M> {
 
 impl<T, M: Memory> Drop for Counted<T, M> {
     fn drop(&mut self) {
-        // AcqRel: what each owner did happens before the last one frees the place.
+        // AcqRel: what each owner did happens before the last one frees the value.
         if self.place().others.fetch_sub(1, AcqRel) == 0 {
             // SAFETY: it was boxed in `new`, and the others are gone.
             drop(unsafe { Box::from_raw(self.0.as_ptr()) });

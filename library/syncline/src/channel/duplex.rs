@@ -1,4 +1,4 @@
-//! Two channels, one each way: for who asks and is answered.
+//! Two channels, one each way: for ends that ask and get answers.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
@@ -55,11 +55,11 @@ pub fn duplex<A: Send, B: Send>() -> (Duplex<A, B>, Duplex<B, A>) {
 impl<Out: Send, In: Send, S: RawChannel<Item = Out>, R: RawChannel<Item = In>>
     Duplex<Out, In, S, R>
 {
-    /// As [`duplex`], over channels of these kinds and capacity.
+    /// Like [`duplex`], over channels of these kinds and capacity.
     ///
     /// # Panics
     ///
-    /// As [`over`].
+    /// Same panics as [`over`].
     pub fn over(capacity: usize) -> (Self, Duplex<In, Out, R, S>) {
         let (sender, outlet) = over::<S>(capacity);
         let (inlet, receiver) = over::<R>(capacity);

@@ -1,8 +1,8 @@
 //! The two ends of a channel.
 //!
-//! Each has its own notes of how far it is; what both share is freed by the one that goes last.
-//! Messages that nobody takes any more are dropped by a receiver that goes, and those that come
-//! in that moment by whoever goes last.
+//! Each end has its own notes of how far it is; the end that is dropped last frees what both share.
+//! A receiver that is dropped drops the messages that were not taken; messages that arrive at that
+//! moment are dropped with the last end.
 
 use core::fmt;
 use core::mem;
@@ -30,7 +30,7 @@ pub struct Channel<Q: RawChannel> {
     left: <Memory<Q> as crate::memory::Memory>::Data<Q::Reader>,
 }
 
-// SAFETY: the notes go from the receiver to whoever goes last, and may.
+// SAFETY: the notes go from the receiver to the thread that goes last, and may.
 unsafe impl<Q: RawChannel> Sync for Channel<Q> {}
 // SAFETY: as above.
 unsafe impl<Q: RawChannel> Send for Channel<Q> {}
@@ -112,7 +112,8 @@ pub fn with_bell<T: Send, Q: RawChannel<Item = T>>(
 // since it is borrowed for writing. It was not closed, which is done when it is dropped.
 
 impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
-    /// Waits for room, and sends a message. What happened before is visible to who receives it.
+    /// Waits for room, and sends a message. What happened before is visible to the thread that
+    /// receives it.
     ///
     /// # Errors
     ///
@@ -147,8 +148,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
         }
     }
 
-    /// Sends all messages, waiting for room as needed. The receiver hears of them once for some
-    /// lines that are full, and at the end: quicker than one by one.
+    /// Sends all messages, waiting for room as needed. The receiver is notified once for several
+    /// full lines, and at the end: that is quicker than one by one.
     ///
     /// # Errors
     ///
@@ -182,8 +183,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
         unsafe { self.channel.queue.room(&self.writer) == Look::Gone }
     }
 
-    /// How many messages there is always room for, if none is under way: at least as many as were
-    /// asked for.
+    /// The number of messages that there is always room for, if none is under way: at least as many
+    /// as were requested.
     pub fn capacity(&self) -> usize {
         self.channel.queue.capacity()
     }
@@ -243,13 +244,13 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
         if self.look() == Look::Ready { Ok(self.take()) } else { self.recv_later() }
     }
 
-    /// Apart from the first look, so that taking what is there stays small.
+    /// A function of its own, so that the code for taking a message that is there stays small.
     #[cold]
     fn recv_later(&mut self) -> Result<T, RecvError> {
         if self.wait(None) == Look::Gone { Err(RecvError) } else { Ok(self.take()) }
     }
 
-    /// Waits for a message for so long at most. Where there is no clock, without `std` on other
+    /// Waits for a message, at most for this time. Where there is no clock, without `std` on other
     /// systems than Linux, the time never comes.
     ///
     /// # Errors
@@ -331,19 +332,19 @@ impl<T: Send, Q: RawChannel<Item = T>> Selectable<Q::Wait, Q::Memory> for Receiv
 
 impl<T: Send, Q: RawChannel<Item = T>> Drop for Receiver<T, Q> {
     fn drop(&mut self) {
-        /// Leaves the notes to who goes last, also if a message panics when it is dropped.
+        /// Leaves the notes to the thread that goes last, also if a message panics when it is
+        /// dropped.
         struct Leave<'a, T: Send, Q: RawChannel<Item = T>>(&'a mut Receiver<T, Q>);
         impl<T: Send, Q: RawChannel<Item = T>> Drop for Leave<'_, T, Q> {
             fn drop(&mut self) {
                 let reader = mem::take(&mut self.0.reader);
-                // SAFETY: nobody else uses it before both ends are gone.
+                // SAFETY: no other thread uses it before both ends are gone.
                 unsafe { self.0.channel.left.with(|left| *left = reader) };
             }
         }
         let receiver = Leave(self);
         let Receiver { channel, reader, .. } = &mut *receiver.0;
-        // Closing comes first, so that a sender that is quick can't keep us here.
-        // SAFETY: see above.
+        // Closing comes first, so that a quick sender can't keep us here. SAFETY: see above.
         unsafe {
             channel.queue.close_reader(reader, &channel.senders);
             drain(&channel.queue, reader);

@@ -16,12 +16,12 @@ pub enum TrySendError<T> {
     Disconnected(T),
 }
 
-/// The sender is gone, and all its messages were taken. For an [`Inbox`](super::Inbox): all who
-/// are asked for are.
+/// The sender is gone, and all its messages were taken. For an [`Inbox`](super::Inbox): that of all
+/// senders that were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError;
 
-/// Why no message was there.
+/// Why there was no message to receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryRecvError {
     /// There is none now.

@@ -1,8 +1,8 @@
 //! One receiver of many senders, each with a channel of its own.
 //!
-//! A sender disturbs no other one: what is shared is the receiver's attention. It looks at its
-//! channels in turn, beginning behind the one that was served last, so that a busy sender holds
-//! nobody up. A look at a channel without news is a look into the receiver's own cache.
+//! Senders don't disturb each other: they share nothing but the receiver's attention. It looks at
+//! its channels in turn, beginning behind the one that was served last, so that a busy sender holds
+//! no other up. A look at a channel without news is a look into the receiver's own cache.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1: receiving from any other thread, or from a subset.
 
@@ -44,7 +44,7 @@ pub struct Inbox<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
 }
 
 impl<T: Send> Inbox<T> {
-    /// An inbox with so many slots for senders, each with room for so many messages.
+    /// An inbox with this many slots for senders, each with room for this many messages.
     ///
     /// # Panics
     ///
@@ -55,11 +55,11 @@ impl<T: Send> Inbox<T> {
 }
 
 impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
-    /// As [`new`](Inbox::new), with channels of this kind.
+    /// Like [`new`](Inbox::new), with channels of this kind.
     ///
     /// # Panics
     ///
-    /// As [`new`](Inbox::new).
+    /// Same panics as [`new`](Inbox::new).
     pub fn over(slots: usize, capacity: usize) -> Self {
         assert!(slots > 0, "an inbox needs a slot for a sender at least");
         assert!(capacity > 0, "a channel needs room for a message at least: its capacity is 0");
@@ -86,7 +86,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         Ok((slot, sender))
     }
 
-    /// Waits for a message from anybody, and says from which slot it is.
+    /// Waits for a message from any sender, and returns its slot with it.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         self.wait(None, |inbox| inbox.look(inbox.next, slots)).message()
     }
 
-    /// Waits for a message from anybody, for so long at most. Where there is no clock, without
+    /// Waits for a message from any sender, at most for this time. Where there is no clock, without
     /// `std` on other systems than Linux, the time never comes.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         self.wait(None, |inbox| inbox.look_at(slots.iter().copied())).message()
     }
 
-    /// Takes a message if anybody has sent one.
+    /// Takes a message if a sender has sent one.
     ///
     /// # Errors
     ///
@@ -196,8 +196,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         found
     }
 
-    /// Sleeps until somebody sends, or goes, or until the deadline, unless there is something
-    /// already.
+    /// Sleeps until a message is sent, a sender is dropped, or the deadline passes, unless there is
+    /// something already.
     #[cold]
     fn sleep(
         &mut self,
@@ -218,17 +218,17 @@ enum Found<T> {
     /// From this slot.
     Message(usize, T),
     NotYet,
-    /// Nobody is left who could send.
+    /// No sender is left.
     Gone,
 }
 
 impl<T> Found<T> {
-    /// What there is, if anything.
+    /// The message that was found, if any.
     fn some(self) -> Option<Self> {
         if matches!(self, Self::NotYet) { None } else { Some(self) }
     }
 
-    /// A message, if whoever waits for one waits without end.
+    /// The message of a wait without a deadline.
     fn message(self) -> Result<(usize, T), RecvError> {
         match self {
             Self::Message(slot, message) => Ok((slot, message)),

@@ -6,10 +6,10 @@
 //!   slots  the messages, in turn the sender's and the receiver's
 //! ```
 //!
-//! Each flag has one writer, so setting one is an ordinary store and nobody's news are lost. Its
-//! number counts in steps of [`STEP`]: bit 0 stays clear, as words have it that are waited for by a
-//! policy, and bit 1 says that its writer is [`GONE`]. Numbers wrap around; two that are compared
-//! are less than 2^29 messages apart.
+//! Each flag has one writer, so setting one is an ordinary store and no news are lost. Its number
+//! counts in steps of [`STEP`]: bit 0 stays clear, as in all words that waiting policies wait for,
+//! and bit 1 says that its writer is [`GONE`]. Numbers wrap around; two that are compared are less
+//! than 2^29 messages apart.
 //!
 //! As many messages share a line as fit; one that doesn't fit goes over several lines, the first
 //! of which has the flags. Either is a *unit*.
@@ -58,14 +58,14 @@ pub const fn per_unit<T>() -> usize {
     let first = if align_of::<T>() > FLAGS { align_of::<T>() } else { FLAGS };
     let room = LINE.saturating_sub(first);
     match size_of::<T>() {
-        // They only have to be counted.
+        // Only their number is used.
         0 => room,
         size if size <= room => room / size,
         _ => 1,
     }
 }
 
-/// So many units, one behind the other.
+/// This many units, one behind the other.
 pub struct Units<T, M: Memory> {
     start: NonNull<u8>,
     count: usize,
@@ -73,7 +73,7 @@ pub struct Units<T, M: Memory> {
 }
 
 // SAFETY: a message goes from one thread to another, which its type allows, and is never used by
-// two: those who may write and read a slot take turns.
+// two: the threads that may write and read a slot take turns.
 unsafe impl<T: Send, M: Memory> Sync for Units<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send, M: Memory> Send for Units<T, M> {}
@@ -89,7 +89,7 @@ impl<T, M: Memory> Units<T, M> {
     const STRIDE: usize =
         (Self::SLOTS + per_unit::<T>() * size_of::<Slot<T, M>>()).next_multiple_of(Self::ALIGNMENT);
 
-    /// So many empty units.
+    /// This many empty units.
     ///
     /// # Panics
     ///
@@ -142,7 +142,7 @@ impl<T, M: Memory> Units<T, M> {
         unsafe { self.place(unit).add(Self::SLOTS).cast().add(slot) }
     }
 
-    /// A unit's flags. It is one that there is.
+    /// A unit's flags. The unit exists.
     #[inline(always)]
     pub fn flags(&self, unit: usize) -> &Flags<M> {
         // SAFETY: written in `new`.

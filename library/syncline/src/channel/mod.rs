@@ -2,10 +2,10 @@
 //!
 //! A channel leads from one sender to one receiver; that is what lets its words have one writer
 //! each, and a message cost no atomic read-modify-write. A
-//! receiver of several senders has a channel from each of them, and is an [`Inbox`]; who asks and
-//! is answered has a channel each way, a [`Duplex`]. [`Select`] waits for whichever of several
-//! receivers, of messages of any types, is first to have one. Channels of many senders and many
-//! receivers are in [`many`].
+//! receiver of several senders has a channel from each of them, and is an [`Inbox`]; an end that
+//! asks and is answered has a channel each way, a [`Duplex`]. [`Select`] waits for whichever of
+//! several receivers, of messages of any types, is first to have one. Channels of many senders and
+//! many receivers are in [`many`].
 //!
 //! ```
 //! use syncline::channel;
@@ -27,14 +27,14 @@
 //! `channel::over::<Single<u64, Spin>>(1)` makes one of another kind. Policies are those of
 //! [`wait`](crate::wait): [`Park`](crate::wait::Park), the default, sleeps after a while;
 //! [`Spin`](crate::wait::Spin) and [`Yield`](crate::wait::Yield) keep a processor while they wait.
-//! A message is an ordinary store under all of them, and under `Park` a look whether somebody
-//! sleeps, into the own cache.
+//! A message is an ordinary store under all of them, and under `Park` also a read, of a line in the
+//! sender's own cache, of whether the receiver sleeps.
 //!
 //! **Messages** of up to 56 bytes travel in a line, by value; several together if they fit.
 //! Larger ones take several lines.
 //!
-//! **Order and visibility:** messages arrive once and in order. What happened before one was sent
-//! has happened, to who receives it.
+//! **Order and visibility:** messages arrive once and in order. What happened before a message was
+//! sent is visible to the thread that receives it.
 //!
 //! **Disconnecting** is dropping an end, also by a panic. A receiver gets all that was sent, and
 //! then an error; a sender gets its message back. No end waits for one that is gone.
@@ -75,7 +75,7 @@ pub use single::{Exclusive, Fetch, Shared, Single};
 
 use counted::Counted;
 
-/// A channel with room for so many messages at least, whose ends sleep after a while of waiting.
+/// A channel with room for this many messages at least, whose ends sleep after a while of waiting.
 ///
 /// # Panics
 ///
@@ -84,8 +84,8 @@ pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     over(capacity)
 }
 
-/// A channel of this kind, with room for so many messages at least; a [`Single`] has room for one,
-/// whatever is asked for.
+/// A channel of this kind, with room for this many messages at least; a [`Single`] has room for
+/// one, whatever is asked for.
 ///
 /// # Panics
 ///

@@ -1,9 +1,10 @@
 //! How an end hears of the other: waiting for a flag, and writing one that is waited for.
 //!
-//! An end that falls asleep says so on its bell, and who writes a flag looks at the bell after it:
+//! An end that falls asleep says so on its bell, and an end that writes a flag looks at the bell
+//! after it:
 //!
 //! ```text
-//!   who sleeps                          who writes
+//!   the sleeper                         the writer
 //!     the bell says ASLEEP                the flag has news
 //!     heavy barrier                       light barrier
 //!     looks at the flag, sleeps           looks at the bell, rings
@@ -11,9 +12,9 @@
 //!
 //! No wake-up is lost: each side stores, has a barrier and looks at what the other one stores, so
 //! one of them sees the other. Either the sleeper finds the news, or it is rung for. Messages are
-//! many and sleeps few, so the sleeper pays for both barriers ([`Memory::heavy_barrier`]): to its
-//! sender a message is a store and a look into the own cache, and does not wait until the line has
-//! arrived, as an atomic exchange or a fence would.
+//! many and sleeps few, so the sleeper pays for both barriers ([`Memory::heavy_barrier`]): a
+//! message costs its sender a store and a read that hits its own cache, and the sender does not
+//! wait until the line has arrived, as an atomic exchange or a fence would.
 //!
 //! Source: looking for sleepers after a store and a barrier is what Dekker's mutual exclusion and
 //! event counts do; the barrier of two unequal sides is that of user-space RCU (Desnoyers et al.,
@@ -34,10 +35,10 @@ const ASLEEP: u32 = 2;
 /// Its owner sleeps, but not on this bell alone.
 const SELECTS: u32 = 4;
 
-/// Writes a flag, with Release ordering, and wakes who waits for it on this bell.
+/// Writes a flag, with Release ordering, and wakes the thread that waits for it on this bell.
 #[inline(always)]
 pub fn post<W: Wait, M: Memory>(flag: &M::Word, value: u32, bell: &Bell<M>) {
-    // Release: pairs with the Acquire of whoever looks at the flag.
+    // Release: pairs with the Acquire of the thread that looks at the flag.
     flag.store(value, Release);
     if W::SLEEPS {
         M::light_barrier();
@@ -51,13 +52,13 @@ pub fn post<W: Wait, M: Memory>(flag: &M::Word, value: u32, bell: &Bell<M>) {
 #[cold]
 fn ring<M: Memory>(bell: &Bell<M>) {
     let address = bell.state.address();
-    // One of those who ring wakes the sleeper. Acquire: pairs with the Release of `select`: the
-    // selector is the one that it has noted. The flag carries the message.
+    // One of the threads that ring wakes the sleeper. Acquire: pairs with the Release of `select`:
+    // the selector is the one that it has noted. The flag carries the message.
     match bell.state.swap(AWAKE, Acquire) {
         ASLEEP => M::unpark(address, Some(0), 1),
         SELECTS => {
             let selector = bell.selector.load(Relaxed).expect("it is noted before the state");
-            // SAFETY: it stays until all who have found it have rung, and we have.
+            // SAFETY: it stays until all threads that have found it have rung, and we have.
             unsafe { Selector::<M>::ring(selector) }
         }
         _ => {}
@@ -66,19 +67,20 @@ fn ring<M: Memory>(bell: &Bell<M>) {
 
 /// Notes on a bell that its owner sleeps on several, as this selector says.
 pub fn select<M: Memory>(bell: &Bell<M>, selector: &Selector<M>) {
-    // Relaxed: seen by whoever sees the state.
+    // Relaxed: seen by the thread that sees the state.
     bell.selector.store(Some(M::refer(selector)), Relaxed);
     // Release: pairs with the Acquire of `ring`.
     bell.state.swap(SELECTS, Release);
 }
 
-/// Its owner is awake again. Whether somebody has found the selector, and rings it or has rung it.
+/// Notes that the owner is awake again. Returns whether a thread has found the selector, and rings
+/// it or has rung it.
 pub fn selected<M: Memory>(bell: &Bell<M>) -> bool {
-    // Relaxed: who found the selector says so on it.
+    // Relaxed: the thread that found the selector says so on it.
     bell.state.swap(AWAKE, Relaxed) == AWAKE
 }
 
-/// Sleeps until somebody rings or the deadline has passed, unless there is news already. To be
+/// Sleeps until a thread rings or the deadline has passed, unless there is news already. To be
 /// called again if there is none afterwards.
 #[cold]
 pub fn sleep<M: Memory>(
@@ -93,12 +95,12 @@ pub fn sleep<M: Memory>(
     if !is_there_news() {
         M::park(&bell.state, ASLEEP, 0, deadline);
     }
-    // Relaxed: who rings in vain after this finds us awake, or wakes nobody.
+    // Relaxed: a thread that rings after this finds us awake, or wakes no thread.
     bell.state.swap(AWAKE, Relaxed);
 }
 
 /// Waits until a flag's value is not [`Look::NotYet`], or the deadline has passed, with `fetch`
-/// before each look. The bell is the caller's, and known to whoever writes the flag.
+/// before each look. The bell is the caller's, and known to the thread that writes the flag.
 #[inline]
 pub fn wait_fetching<W: Wait, M: Memory>(
     flag: &M::Word,

@@ -1,10 +1,10 @@
 //! How an end that waits spends its time before it sleeps.
 //!
-//! It looks for about as long as a message needs, then lets others run between looks, and only
-//! then sleeps: waking a sleeper costs the other end as much as many messages. For how long it
-//! looks at first is learned. If letting others run took long, somebody else has run, who may be
-//! the one that is waited for; then looking has kept him off the processor, and the next wait
-//! begins with letting him run. If nobody wanted the processor, looking was free.
+//! It spins for about as long as a message needs, then yields between looks, and only then sleeps:
+//! waking a sleeper costs the other end as much as many messages. How long it spins at first is
+//! learned. If a yield took long, another thread has run, perhaps the one that is waited for. Then
+//! spinning has kept that thread off the processor, and the next wait begins with a yield. If no
+//! thread wanted the processor, spinning was free.
 //!
 //! The idea that a waiter learns from its last waits is that of adaptive mutexes; what is learned
 //! here is not how long waits are, but whether the processor is shared.
@@ -17,27 +17,27 @@ use crate::wait::Wait;
 /// The longest pause between two looks, in those of [`Memory::pause`]: a receiver that looks more
 /// often takes the line from a sender that fills it.
 const LONGEST_PAUSE: u32 = 16;
-/// Letting others run takes longer than this only if somebody did: the system call alone takes
-/// less than half of it, and two switches of threads take more.
+/// A yield takes longer than this only if another thread ran: the system call alone takes less than
+/// half of it, and two switches of threads take more.
 const SOMEBODY_RAN: Duration = Duration::from_nanos(800);
-/// Who is waited for and waits for us in turn gives the processor back sooner. Whoever keeps it for
-/// longer has work of his own; who yields to him again waits longer than who sleeps and is woken.
+/// An end that waits for us in turn gives the processor back sooner. A thread that keeps it for
+/// longer has work of its own, and yielding to it again takes longer than to sleep and be woken.
 const SOMEBODY_ELSE_RAN: Duration = Duration::from_micros(100);
-/// The most looks before others are let run, as a part of [`Memory::PATIENCE`] (native: 25 looks,
-/// some microseconds).
+/// The most looks before a yield, as a part of [`Memory::PATIENCE`] (native: 25 looks, some
+/// microseconds).
 const PART_LOOKING: u32 = 4;
-/// How often others are let run in vain before a sleep, likewise (native: 50 times). That is about
-/// as long as falling asleep and being woken takes a few times.
+/// The most yields without success before a sleep, likewise (native: 50 times). That is about as
+/// long as falling asleep and being woken takes a few times.
 const PART_AWAKE: u32 = 2;
-/// How much patience that costs, if nobody ran and if somebody did: where others use the time, to
-/// stay awake costs them little.
+/// How much patience a yield costs, if no thread ran meanwhile and if one did. Where others use the
+/// time, staying awake costs them little.
 const IN_VAIN: u32 = 4;
 const WELL_USED: u32 = 1;
 
-/// How long an end looks before it lets others run.
+/// How long an end looks before it yields.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// So many looks, if there is as much patience at all.
+    /// This many looks, if there is as much patience at all.
     looks: u32,
 }
 
@@ -48,7 +48,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// Looks until there is something; none if the deadline has passed, or if it is time to
+    /// Looks until there is something; `None` if the deadline has passed, or if it is time to
     /// sleep, under a policy that sleeps.
     pub fn watch<W: Wait, M: Memory, R>(
         &mut self,
@@ -88,7 +88,7 @@ impl Patience {
         }
     }
 
-    /// Learns whether somebody else has run when he was let.
+    /// Learns from a yield whether another thread has run.
     fn learn(&mut self, somebody_ran: bool) {
         self.looks = if somebody_ran { self.looks / 4 } else { self.looks.saturating_mul(2) | 1 };
     }
@@ -110,7 +110,7 @@ fn watch_closely<M: Memory, R>(
         {
             return None;
         }
-        // The pauses stay short: what is waited for is whoever comes first.
+        // The pauses stay short: any of several senders may be the next.
         M::pause(looks.min(M::PATIENCE));
     }
 }

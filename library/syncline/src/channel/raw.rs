@@ -16,8 +16,8 @@ pub enum Look {
     Ready,
     /// Nothing, so far.
     NotYet,
-    /// Nothing, and the other end is gone. A sender is told so even if there is room; a receiver
-    /// when it has all messages.
+    /// Nothing, and the other end is gone. A sender gets this even if there is room; a receiver
+    /// gets it once it has all messages.
     Gone,
 }
 
@@ -28,9 +28,9 @@ pub enum Look {
 /// Messages arrive once, in the order in which they were written. What happened before a message
 /// was written happens before it is taken.
 ///
-/// Of all methods that are unsafe: the first argument is what this end has noted and was given to
-/// every earlier call of this end, which are not concurrent; nothing is called for an end that was
-/// closed, but that messages may still be taken.
+/// Of all methods that are unsafe: the first argument holds the notes of this end, the same as in
+/// all its earlier calls, and calls of one end are not concurrent. No method is called for an end
+/// that was closed, except that messages may still be taken.
 pub unsafe trait RawChannel: Send + Sync {
     /// What is sent.
     type Item: Send;
@@ -43,7 +43,7 @@ pub unsafe trait RawChannel: Send + Sync {
     /// What the receiver notes.
     type Reader: Default + Send + Sync;
 
-    /// An empty channel with room for at least so many messages, which are not none.
+    /// An empty channel with room for at least this many messages, and for one at least.
     ///
     /// # Panics
     ///
@@ -64,7 +64,7 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As said above; all that was written is published. The bell is the sender's.
+    /// The requirements above hold; all that was written is published. The bell is the sender's.
     unsafe fn wait_for_room(
         &self,
         writer: &Self::Writer,
@@ -72,7 +72,7 @@ pub unsafe trait RawChannel: Send + Sync {
         bell: &Bell<Self::Memory>,
     ) -> Look;
 
-    /// For how many messages there is room, if there is for one.
+    /// The number of messages that there is room for, if there is room for one.
     fn together(&self, _: &Self::Writer) -> usize {
         1
     }
@@ -93,7 +93,7 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As for [`write`](Self::write); all before it is published.
+    /// Same requirements as [`write`](Self::write); all before it is published.
     unsafe fn send(
         &self,
         writer: &mut Self::Writer,
@@ -105,14 +105,14 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As for [`write`](Self::write).
+    /// Same requirements as [`write`](Self::write).
     unsafe fn publish(&self, writer: &mut Self::Writer, bell: &Bell<Self::Memory>);
 
     /// The sender goes. Publishes what it has written.
     ///
     /// # Safety
     ///
-    /// As for [`write`](Self::write).
+    /// Same requirements as [`write`](Self::write).
     unsafe fn close_writer(&self, writer: &mut Self::Writer, bell: &Bell<Self::Memory>);
 
     /// Whether there is a message.
@@ -143,7 +143,7 @@ pub unsafe trait RawChannel: Send + Sync {
     /// As said above; there is one.
     unsafe fn take(&self, reader: &mut Self::Reader) -> Self::Item;
 
-    /// Lets the sender have the room of what was taken, sooner or later.
+    /// Gives the sender the room of the messages that were taken, sooner or later.
     ///
     /// # Safety
     ///

@@ -7,9 +7,9 @@
 //! a word of its own, once in a quarter of the ring. So a message costs one transfer of a line or
 //! a part of one, and the invalidation of the line that the receiver had.
 //!
-//! Of messages that are sent together the first line's flag is written last, and tells of all. So
-//! the receiver, which looks at that line only, takes no line from a sender that still writes, and
-//! is woken once.
+//! Of messages that are sent together the first line's flag is written last, and announces all of
+//! them. So the receiver, which looks at that line only, takes no line from a sender that still
+//! writes, and is woken once.
 //!
 //! With [`Single`](super::Single) a sender knows when its message is taken; here it doesn't.
 //!
@@ -33,15 +33,15 @@ use crate::wait::{Park, Wait};
 /// to cost little, often enough for the sender to have most of the ring.
 const PART: usize = 4;
 
-/// A receiver that is behind fetches the line of the unit that is so many further on: as long as
-/// it takes to read those between, a line is under way.
+/// A receiver that is behind fetches the line of the unit that is this many further on: while it
+/// reads the units between, that line is being fetched.
 const AHEAD: usize = 4;
 
 /// The most units of messages sent together of which the receiver hears at once: about a batch of
 /// a hundred words. More would keep it waiting for longer than it saves.
 const TOGETHER: usize = 16;
 
-/// More messages could not be told from none, by numbers that wrap around.
+/// More messages could not be distinguished from none, by numbers that wrap around.
 const MOST: usize = 1 << 28;
 
 /// A channel of many messages.
@@ -75,7 +75,7 @@ pub struct Writer {
 pub struct Reader {
     unit: usize,
     slot: usize,
-    /// So many of the unit's messages are known to be sent.
+    /// How many of the unit's messages are known to be sent.
     known: usize,
     /// Messages before this unit, as flags count them.
     number: u32,
@@ -96,16 +96,16 @@ impl<T, W: Wait, M: Memory> Ring<T, W, M> {
         }
     }
 
-    /// How many messages of the reader's unit a flag tells of. In the round before, the number was
-    /// lower than that of the unit's first message; one that is higher than that of its last tells
-    /// of units behind it, too.
+    /// How many messages of the reader's unit a flag announces. In the round before, the number was
+    /// lower than that of the unit's first message; one that is higher than that of its last
+    /// announces units behind it, too.
     #[inline(always)]
     fn sent_of(sent: u32, reader: &Reader) -> usize {
         let beyond = number(sent).wrapping_sub(reader.number).cast_signed();
         ((beyond.max(0).cast_unsigned() / STEP) as usize).min(per_unit::<T>())
     }
 
-    /// Whether a line's flag tells of messages that the receiver doesn't have.
+    /// Whether a line's flag announces messages that the receiver doesn't have.
     #[inline(always)]
     fn message_by(sent: u32, reader: &Reader) -> Look {
         match () {
@@ -121,7 +121,8 @@ impl<T, W: Wait, M: Memory> Ring<T, W, M> {
     #[inline(always)]
     fn prepare(&self, reader: &mut Reader) {
         reader.known = Self::sent_of(reader.told, reader);
-        // A unit that is full when it is come to: the sender is ahead, by some units probably.
+        // A unit that is already full when the receiver reaches it: the sender is ahead, probably
+        // by some units.
         let ahead = reader.unit + AHEAD;
         if reader.slot == 0 && reader.known == per_unit::<T>() && ahead < self.units.count() {
             M::prefetch(&self.units.flags(ahead).sent);
@@ -149,7 +150,7 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     fn with_capacity(capacity: usize) -> Self {
         assert!(capacity <= MOST, "a channel has room for at most {MOST} messages, not {capacity}");
         let wanted = capacity.div_ceil(per_unit::<T>());
-        // What was emptied and not yet said is missing to the sender: all but a part's last
+        // The sender lacks the slots that were emptied and not yet announced: all but a part's last
         // message.
         let part = wanted.div_ceil(PART);
         let units = wanted + part;
@@ -169,7 +170,7 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
 
     #[inline]
     unsafe fn room(&self, writer: &Writer) -> Look {
-        // Acquire: pairs with the Release in `release`: the receiver has done with the slots.
+        // Acquire: pairs with the Release in `release`: the receiver is done with the slots.
         self.room_by(self.taken.load(Acquire), &writer.place)
     }
 
@@ -198,8 +199,8 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         writer.unpublished = true;
         if writer.place.advance(&self.units) {
             if unit != writer.first {
-                // Nobody waits for this flag: the receiver is not further than the first unit.
-                // Release, as in `post`, and so that the number is never far from those to come.
+                // No receiver waits for this flag: it is not further than the first unit. Release,
+                // as in `post`, and so that the number is never far from those to come.
                 self.units.flags(unit).sent.store(writer.place.number, Release);
             }
             writer.filled += 1;

@@ -1,14 +1,15 @@
 //! Waiting for whichever of several receivers is first to have a message.
 //!
-//! Looking at several receivers is looking at one after the other, each into the own cache. Who
-//! sleeps leaves word on the bells of all of them: that he sleeps, and on what, the *selector*, which
-//! is his for this sleep. Whoever rings a bell takes the word from it, wakes him by the selector, and
-//! counts himself there as the last thing he does with it. Once awake, he takes back the word from
-//! the bells that nobody has rung. The others were taken by somebody who knows the selector, so
-//! he waits until as many have counted themselves; then nobody uses it any more.
+//! Looking at several receivers means looking at one after the other; each look hits the thread's
+//! own cache. A thread that sleeps leaves a note on the bells of all of them: that it sleeps, and
+//! on what, the *selector*, which is its own for this sleep. A thread that rings a bell takes the
+//! note from it, wakes the sleeper by the selector, and counts itself there as the last thing it
+//! does with it. Once awake, the sleeper takes its notes back from the bells that were not rung.
+//! The other notes were taken by threads that know the selector, so it waits until as many have
+//! counted themselves; then no thread uses the selector any more.
 //!
 //! No wake-up is lost, for the reason that is given in `news`: one heavy barrier lies between the
-//! words on all bells and the last looks at all receivers.
+//! notes on all bells and the last looks at all receivers.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -21,7 +22,8 @@ use super::{Bell, Look};
 use crate::memory::{Memory, Native, Own, Word};
 use crate::wait::{Park, Wait};
 
-/// Waits for one of several receivers, in turns: whoever was chosen last is looked at last.
+/// Waits for one of several receivers, in turns: the receiver that was chosen last is looked at
+/// last.
 ///
 /// ```
 /// use syncline::channel::{self, Select};
@@ -46,10 +48,11 @@ use crate::wait::{Park, Wait};
 /// assert_eq!(seen, ["7", "closing"]);
 /// ```
 ///
-/// A receiver whose senders are gone is ready as well, to say so, and stays so: leave it out from
-/// then on. Receivers have one owner, so what is ready stays ready until its message is taken.
+/// A receiver whose senders are gone is ready as well, to report that, and stays ready: leave it
+/// out from then on. Receivers have one owner, so what is ready stays ready until its message is
+/// taken.
 pub struct Select<W: Wait = Park, M: Memory = Native> {
-    /// Who is looked at first.
+    /// The receiver that is looked at first.
     next: usize,
     patience: Patience,
     kind: PhantomData<fn() -> (W, M)>,
@@ -78,7 +81,7 @@ impl Select {
 
 impl<W: Wait, M: Memory> Select<W, M> {
     /// Waits until one of these receivers has a message or its senders are gone, and returns its
-    /// place among them. Its `recv` then returns at once.
+    /// index among them. Its `recv` then returns at once.
     ///
     /// # Panics
     ///
@@ -91,8 +94,8 @@ impl<W: Wait, M: Memory> Select<W, M> {
         }
     }
 
-    /// As [`ready`](Self::ready), but `None` if none is ready in time. Where there is no clock,
-    /// without `std` on other systems than Linux, the time never comes.
+    /// Like [`ready`](Self::ready), but returns `None` if none is ready in time. Where there is no
+    /// clock, without `std` on other systems than Linux, the time never comes.
     ///
     /// # Panics
     ///
@@ -115,7 +118,7 @@ impl<W: Wait, M: Memory> Select<W, M> {
         self.wait(receivers, Some(deadline))
     }
 
-    /// The place of a receiver that is ready now, if there is one.
+    /// The index of a receiver that is ready now, if there is one.
     pub fn try_ready(&mut self, receivers: Receivers<'_, '_, W, M>) -> Option<usize> {
         let count = receivers.len();
         let first = if self.next < count { self.next } else { 0 };
@@ -146,8 +149,8 @@ impl<W: Wait, M: Memory> Select<W, M> {
         found
     }
 
-    /// Sleeps until somebody sends to one of them, or goes, or until the deadline, unless one is
-    /// ready already.
+    /// Sleeps until a message is sent to one of them, or a sender is dropped, or until the
+    /// deadline, unless one is ready already.
     #[cold]
     fn sleep(
         &mut self,
@@ -167,7 +170,7 @@ impl<W: Wait, M: Memory> Select<W, M> {
     }
 }
 
-/// What somebody sleeps on who waits for several receivers.
+/// What a thread that waits for several receivers sleeps on.
 #[derive(Default)]
 pub struct Selector<M: Memory> {
     /// How many have rung.
@@ -181,7 +184,8 @@ impl<M: Memory> Selector<M> {
     ///
     /// The selector was found on a bell, and taken from it.
     pub unsafe fn ring(selector: M::Ref<Self>) {
-        // SAFETY: its owner waits until all who have taken it from a bell have counted themselves.
+        // SAFETY: its owner waits until all threads that have taken it from a bell have counted
+        // themselves.
         let rung = unsafe { &M::follow(selector).rung };
         let address = rung.address();
         // The last use of it. Release: pairs with the Acquire in `wait_for`.
@@ -192,7 +196,7 @@ impl<M: Memory> Selector<M> {
     /// Waits until as many have rung as have taken it.
     fn wait_for(&self, taken: u32) {
         let mut looks = 0;
-        // Acquire: pairs with the Release in `ring`: they have done with it.
+        // Acquire: pairs with the Release in `ring`: they are done with it.
         while self.rung.load(Acquire) != taken {
             looks += 1;
             M::pause_at(&self.rung, looks);

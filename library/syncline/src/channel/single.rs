@@ -2,8 +2,9 @@
 //!
 //! A message goes over in two transfers of the line: the sender fetches it to see that it is
 //! empty, and writes; the receiver fetches it to see that it is full, and reads. There is room for
-//! one message; so whoever sends knows that the one before was taken. Use it for latency, round
-//! trips, and where an answer is waited for anyway; for throughput use a [`Ring`](super::Ring).
+//! one message; so the thread that sends knows that the one before was taken. Use it for latency,
+//! round trips, and where an answer is waited for anyway; for throughput use a
+//! [`Ring`](super::Ring).
 //!
 //! Each side looks before it writes. A machine that first shares the line for the look then has
 //! to invalidate for the write. So both sides fetch it for writing at once, as SSYNC does on the
@@ -46,7 +47,7 @@ impl Fetch for Exclusive {
     }
 }
 
-/// As any look does: the line is shared until the write.
+/// As an ordinary read does: the line is shared until the write.
 #[derive(Debug, Default)]
 pub struct Shared;
 

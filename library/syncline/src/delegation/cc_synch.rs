@@ -3,14 +3,14 @@
 //! The lock is a link to the queue's tail, a node without a request. A newcomer swaps in a fresh
 //! node as the new tail, and writes its request into the old one, its place. The helper walks
 //! along the queue, runs each request and says so in its place. After a bounded number it makes
-//! the owner of the next place the helper; at the queue's end, whoever comes next. It runs all
+//! the owner of the next place the helper; at the queue's end, the next thread to come. It runs all
 //! sections in order of arrival, and is the baseline for combining.
 //!
 //! The paper's threads always wait. Here a section may be detached, and a detached one's owner
-//! can't be made the helper. So who leaves and who detaches exchange the place's state, and one of
-//! them finds the other's mark. A helper at its limit that would have to hand over to a detached
-//! place goes on, and says that it is tired: from then on also those who
-//! delegate wait in their places, until one of them has become the helper.
+//! can't be made the helper. So the thread that leaves and the one that detaches exchange the
+//! place's state, and one of them finds the other's mark. A helper at its limit that would have to
+//! hand over to a detached place goes on, and says that it is tired: from then on also the threads
+//! that delegate wait in their places, until one of them has become the helper.
 //!
 //! ```text
 //!   state   WAITING -> DONE         run; the owner gives the place back
@@ -42,7 +42,7 @@ const DETACHED: u32 = 6;
 #[repr(C)]
 pub struct CcSynch<W: Wait = Park, M: Memory = Native> {
     tail: M::Link<Node<M>>,
-    /// Not 0 if the helper has reached its limit, and looks for somebody to hand over to.
+    /// Not 0 if the helper has reached its limit, and looks for a thread to hand over to.
     tired: M::Word,
     wait: PhantomData<W>,
 }
@@ -60,7 +60,7 @@ impl<M: Memory> Default for Node<M> {
     }
 }
 
-// SAFETY: a link and a word and nothing else; without a tail nobody has come yet.
+// SAFETY: a link and a word and nothing else; without a tail no thread has come yet.
 unsafe impl<W: Wait, M: Memory> Zeroable for CcSynch<W, M>
 where
     M::Link<Node<M>>: Zeroable,
@@ -70,7 +70,7 @@ where
 
 /// A place in the queue, and the node behind it.
 struct Entered<M: Memory> {
-    /// None for the very first to come, who is the helper.
+    /// `None` for the very first thread to come, which is the helper.
     place: Option<M::Ref<Node<M>>>,
     next: M::Ref<Node<M>>,
 }
@@ -122,7 +122,7 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
 
     /// Runs the requests from a node on, as the helper, until another one is.
     unsafe fn serve(&self, mut first: M::Ref<Node<M>>) {
-        // Relaxed: a hint for those who come, which the helper alone writes.
+        // Relaxed: a hint for the threads that come, which the helper alone writes.
         if self.tired.load(Relaxed) != 0 {
             self.tired.store(0, Relaxed);
         }
@@ -139,7 +139,7 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
                 if W::replace::<M>(&node.state, TURN) == WAITING {
                     return;
                 }
-                // Nobody can take over here, but there is a request.
+                // No thread can take over here, but there is a request.
                 detached = true;
                 next = node.next.load(Relaxed);
                 if left == 0 {
@@ -175,8 +175,8 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
     }
 }
 
-// SAFETY: one thread is the helper: the very first one to come, and then whoever finds TURN in
-// its place, which each helper writes once, as the last it does. It runs the requests of a
+// SAFETY: one thread is the helper: the very first one to come, and then the thread that finds TURN
+// in its place, which each helper writes once, as the last it does. It runs the requests of a
 // queue, each of which is in one place. The caller's actions come with the link.
 unsafe impl<W: Wait, M: Memory> RawDelegation for CcSynch<W, M> {
     type Memory = M;
@@ -193,7 +193,7 @@ unsafe impl<W: Wait, M: Memory> RawDelegation for CcSynch<W, M> {
         // SAFETY: the request stays until it is completed, by the helper or by us.
         unsafe {
             let entered = self.enter(request);
-            // Relaxed: a hint; the helper runs those of us who don't see it yet.
+            // Relaxed: a hint; the helper runs the sections of threads that don't see it yet.
             if self.tired.load(Relaxed) == 0
                 && let Some(place) = entered.place
                 // Release: pairs with the Acquire of `replace`: the link, and that we have done
@@ -210,7 +210,7 @@ unsafe impl<W: Wait, M: Memory> RawDelegation for CcSynch<W, M> {
 
 impl<W: Wait, M: Memory> Drop for CcSynch<W, M> {
     fn drop(&mut self) {
-        // Relaxed: whoever drops the lock has it alone.
+        // Relaxed: the thread that drops the lock has it alone.
         if let Some(tail) = self.tail.load(Relaxed) {
             // SAFETY: the last helper has left it, and nobody will come.
             unsafe { M::free(tail) };

@@ -60,7 +60,7 @@ impl<T, D: RawDelegation> Delegated<T, D> {
     ///
     /// # Panics
     ///
-    /// As the section does. In debug builds, if it is called by a section of this lock.
+    /// Panics if the section does, and in debug builds if it is called by a section of this lock.
     #[inline]
     #[track_caller]
     pub fn with<R: Send>(&self, section: impl FnOnce(&mut T) -> R + Send) -> R {

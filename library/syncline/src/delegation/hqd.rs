@@ -69,7 +69,7 @@ impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOT
         Self { global: Padded(global), groups: array::from_fn(|_| Padded::default()) }
     }
 
-    /// As [`Qd::enter`], at this thread's group; the turn is served under the global lock.
+    /// Like [`Qd::enter`], at this thread's group; the turn is served under the global lock.
     #[inline]
     unsafe fn enter(&self, request: &Request<M>) -> bool {
         let group = &self.groups[M::group(0) % GROUPS];

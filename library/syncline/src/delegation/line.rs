@@ -1,4 +1,4 @@
-//! The lock at which those line up who have to serve their sections themselves.
+//! The lock at which threads line up that have to run their sections themselves.
 //!
 //! If waiters sleep it stands behind a [gate](crate::lock::Gate), for the same reason as any queue
 //! lock. Here a hand-over to a sleeper costs even more: until it is back all others delegate to
@@ -13,7 +13,7 @@ pub trait Line: Wait {
     /// The lock.
     type Lock<M: Memory>: TryLock<Memory = M>;
 
-    /// Whether somebody stands in line to whom the lock will be handed, before newcomers.
+    /// Whether a thread stands in line to which the lock will be handed, before newcomers.
     ///
     /// # Safety
     ///

@@ -1,9 +1,9 @@
 //! Delegation: a critical section goes to the lock's holder instead of the lock to the section.
 //!
 //! Under an ordinary lock the protected data moves to each next holder's processor. Here a thread
-//! hands its section to whoever holds the lock, the *helper*, who runs many of them in a row with
-//! the data in its own cache. For short sections on contended data that is the quickest way there
-//! is. And a thread need not wait for a section whose result it doesn't want at once.
+//! hands its section to the lock's holder, the *helper*, which runs many of them in a row with the
+//! data in its own cache. For short sections on contended data that is the quickest way there is. A
+//! thread need not wait for a section whose result it doesn't want at once.
 //!
 //! ```
 //! use syncline::delegation::Delegated;
@@ -21,7 +21,7 @@
 //! helper's. A section must not call its own lock, nor wait for a [`Pending`] of it: it would
 //! wait for itself, also where the helper is another thread. (Debug builds panic in
 //! [`Delegated`]'s calls by the thread that runs a section of it.) Whatever a section waits for, its
-//! helper waits for, and with the helper all whose sections it has taken on.
+//! helper waits for as well, and so do all threads whose sections the helper has taken on.
 //!
 //! **Order:** each section runs exactly once; those of one thread in the order of its calls
 //! ([`Hqd`] has an exception). A section sees what happened before its call, and what earlier
@@ -30,14 +30,14 @@
 //!
 //! **Panics:** a section's panic goes neither through the helper nor into the lock, which is not
 //! poisoned: the next section finds the value as the panic left it. It is resumed in the thread
-//! that waits for the section. If nobody does, the panic hook's report, made by the helper when
-//! the panic happened, is all there is. Without the feature `std` a panic can't be caught, and
-//! aborts the program.
+//! that waits for the section. If no thread waits, the only trace of the panic is the panic hook's
+//! report, made by the helper when the panic happened. Without the feature `std` a panic can't be
+//! caught, and aborts the program.
 //!
 //! **Dropping:** a lock can only be dropped when no call to it is left, and the last call returns
 //! when all sections have run. So nothing is pending then.
 //!
-//! A [`Server`] is the same with a thread of its own: sections are sent to it over
+//! A [`Server`] runs sections in a thread of its own; they are sent to it over
 //! [channels](crate::channel).
 //!
 //! A delegation lock is a type over a waiting policy and a memory, as those in [`lock`] are; it
@@ -97,7 +97,7 @@ pub unsafe trait RawDelegation: Default + Send + Sync {
     unsafe fn run(&self, request: &Request<Self::Memory>);
 
     /// Hands a request in, to be run and completed. Returns at once, unless this thread becomes
-    /// the helper, or has to wait for a place among the requests.
+    /// the helper, or has to wait for a free slot among the requests.
     ///
     /// # Safety
     ///

@@ -28,8 +28,8 @@ mod caught {
     /// Runs a function; the error is its panic.
     #[inline]
     pub fn catch<R>(function: impl FnOnce() -> R) -> Result<R, Panic> {
-        // What the function leaves broken is seen by whoever shares it, as without a panic's
-        // poison; the documentation says so.
+        // What the function leaves broken is seen by the thread that shares it, as without a
+        // panic's poison; the documentation says so.
         catch_unwind(AssertUnwindSafe(function)).map_err(Panic)
     }
 }

@@ -117,7 +117,7 @@ impl<R, D: RawDelegation> fmt::Debug for Pending<R, D> {
 /// A detached section's node.
 struct Detached<M: Memory> {
     request: Request<M>,
-    /// The node itself, for the one who gives it back.
+    /// The node itself, for the thread that gives it back.
     node: M::Data<Option<Node<M>>>,
     /// The frame, or the address of its box.
     space: UnsafeCell<MaybeUninit<[usize; SPACE]>>,

@@ -1,15 +1,15 @@
-//! Queue delegation (QD): a lock, and a queue for the sections of those who don't get it.
+//! Queue delegation (QD): a lock, and a queue for the sections of the threads that don't get it.
 //!
-//! Whoever finds the lock free takes it, opens the queue, runs its own section and then those in
-//! the queue: it is the helper for one turn. The others enter their sections in the queue and are
-//! free to go, or to wait for them. The array of the queue bounds a turn. Whoever finds the queue
-//! closed and the lock held tries again for a while, and then lines up at the lock; so nobody
-//! starves.
+//! A thread that finds the lock free takes it, opens the queue, runs its own section and then those
+//! in the queue: it is the helper for one turn. The others enter their sections in the queue and
+//! are free to go, or to wait for them. The array of the queue bounds a turn. A thread that finds
+//! the queue closed and the lock held tries again for a while, and then lines up at the lock; so
+//! no thread starves.
 //!
-//! When the helper leaves, and somebody is in line at the lock, it opens the queue on behalf of
+//! When the helper leaves, and a thread is in line at the lock, it opens the queue on behalf of
 //! that thread, which might be off its processor. Otherwise all that come until it is back would
 //! have to line up behind it, and never get to delegate. Where waiters sleep the lock is not handed
-//! over but left to whoever runs, and the queue opens with the next turn.
+//! over but left to the thread that runs, and the queue opens with the next turn.
 //!
 //! Not for long sections, which others could run at the same time on their own data; nor for
 //! sections that depend on the thread that runs them.

@@ -2,8 +2,8 @@
 //!
 //! The helper opens the queue, others enter requests, and the helper runs them in order. When it
 //! finds no more, or the array is full, it closes the queue, and later turns begin with an empty
-//! one. Whoever finds the queue closed or full must look after its request itself. So entering
-//! takes one fetch-and-add, and a turn is bounded.
+//! one. A thread that finds the queue closed or full must look after its request itself. So
+//! entering takes one fetch-and-add, and a turn is bounded.
 //!
 //! ```text
 //!   state   0 + n       closed; n is of no meaning (those who came too late)
@@ -51,8 +51,9 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
     /// Lets others enter requests. The caller holds the lock, the queue is closed.
     #[inline]
     pub(super) fn open(&self) {
-        // Release: pairs with the Acquire in `enter`: the slots are empty. A swap, so that whoever
-        // counts on a closed queue is before this in the word's order, also to a checker.
+        // Release: pairs with the Acquire in `enter`: the slots are empty. A swap, so that the
+        // thread that counts on a closed queue is before this in the word's order, also to a
+        // checker.
         self.state.swap(OPEN, Release);
     }
 
@@ -96,7 +97,7 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
             // Relaxed: the slots order. The counter only says which of them are, or will be, full.
             let mut end = entered(self.state.load(Relaxed));
             if end == served || end == Self::LIMIT {
-                // Relaxed: as above; whoever reads this writes nothing.
+                // Relaxed: as above; the thread that reads this writes nothing.
                 end = entered(self.state.swap(0, Relaxed));
                 open = false;
             }

@@ -4,7 +4,7 @@
 //!   state   PENDING -> DONE         the helper has run it
 //!           PENDING -> ABANDONED    nobody wants the result of this detached one any more
 //!           ABANDONED -> DONE       run as well; the helper discards it
-//!           DONE -> ABANDONED       too late: whoever abandons it discards it
+//!           DONE -> ABANDONED       too late: the side that abandons it discards it
 //! ```
 //!
 //! Both sides exchange the state, so one of them, the second, finds the other's mark and knows
@@ -46,8 +46,8 @@ impl<M: Memory> Request<M> {
 
     #[inline]
     fn task(&self) -> Task {
-        // SAFETY: it is written before the request is handed in, and then used by whoever runs
-        // the request, one after another.
+        // SAFETY: it is written before the request is handed in, and then used by the thread that
+        // runs the request, one after another.
         unsafe { self.task.with(|task| *task) }
     }
 
@@ -105,7 +105,7 @@ impl<M: Memory> Request<M> {
     /// Waits until it is completed.
     #[inline]
     pub fn wait<W: Wait>(&self) {
-        // Only the one who waits could abandon it.
+        // Only the thread that waits could abandon it.
         W::wait::<M>(&self.state, 0, None, |state| state != PENDING);
     }
 

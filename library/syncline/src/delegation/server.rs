@@ -1,10 +1,10 @@
 //! A server: a thread that owns a value and runs the sections that others send it.
 //!
 //! The value never leaves the server's cache, and neither does any lock: a call is a message there
-//! and one back, four transfers of a line. Clients disturb each other no more than by the time
-//! that their sections take. What it costs is a thread, which serves up to about as many calls a
-//! second as it can receive messages; a queue delegation lock ([`Qd`](super::Qd)) needs no thread
-//! and serves long queues as well, but its helper changes, and the value moves with it.
+//! and one back, four transfers of a line. Clients disturb each other only by the time that their
+//! sections take. The price is a thread, which serves up to about as many calls a second as it can
+//! receive messages; a queue delegation lock ([`Qd`](super::Qd)) needs no thread and serves long
+//! queues as well, but its helper changes, and the value moves with it.
 //!
 //! A section of up to five words of captured variables, whose result fits into seven, travels in
 //! the messages; a larger one stays with its client, and costs a transfer for each of its lines.
@@ -61,7 +61,7 @@ pub struct Client<T, W: Wait = Park, M: Memory = Native> {
 }
 
 impl<T> Server<T> {
-    /// A server of this value, with slots for so many clients.
+    /// A server of this value, with slots for this many clients.
     ///
     /// # Panics
     ///
@@ -72,11 +72,11 @@ impl<T> Server<T> {
 }
 
 impl<T, W: Wait, M: Memory> Server<T, W, M> {
-    /// As [`new`](Server::new), with any waiting policy and memory.
+    /// Like [`new`](Server::new), with any waiting policy and memory.
     ///
     /// # Panics
     ///
-    /// As [`new`](Server::new).
+    /// Same panics as [`new`](Server::new).
     pub fn over(value: T, slots: usize) -> Self {
         let asks = Inbox::over(slots, 1);
         Self { asks, answers: (0..slots).map(|_| None).collect(), value }
@@ -119,7 +119,7 @@ impl<T, W: Wait, M: Memory> Client<T, W, M> {
     ///
     /// # Panics
     ///
-    /// As the section does; the server goes on.
+    /// Panics if the section does; the server goes on.
     #[inline]
     pub fn with<R: Send>(
         &mut self,
@@ -169,7 +169,7 @@ struct Answer([MaybeUninit<u64>; 7]);
 // SAFETY: it holds an outcome whose result may be sent, or nothing.
 unsafe impl Send for Answer {}
 
-/// A section on its way, or where it is.
+/// A section on its way, or its address.
 struct Job<T> {
     functions: Functions<T>,
     section: Section,
@@ -236,7 +236,7 @@ impl<T, F: FnOnce(&mut T) -> R, R> Kind<T, F, R> {
             frame.outcome = Some(catch(|| section(value)));
             Answer([MaybeUninit::uninit(); 7])
         },
-        // It stays with its client, who drops it.
+        // It stays with its client, which drops it.
         discard: |_| (),
     };
 }

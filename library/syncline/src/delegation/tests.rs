@@ -25,7 +25,7 @@ fn within_limit(test: impl FnOnce() + Send + 'static) {
     limit::within(LIMIT, test);
 }
 
-/// Runs a function in so many threads, each in a group of [`Grouped`]'s.
+/// Runs a function in this many threads, each in a group of [`Grouped`]'s.
 fn in_threads(threads: usize, body: impl Fn(usize) + Sync) {
     thread::scope(|scope| {
         for thread in 0..threads {
@@ -90,7 +90,7 @@ fn keeps_order<D: RawDelegation>(threads: usize, rounds: usize) {
     });
 }
 
-/// Sections and results, small and large, are dropped once, whoever drops them.
+/// Sections and results, small and large, are dropped once, whichever thread drops them.
 fn leaks_nothing<D: RawDelegation>(threads: usize, rounds: usize) {
     #[repr(align(64))]
     struct Aligned(Arc<()>);
@@ -124,7 +124,7 @@ fn leaks_nothing<D: RawDelegation>(threads: usize, rounds: usize) {
     assert_eq!(Arc::strong_count(&token), 1);
 }
 
-/// A panic reaches the one who waits, or nobody, and the helper goes on.
+/// A panic reaches the thread that waits, or nobody, and the helper goes on.
 fn survives_panics<D: RawDelegation>(threads: usize, rounds: usize) {
     /// A result whose destructor panics.
     struct Grenade;

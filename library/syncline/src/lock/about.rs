@@ -7,7 +7,7 @@ pub struct About {
     pub idea: &'static str,
     /// What it is made of.
     pub algorithm: Algorithm,
-    /// Who is served next.
+    /// Which waiter is served next.
     pub order: Order,
     /// Whether it keeps the lock among near processors.
     pub numa: bool,
@@ -20,7 +20,7 @@ pub struct About {
 /// The algorithms that locks of the catalogue are variants of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// A word that whoever sees it free may set.
+    /// A word that any thread that sees it free may set.
     Flag,
     /// Waiters draw a number, and watch one word that says whose turn it is.
     Ticket,
@@ -38,14 +38,14 @@ pub enum Algorithm {
     Cohort,
     /// Readers share the lock.
     ReaderWriter,
-    /// The section is handed to the holder, who runs it.
+    /// The section is handed to the holder, which runs it.
     Delegation,
 }
 
-/// Who gets a contended lock next.
+/// Which waiter gets a contended lock next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Whoever comes at the right moment; a waiter may starve.
+    /// The thread that comes at the right moment; a waiter may starve.
     Any,
     /// First come, first served.
     Fifo,
@@ -58,7 +58,7 @@ pub enum Order {
     ReadersFirst,
     /// Writers before readers; a reader may starve.
     WritersFirst,
-    /// Whoever comes at the right moment; but a writer that waits for readers to leave goes
+    /// The thread that comes at the right moment; but a writer that waits for readers to leave goes
     /// before all readers that come later. A waiter may starve because of writers.
     NewReadersLast,
 }

@@ -110,7 +110,7 @@ unsafe impl<W: Wait, M: Memory, const N: usize> TryLock for Anderson<W, M, N> {
     }
 }
 
-// SAFETY: whoever has drawn a ticket waits until let in.
+// SAFETY: the thread that has drawn a ticket waits until let in.
 unsafe impl<W: Wait, M: Memory, const N: usize> Contended for Anderson<W, M, N> {
     #[inline]
     unsafe fn is_contended(&self, node: &Node<M>) -> bool {

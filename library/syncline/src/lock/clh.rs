@@ -3,15 +3,15 @@
 //! The lock is a link to the queue's tail. A newcomer swaps its node in and waits until the node
 //! that was there says that it is released. So an acquisition is one swap and a release one
 //! write, the fewest of all queue locks, and a release never waits for a neighbour that is not
-//! linked yet, as in MCS. The last released node stays in the lock; whoever acquires next takes
-//! it over for later use. A waiter looks at a line that somebody else has brought, which is slow
-//! on machines where it stays in that one's memory; there MCS is better.
+//! linked yet, as in MCS. The last released node stays in the lock; the thread that acquires next
+//! takes it over for later use. A waiter watches a line that another thread has brought, which is
+//! slow on machines where the line stays in that thread's memory; there MCS is better.
 //!
 //! A lock that was ever used keeps one line, until it is dropped, and it can't be tried: only
-//! whoever has swapped a node in knows that the one before is still there to look at. To look at
-//! the tail's node first, and exchange it if it is released, would not do: meanwhile it may have
-//! been taken over, freed, or swapped in again, and be held at the same address. The timed form
-//! ([`TimedClh`](super::TimedClh)) has neither limit, and a slower release.
+//! the thread that has swapped a node in knows that the one before is still there to look at. To
+//! look at the tail's node first, and exchange it if it is released, would not do: meanwhile it may
+//! have been taken over, freed, or swapped in again, and be held at the same address. The timed
+//! form ([`TimedClh`](super::TimedClh)) has neither limit, and a slower release.
 //!
 //! Source: Craig, "Building FIFO and Priority-Queuing Spin Locks from Atomic Swap" (1993);
 //! Magnusson, Landin and Hagersten, "Queue Locks on Cache Coherent Multiprocessors" (1994);
@@ -85,7 +85,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
     }
 }
 
-// SAFETY: whoever has swapped a place in behind the holder's waits until the release.
+// SAFETY: the thread that has swapped a place in behind the holder's waits until the release.
 unsafe impl<W: Wait, M: Memory> Contended for Clh<W, M> {
     #[inline]
     unsafe fn is_contended(&self, node: &Self::Node) -> bool {
@@ -98,7 +98,7 @@ unsafe impl<W: Wait, M: Memory> Contended for Clh<W, M> {
 
 impl<W: Wait, M: Memory> Drop for Clh<W, M> {
     fn drop(&mut self) {
-        // Relaxed: whoever drops the lock is ordered after all who used it.
+        // Relaxed: the thread that drops the lock is ordered after all threads that used it.
         if let Some(last) = self.tail.load(Relaxed) {
             // SAFETY: the tail is the queue's own, and nobody uses the lock any more.
             unsafe { M::free(last) }

@@ -1,9 +1,9 @@
 //! A CLH lock whose waiters can give up.
 //!
-//! As in [`Clh`](super::Clh), each watches the node before its own. Whoever gives up as the last
-//! in the queue takes its node out, by restoring the tail to the node before. Whoever has somebody
-//! behind it leaves its node with a link to the node before; the one behind follows the link, and
-//! frees the node. Nobody waits for a neighbour, in leaving neither.
+//! As in [`Clh`](super::Clh), each watches the node before its own. A thread that gives up as the
+//! last in the queue takes its node out, by restoring the tail to the node before. A thread that
+//! has somebody behind it leaves its node with a link to the node before; the one behind follows
+//! the link, and frees the node. No thread waits for a neighbour, not even to leave.
 //!
 //! A release takes the node out as well, if it is the last: so a free lock is none, nothing is
 //! kept in it, and it costs an exchange more than in [`Clh`](super::Clh). Only if the last waiter
@@ -13,8 +13,8 @@
 //! ```text
 //!   state  previous
 //!   HELD   none      its owner holds the lock, or waits for it
-//!   DONE   none      released: whoever is behind holds the lock
-//!   DONE   a node    left: whoever is behind now waits for that node
+//!   DONE   none      released: the thread behind holds the lock
+//!   DONE   a node    left: the thread behind now waits for that node
 //! ```
 //!
 //! Source: Scott, "Non-Blocking Timeout in Scalable Queue-Based Spin Locks" (PODC 2002), the
@@ -43,7 +43,7 @@ pub struct TimedClh<W: Wait = Park, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-/// A place in the queue. It belongs to its owner while it is held, afterwards to whoever is
+/// A place in the queue. It belongs to its owner while it is held, afterwards to the thread that is
 /// behind it.
 #[derive(Debug, Default)]
 pub struct Place<M: Memory> {
@@ -60,7 +60,7 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
     ///
     /// # Safety
     ///
-    /// As for [`RawLock::acquire`].
+    /// Same requirements as [`RawLock::acquire`].
     #[inline]
     unsafe fn join(&self, node: &Handle<Place<M>, M>, wait: impl Fn(&M::Word) -> bool) -> bool {
         // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
@@ -103,9 +103,10 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
         mine: M::Ref<Place<M>>,
         previous: M::Ref<Place<M>>,
     ) {
-        // Acquire: pairs with this Release by those who were behind us and are gone, so that they
-        // are done with our place before it is used again. Release: the same for the place before
-        // ours, and the next swap passes on to whoever comes that it is initialised.
+        // Acquire: pairs with this Release by the threads that were behind us and are gone, so that
+        // they are done with our place before it is used again. Release: the same for the place
+        // before ours, and the next swap makes its initialisation visible to the thread that comes
+        // next.
         if self.tail.exchange(Some(mine), Some(previous), AcqRel) {
             // SAFETY: our place was the last, so it is out of the queue.
             return unsafe { node.keep(mine) };
@@ -137,8 +138,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for TimedClh<W, M> {
         // SAFETY: the node is our caller's, and its place stays until it is done.
         unsafe {
             let mine = node.enqueued();
-            // Acquire: pairs with the Release in `leave` of those who were behind us. Release:
-            // pairs with the Acquire of the next swap.
+            // Acquire: pairs with the Release in `leave` of the threads that were behind us.
+            // Release: pairs with the Acquire of the next swap.
             if self.tail.exchange(Some(mine), None, AcqRel) {
                 node.keep(mine);
             } else {
@@ -173,7 +174,8 @@ unsafe impl<W: Wait, M: Memory> TimedLock for TimedClh<W, M> {
 
 impl<W: Wait, M: Memory> Drop for TimedClh<W, M> {
     fn drop(&mut self) {
-        // Relaxed, here and below: whoever drops the lock is ordered after all who used it.
+        // Relaxed, here and below: the thread that drops the lock is ordered after all threads that
+        // used it.
         let mut last = self.tail.load(Relaxed);
         while let Some(place) = last {
             // SAFETY: what is in the queue is its own, and nobody uses the lock any more.

@@ -1,17 +1,17 @@
 //! Lock cohorting: a lock per group of near processors, and one between the groups.
 //!
-//! Who wants the lock takes its group's first, and then the global one; unless the one before it
-//! in its group has left the global lock to the group. A holder who sees others of its group
-//! wait does that, at most [`Memory::BATCH`] times in a row. So the lock, and what it protects,
-//! stays in caches near by. The global one can be any lock that is [`ThreadOblivious`], the local
-//! one any that is [`Contended`]. Cohorts are both, so that trees can be built. On a machine of
-//! one group it costs two locks and gains nothing.
+//! A thread that wants the lock takes its group's first, and then the global one; unless the one
+//! before it in its group has left the global lock to the group. A holder that sees others of its
+//! group wait does that, at most [`Memory::BATCH`] times in a row. So the lock, and what it
+//! protects, stays in caches near by. The global lock can be any that is [`ThreadOblivious`], the
+//! local one any that is [`Contended`]. Cohorts are both, so that trees can be built. On a machine
+//! of one group it costs two locks and gains nothing.
 //!
 //! Waiters can give up if those of both locks can. Then the global lock must not be left to a
 //! group whose waiters are all about to go, or nobody would release it: so it is left together
 //! with the local lock, by [`Contended::release_to_waiter`], which says whether the local lock has
-//! got to somebody. Whoever gives up the global lock releases the local one, and the next of its
-//! group waits for the global lock anew.
+//! got to somebody. A thread that gives up the global lock releases the local one, and the next of
+//! its group waits for the global lock anew.
 //!
 //! Source: Dice, Marathe and Shavit, "Lock Cohorting: A General Technique for Designing NUMA
 //! Locks" (PPoPP 2012), section 3.6 for the abortable ones; the hierarchical ticket lock of SSYNC
@@ -99,7 +99,8 @@ struct Group<G: ThreadOblivious, L> {
 /// An acquisition.
 pub struct Node<G: ThreadOblivious, L: RawLock> {
     local: L::Node,
-    /// To spare for the group, or taken along from it to release the global lock with.
+    /// A spare for the group, or the node that was taken from the group to release the global lock
+    /// with.
     global: Lazy<G::Node, G::Memory>,
     /// The thread may be elsewhere when it releases.
     group: Private<G::Memory>,
@@ -228,9 +229,10 @@ where
     }
 }
 
-// SAFETY: who holds a local lock holds the global lock, or is about to acquire it. The order of
-// holders is carried by the local lock within a group, by the global one between them. Whoever
-// leaves the global lock to the group has handed the local lock to a waiter that acquires it.
+// SAFETY: a thread that holds a local lock holds the global lock, or is about to acquire it. The
+// order of holders is carried by the local lock within a group, by the global one between them. A
+// thread that leaves the global lock to the group has handed the local lock to a waiter that
+// acquires it.
 unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> RawLock for Cohort<G, L, GROUPS, LEVEL>
 where
     G: ThreadOblivious,

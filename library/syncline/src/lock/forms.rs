@@ -24,12 +24,13 @@ pub struct Entry {
     pub bytes: usize,
     /// The size of what an acquisition carries until its release, in bytes.
     pub node_bytes: usize,
-    /// What there is to say about it.
+    /// What the documentation says about it.
     pub about: About,
 }
 
 impl Entry {
-    /// Who gets the lock next in its parking form, which stands behind a gate if waiters queue.
+    /// Which waiter gets the lock next in its parking form, which stands behind a gate if waiters
+    /// queue.
     pub fn parking_order(&self) -> Order {
         match self.about.order {
             Order::Fifo | Order::FifoInGroup => Order::Bounded,
@@ -63,9 +64,9 @@ pub struct Form {
 }
 
 impl Form {
-    /// Whether this form of a lock can take the place of POSIX' locks. Those can be tried, and so
-    /// can every lock behind a gate, where parking forms stand. And their objects have no room for
-    /// a node of each reader.
+    /// Whether this form of a lock can replace POSIX' locks. Those can be tried, and so can every
+    /// lock behind a gate, where parking forms stand. And their objects have no room for a node of
+    /// each reader.
     pub fn replaces_posix(&self, entry: &Entry) -> bool {
         self.waiting == Waiting::Parks || entry.can_try && !(entry.shared && entry.node_bytes != 0)
     }

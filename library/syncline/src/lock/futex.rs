@@ -2,8 +2,8 @@
 //!
 //! What the C library and the standard library do, as the baseline for everything else. Without
 //! contention it is an exchange and a swap. The third state says that somebody may sleep, so that
-//! a release enters the kernel only then. Whoever is woken competes with newcomers, so a waiter
-//! may starve; in return the lock never stands idle until a sleeper is back on a processor.
+//! a release enters the kernel only then. A thread that is woken competes with newcomers, so a
+//! waiter may starve; in return the lock never stands idle until a sleeper is back on a processor.
 //!
 //! It always parks. That it has a policy is for the catalogue's sake, whose locks all have one;
 //! the policy changes nothing.
@@ -14,8 +14,8 @@
 //!   release   HELD -> FREE                CONTENDED -> FREE, and wakes one
 //! ```
 //!
-//! Whoever was woken takes the lock as CONTENDED, since it can't know whether others still sleep.
-//! One who gives up leaves the mark behind; at worst the next release wakes nobody.
+//! A thread that was woken takes the lock as CONTENDED, since it can't know whether others still
+//! sleep. A thread that gives up leaves the mark behind; at worst the next release wakes nobody.
 //!
 //! Source: Drepper, "Futexes Are Tricky" (2011), the third of its mutexes.
 
@@ -57,8 +57,9 @@ impl<W: Wait, M: Memory> Futex<W, M> {
         if self.spin() {
             return true;
         }
-        // The swap comes before the look at the clock: whoever was woken either has the lock, or
-        // leaves the mark for the next release to wake somebody else. Acquire: as in `take`.
+        // The swap comes before the look at the clock: the thread that was woken either has the
+        // lock, or leaves the mark for the next release to wake somebody else. Acquire: as in
+        // `take`.
         while self.word.swap(CONTENDED, Acquire) != FREE {
             if deadline.is_some_and(|deadline| M::now() >= deadline) {
                 return false;

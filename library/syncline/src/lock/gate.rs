@@ -2,11 +2,11 @@
 //!
 //! A queue lock hands over to the next waiter, wherever that is. If it sleeps, or is off its
 //! processor, the lock stands idle until the scheduler brings it back: a context switch for each
-//! critical section, a hundred times the section itself. Here the queue only orders those who
-//! wait. The lock is a word before it, the gate, which is *released*, not handed over: whoever
-//! runs can take it, a newcomer before the queue's head. The head alone watches the gate; the
-//! others wait in the queue, one of any kind. So a contended gate is as quiet as a queue lock,
-//! and never waits for a sleeper.
+//! critical section, a hundred times the section itself. Here the queue only orders the threads
+//! that wait. The lock is a word before it, the gate, which is *released*, not handed over: the
+//! thread that runs can take it, a newcomer before the queue's head. The head alone watches the
+//! gate; the others wait in the queue, one of any kind. So a contended gate is as quiet as a queue
+//! lock, and never waits for a sleeper.
 //!
 //! Newcomers could overtake the head for ever. A head that was woken `IN_VAIN` times and found
 //! the gate taken closes it to newcomers: the next release leaves it to the head.
@@ -24,8 +24,8 @@
 //! ```
 //!
 //! Source: the idea of a spinlock before a queue is in Linux' `qspinlock` and in the LOITER lock
-//! of Dice, "Malthusian Locks" (EuroSys 2017); closing the gate after waiting in vain, in Linux'
-//! and Go's mutexes.
+//! of Dice, "Malthusian Locks" (EuroSys 2017); closing the gate after waiting without success, in
+//! Linux' and Go's mutexes.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -43,13 +43,13 @@ const CLOSED: u32 = 4;
 /// is smaller.
 const IN_VAIN: u32 = 4;
 
-/// A newcomer looks so many times fewer than a waiter that can't sleep, and the head, whose wait
-/// may end at any release, not quite so few. Each look is a line's transfer farther from the one
-/// before: it takes the line from the holder, who needs it for the release and, where the data is
-/// beside the lock, in the section; looks closer together took up to 40 % of the throughput of a
-/// thread that comes again and again. In all the head looks for about as long as falling asleep and
-/// being woken takes, and while it looks nobody else may be told that the holder is off its
-/// processor.
+/// A newcomer looks this many times less often than a waiter that can't sleep; the head, whose wait
+/// may end at any release, looks somewhat more often. The pause between looks grows by a line's
+/// transfer each time: a look takes the line from the holder, which needs it for the release and,
+/// if the data is beside the lock, in the section. Looks closer together took up to 40 % of the
+/// throughput of a thread that comes again and again. In all, the head looks for about as long as
+/// falling asleep and being woken takes; while it looks, no other waiter may learn that the holder
+/// is off its processor.
 const NEWCOMER_FEWER: u32 = 8;
 const HEAD_FEWER: u32 = 6;
 
@@ -126,7 +126,7 @@ impl<Q: RawLock> Gate<Q> {
                 continue;
             }
             if deadline.is_some_and(|deadline| Q::Memory::now() >= deadline) {
-                // Whoever holds the gate may believe that we sleep, and wake nobody.
+                // A thread that holds the gate may believe that we sleep, and wake nobody.
                 return false;
             }
             // Relaxed: the exchange orders.
@@ -208,7 +208,7 @@ fn wake<M: Memory>(gate: Address) {
 
 impl<Q: RawLock> Described for Gate<Q> {
     const ABOUT: About = About {
-        idea: "a word that whoever runs may take, before a queue that orders who waits",
+        idea: "a word that any running thread may take, before a queue for the waiters",
         algorithm: Algorithm::Gate,
         order: Order::Bounded,
         numa: false,

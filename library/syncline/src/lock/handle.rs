@@ -1,6 +1,6 @@
 //! The node that a caller brings to a queue lock whose places in the queue outlive the call.
 //!
-//! Where the next in the queue looks at a node after its owner has left, the node can't be on the
+//! If the next waiter in the queue reads a node after its owner has left, the node can't be on the
 //! owner's stack. Such a place is a line of the memory's, and changes owners: what is in the queue
 //! belongs to the queue. The handle remembers which one its acquisition has put there, and keeps
 //! one to spare, so that acquiring again with the same handle allocates nothing.
@@ -24,7 +24,7 @@ impl<P: Default, M: Memory> Handle<P, M> {
     ///
     /// # Safety
     ///
-    /// Nobody else uses the handle meanwhile.
+    /// No other thread uses the handle meanwhile.
     #[inline]
     pub unsafe fn take(&self) -> M::Ref<P> {
         // SAFETY: the handle is the caller's alone, and no reference to its data escapes.
@@ -41,18 +41,19 @@ impl<P: Default, M: Memory> Handle<P, M> {
     ///
     /// # Safety
     ///
-    /// Nobody else uses the handle meanwhile, and a place was taken.
+    /// No other thread uses the handle meanwhile, and a place was taken.
     #[inline]
     pub unsafe fn enqueued(&self) -> M::Ref<P> {
         // SAFETY: the handle is the caller's alone, and `take` has left a place.
         unsafe { self.0.with(|places| (*places).enqueued.unwrap_unchecked()) }
     }
 
-    /// The acquisition goes on at another place, which so is the handle's.
+    /// Moves the acquisition to another place, which then belongs to the handle.
     ///
     /// # Safety
     ///
-    /// Nobody else uses the handle meanwhile; the place that it had enqueued is no more its own.
+    /// No other thread uses the handle meanwhile; the place that it had enqueued is no more its
+    /// own.
     #[inline]
     pub unsafe fn stay_at(&self, place: M::Ref<P>) {
         // SAFETY: the handle is the caller's alone, and no reference to its data escapes.
@@ -63,13 +64,13 @@ impl<P: Default, M: Memory> Handle<P, M> {
     ///
     /// # Safety
     ///
-    /// Nobody else uses the handle meanwhile, nor the place any more; it was allocated.
+    /// No other thread uses the handle meanwhile, nor the place any more; it was allocated.
     #[inline]
     pub unsafe fn keep(&self, place: M::Ref<P>) {
         // SAFETY: the handle is the caller's alone, and no reference to its data escapes.
         let other = unsafe { self.0.with(|places| (*places).spare.replace(place)) };
         if let Some(other) = other {
-            // SAFETY: a spare place was allocated, and is nobody else's.
+            // SAFETY: a spare place was allocated, and no other thread has it.
             unsafe { M::free(other) }
         }
     }
@@ -84,7 +85,7 @@ impl<P: Default, M: Memory> Default for Handle<P, M> {
 impl<P: Default, M: Memory> Drop for Handle<P, M> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: nobody else has the handle, and a spare place is nobody else's.
+        // SAFETY: no other thread has the handle or its spare place.
         unsafe {
             if let Some(spare) = self.0.with(|places| (*places).spare.take()) {
                 M::free(spare);

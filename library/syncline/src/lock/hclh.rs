@@ -1,24 +1,24 @@
 //! The hierarchical CLH lock: queues of near waiters, spliced whole into one for all.
 //!
-//! As in the CLH lock each waiter watches the node before its own. Who wants the lock appends its
-//! node to its group's queue. The first there is the group's master, who appends all nodes that
-//! gather in that queue within a short delay to the global one at once. So neighbours in the
-//! global queue are near each other, and the global tail is written once for all of them. The
-//! last node that it took stays the tail of the group's queue, with a mark: whoever is behind it
-//! there, or comes later, is the next master.
+//! As in the CLH lock each waiter watches the node before its own. A thread that wants the lock
+//! appends its node to its group's queue. The first there is the group's master, which appends all
+//! nodes that gather in that queue within a short delay to the global one at once. So neighbours in
+//! the global queue are near each other, and the global tail is written once for all of them. The
+//! last node that it took stays the tail of the group's queue, with a mark: the thread that is
+//! behind it there, or comes later, is the next master.
 //!
 //! An acquisition alone costs two exchanges; the delay is left out where the group's last
 //! master did not have to wait. How many gather is a matter of luck: the cohort locks and
 //! [`Hmcs`](super::Hmcs), which came later, keep the lock near for longer.
 //!
-//! The literature packs a node's state into one word, and tells from the group's number in it
+//! The literature packs a node's state into one word, and sees from the group's number in it
 //! whether the node has been reused; that takes threads that stay in their groups. Here the last
 //! node of a splice is watched by two threads, each on a word of its own, the next master and the
-//! one behind in the global queue; the second to leave it frees it. So threads may move, and
-//! each word has one waiter, as parking requires.
+//! one behind in the global queue; the second to leave it frees it. So threads may move, and each
+//! word has one waiter, as parking requires.
 //!
-//! It can't be tried, for the reason that [`Clh`](super::Clh) can't; and who has appended a node to
-//! its group's queue can't take it back, since a master may have spliced it in already.
+//! It can't be tried, for the reason that [`Clh`](super::Clh) can't; and a thread that has appended
+//! a node to its group's queue can't take it back, since a master may have spliced it in already.
 //!
 //! Source: Luchangco, Nussbaum and Shavit, "A Hierarchical CLH Queue Lock" (Euro-Par 2006);
 //! Herlihy and Shavit, "The Art of Multiprocessor Programming" (2008), section 7.8.2.
@@ -136,7 +136,7 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
         // before us, which published its own.
         let before = group.tail.swap(Some(mine), AcqRel);
         if let Some(before) = before {
-            // SAFETY: it stays until we, who are behind it, have left it.
+            // SAFETY: it stays until we, which are behind it, have left it.
             let state = unsafe { &M::follow::<Place<M>>(before).local };
             W::wait::<M>(state, 0, None, |state| state != WAITING);
             // Relaxed: we have just waited for it, and it does not change any more.
@@ -151,7 +151,7 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
             unsafe { Self::leave(node, before) };
         }
         if let Some(previous) = previous {
-            // SAFETY: it stays until we, who are behind it, have left it.
+            // SAFETY: it stays until we, which are behind it, have left it.
             let state = unsafe { &M::follow::<Place<M>>(previous).global };
             // Relaxed: a hint, and others of the group may write it as well.
             group.crowded.store(u32::from(state.load(Relaxed) != GRANTED), Relaxed);

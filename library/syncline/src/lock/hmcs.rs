@@ -1,16 +1,16 @@
 //! HMCS: a tree of MCS queues, one for each group of near processors at each level.
 //!
 //! A thread queues in the smallest group it is in. The first of a queue queues for the group in
-//! the next larger one, with the group's own node, and so on up to the whole machine. Whoever
+//! the next larger one, with the group's own node, and so on up to the whole machine. A thread that
 //! releases hands over to the one behind it in the smallest group that has one, together with all
-//! that its groups hold above; so the lock goes to the nearest waiter, at most
-//! [`Memory::BATCH`] times in a row at each level. How often it was passed on is counted in the
-//! word that the waiter watches anyway, so a hand-over within a group moves one line.
+//! that its groups hold above; so the lock goes to the nearest waiter, at most [`Memory::BATCH`]
+//! times in a row at each level. How often it was passed on is counted in the word that the waiter
+//! watches anyway, so a hand-over within a group moves one line.
 //!
-//! Whoever hands over further up first leaves the queues below, taking the group's node along: the
-//! next of the group queues anew, behind those who wait there. (In the paper it is the other way
-//! around. Then the release would go on in the group's queue while somebody else has the lock, and
-//! may free it.)
+//! A thread that hands over further up first leaves the queues below, taking the group's node
+//! along: the next of the group queues anew, behind the threads that wait there. (In the paper it
+//! is the other way around. Then the release would go on in the group's queue while somebody else
+//! has the lock, and may free it.)
 //!
 //! Uncontended it costs a queue lock for each level that divides the machine, and one for all of
 //! it; use it with very many waiters on a machine of several sockets.
@@ -54,7 +54,7 @@ pub struct Hmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
 #[derive(Debug, Default)]
 struct Queue<M: Memory> {
     tail: M::Link<Entry<M>>,
-    /// The group's place in the queue above. Used by the first of `tail`'s queue.
+    /// The group's entry in the queue above. Used by the first of `tail`'s queue.
     entry: Lazy<Entry<M>, M>,
 }
 
@@ -63,7 +63,8 @@ struct Queue<M: Memory> {
 struct Entry<M: Memory> {
     next: M::Link<Self>,
     status: M::Word,
-    /// For the queue above: to spare for the group, or taken along from it to hand over with.
+    /// For the queue above: a spare for the group, or the entry that was taken from the group to
+    /// hand over with.
     above: Lazy<Self, M>,
 }
 
@@ -88,7 +89,7 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const QUEUES: usize> Zeroable fo
 }
 
 impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
-    /// A group's place in the queue above, for the first of its own queue, who has this entry.
+    /// A group's place in the queue above, for the first of its own queue, which has this entry.
     #[inline]
     fn enter_above(&self, place: usize, entry: &Entry<M>) -> &Entry<M> {
         let queue = &self.queues[place];
@@ -127,7 +128,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
                 return;
             }
         }
-        // Relaxed: of use to whoever holds the lock through this entry, in turn.
+        // Relaxed: of use to the thread that holds the lock through this entry, in turn.
         entry.status.store(GRANTED, Relaxed);
         if place > 0 {
             self.acquire_at(above(place), self.enter_above(place, entry));
@@ -155,7 +156,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         self.release_at(above(place), groups);
     }
 
-    /// Leaves a queue, and tells the one behind, if any, how it goes on.
+    /// Leaves a queue, and tells the one behind, if any, whether it has the lock.
     #[inline]
     fn leave(&self, place: usize, entry: &Entry<M>, status: u32) {
         if let Some(next) = self.successor(place, entry) {
@@ -164,7 +165,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         }
     }
 
-    /// The entry behind this one, or none once the queue is empty.
+    /// The entry behind this one, or `None` once the queue is empty.
     #[inline]
     fn successor(&self, place: usize, entry: &Entry<M>) -> Option<M::Ref<Entry<M>>> {
         // Acquire: pairs with the Release of the successor's link.
@@ -193,10 +194,10 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
     }
 }
 
-// SAFETY: whoever returns from the machine's queue, or was handed what its group held there, is
-// the only one: each queue has one first, and only the first queues for the group or passes on
-// what the group holds. Without waiters the order of holders is carried by the tails, with
-// waiters by the status words.
+// SAFETY: the thread that returns from the machine's queue, or was handed what its group held
+// there, is the only one: each queue has one first, and only the first queues for the group or
+// passes on what the group holds. Without waiters the order of holders is carried by the tails,
+// with waiters by the status words.
 unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for Hmcs<W, M, QUEUES> {
     type Memory = M;
     type Node = Node<M>;
@@ -214,8 +215,8 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for Hmcs<W, M, QUEU
     }
 }
 
-// SAFETY: as above; whoever finds all queues from its own to the machine's empty is first in
-// each.
+// SAFETY: as above; the thread that finds all queues from its own to the machine's empty is first
+// in each.
 unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TryLock for Hmcs<W, M, QUEUES> {
     #[inline]
     unsafe fn try_acquire(&self, node: &Node<M>) -> bool {

@@ -1,32 +1,31 @@
 //! HMCS whose waiters can give up: a tree of MCS queues that can be left.
 //!
 //! As in [`Hmcs`](super::Hmcs), a thread queues in the smallest group that it is in; the first of
-//! a queue queues for the group in the next larger one; and whoever releases hands over to the
-//! nearest waiter, together with all that its groups hold above, at most [`Memory::BATCH`] times
-//! in a row at each level. The queues are those of [`TimedMcs`](super::TimedMcs)
-//! (`timed_queue.rs`), in which it is known of each grant at once whether it has come to
-//! somebody: what a group holds is only ever left to a waiter that takes it, even if its deadline
-//! has just passed.
+//! a queue queues for the group in the next larger one; and the thread that releases hands over to
+//! the nearest waiter, together with all that its groups hold above, at most [`Memory::BATCH`]
+//! times in a row at each level. The queues are those of [`TimedMcs`](super::TimedMcs)
+//! (`timed_queue.rs`), in which it is known at once of each grant whether a waiter has got it: what
+//! a group holds is only ever left to a waiter that takes it, even if its deadline has just passed.
 //!
-//! Whoever gives up in its own group's queue marks its place and goes. Whoever gives up in a
-//! queue further up was the first of those below: it marks the group's place there, and then
-//! hands on to the next one in the group that it is first now, but that the group does not have
-//! the lock; that one queues for it again, behind those of other groups. So giving up takes a few
+//! A thread that gives up in its own group's queue marks its place and goes. A thread that gives up
+//! in a queue further up was the first of those below: it marks the group's place there, and then
+//! tells the next one in the group that it is first now, but that the group does not have the lock.
+//! That thread queues for the lock again, behind those of other groups. So giving up takes a few
 //! steps at each level, and an exchange for each place of its group that was left behind it.
 //!
-//! As there, whoever hands over further up first leaves the queues below, and takes the group's
-//! stand along: so a release ends with the hand-over, after which the lock may be gone.
+//! As there, a thread that hands over further up first leaves the queues below, and takes the
+//! group's stand along: so a release ends with the hand-over, after which the lock may be gone.
 //!
 //! Uncontended it costs more than [`Hmcs`](super::Hmcs), since places are on lines of the
 //! memory's and not on the caller's stack. A lock that is dropped while it is held leaks what is
 //! in its queues.
 //!
 //! Source: Chabbi, Amer, Wen and Liu, "An Efficient Abortable-Locking Protocol for Multi-level
-//! NUMA Systems" (PPoPP 2017), HMCS-T: who gives up a level has the group's next one climb again.
-//! There a thread keeps the node that it has left, and takes up its old place if it comes again
-//! before somebody has freed it; here the place is the queue's, as in He, Scherer and Scott,
-//! "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and who comes
-//! again queues anew.
+//! NUMA Systems" (PPoPP 2017), HMCS-T: a thread that gives up a level has the group's next one
+//! climb again. There a thread keeps the node that it has left, and takes up its old place if it
+//! comes again before another thread has freed it; here the place is the queue's, as in He, Scherer
+//! and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and a
+//! thread that comes again queues anew.
 
 use core::array;
 use core::fmt;
@@ -69,7 +68,8 @@ struct Group<M: Memory> {
 #[derive(Default)]
 struct Stand<M: Memory> {
     handle: Handle<Place<M>, M>,
-    /// In the queue above: to spare for the group, or taken along from it to hand over with.
+    /// In the queue above: a spare for the group, or the stand that was taken from the group to
+    /// hand over with.
     above: Lazy<Self, M>,
 }
 
@@ -112,14 +112,15 @@ impl<M: Memory> fmt::Debug for Node<M> {
     }
 }
 
-/// A way to join a queue, and to get what was granted: with a deadline, or without one, which so
-/// is not asked for at each level.
+/// A way to join a queue and to wait for the grant: with a deadline, or without one. As a type, it
+/// costs no check at each level.
 trait Join<M: Memory>: Fn(&Queue<M>, &Handle<Place<M>, M>) -> Option<u32> + Copy {}
 
 impl<M: Memory, F: Fn(&Queue<M>, &Handle<Place<M>, M>) -> Option<u32> + Copy> Join<M> for F {}
 
 impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
-    /// Joins a group's queue in this way, and gets the lock for the group if that doesn't have it.
+    /// Joins a group's queue in this way, and acquires the lock for the group if the group doesn't
+    /// have it.
     ///
     /// # Safety
     ///
@@ -137,17 +138,17 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
                 }
                 granted = HELD;
             }
-            // Relaxed: of use to whoever holds the lock through this place, in turn.
+            // Relaxed: of use to the thread that holds the lock through this place, in turn.
             Queue::<M>::note(&mine.handle).store(granted, Relaxed);
         }
         true
     }
 
-    /// The same if nobody is in any of the queues.
+    /// Joins all queues up to the machine's if they are empty.
     ///
     /// # Safety
     ///
-    /// As for [`acquire_at`](Self::acquire_at).
+    /// Same requirements as [`acquire_at`](Self::acquire_at).
     unsafe fn try_acquire_at(&self, group: usize, mine: &Stand<M>) -> bool {
         let queue = &self.groups[group].queue;
         // SAFETY: as in `acquire_at`.
@@ -202,10 +203,10 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
     }
 }
 
-// SAFETY: whoever is first in the machine's queue, or was handed what its group held there, is
-// the only one: each queue has one first, and only the first queues for the group or passes on
-// what the group holds. Without waiters the order of holders is carried by the tails, with
-// waiters by the states of their places.
+// SAFETY: the thread that is first in the machine's queue, or was handed what its group held there,
+// is the only one: each queue has one first, and only the first queues for the group or passes on
+// what the group holds. Without waiters the order of holders is carried by the tails, with waiters
+// by the states of their places.
 unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for TimedHmcs<W, M, QUEUES> {
     type Memory = M;
     type Node = Node<M>;
@@ -225,8 +226,8 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for TimedHmcs<W, M,
     }
 }
 
-// SAFETY: as above; whoever finds all queues from its own to the machine's empty is first in
-// each.
+// SAFETY: as above; the thread that finds all queues from its own to the machine's empty is first
+// in each.
 unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TryLock for TimedHmcs<W, M, QUEUES> {
     #[inline]
     unsafe fn try_acquire(&self, node: &Node<M>) -> bool {

@@ -1,7 +1,9 @@
-//! Waiting for whoever has swapped a node into a queue, and is about to link it behind the one before.
+//! Waiting for the thread that has swapped a node into a queue, and is about to link it behind the
+//! one before.
 //!
-//! In the queues that are like MCS's the tail is exchanged first and the link written after it. Who
-//! leaves finds, in between, that it is not the last and that nobody is behind it yet.
+//! In the queues that are like MCS's the tail is exchanged first and the link written after it. A
+//! thread that leaves finds, in between, that it is not the last, but that no node is behind it
+//! yet.
 
 use core::sync::atomic::Ordering::Acquire;
 

@@ -28,7 +28,7 @@ pub struct Mcs<W: Wait = Park, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-/// A waiter's or holder's place in the queue.
+/// The node of a waiter or of the holder.
 #[derive(Debug, Default)]
 pub struct Node<M: Memory> {
     next: M::Link<Self>,
@@ -71,7 +71,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for Mcs<W, M> {
 }
 
 impl<W: Wait, M: Memory> Mcs<W, M> {
-    /// The node behind the holder's, or none once the lock is free.
+    /// The node behind the holder's, or `None` once the lock is free.
     #[inline]
     fn successor(&self, node: &Node<M>) -> Option<M::Ref<Node<M>>> {
         // Acquire: pairs with the Release of the successor's link.

@@ -1,21 +1,22 @@
 //! An MCS lock whose waiters can give up.
 //!
-//! As in [`Mcs`](super::Mcs), waiters are linked and each watches its own place. Whoever gives up
-//! marks its place, and the holder that comes to it frees it and goes on to the next
+//! As in [`Mcs`](super::Mcs), waiters are linked and each watches its own place. A thread that
+//! gives up marks its place, and the holder that comes to it frees it and goes on to the next
 //! (`timed_queue.rs`).
 //!
-//! So giving up takes a count and an exchange, and nobody waits for anybody. But the place stays in
-//! the queue until a holder comes by; and when there are 64 of them, who comes with a deadline waits
-//! beside the queue. Where many waits with short timeouts meet a lock that is held for long, use
-//! [`TimedClh`](super::TimedClh), whose waiters remove each other's places and keep their order. A
-//! lock that is dropped while it is held leaks what is in its queue.
+//! So giving up takes a count and an exchange, and no thread waits for another. But the place stays
+//! in the queue until a holder comes by; and when there are 64 of them, a thread that comes with a
+//! deadline waits beside the queue. Where many waits with short timeouts meet a lock that is held
+//! for long, use [`TimedClh`](super::TimedClh), whose waiters remove each other's places and keep
+//! their order. A lock that is dropped while it is held leaks what is in its queue.
 //!
 //! Source: He, Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin
 //! Locks" (HiPC 2005), the MCS time-published lock without the published time: waiters are not
-//! passed over for being off their processors, and one who comes again does not take up its old
-//! place: there, as in Chabbi et al.'s HMCS-T (PPoPP 2017), a thread keeps its node for the lock, so
-//! that each thread has one place in a queue at most. Here a thread may forget a lock, and has no
-//! place to keep nodes of all locks that it ever gave up; so what was left is bounded for each queue.
+//! passed over for being off their processors, and a thread that comes again does not take up its
+//! old place: there, as in Chabbi et al.'s HMCS-T (PPoPP 2017), a thread keeps its node for the
+//! lock, so that each thread has one place in a queue at most. Here a thread may forget a lock, and
+//! has no place to keep nodes of all locks that it ever gave up; so what was left is bounded for
+//! each queue.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -54,7 +55,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for TimedMcs<W, M> {
 
     #[inline(always)]
     unsafe fn release(&self, node: &Self::Node) {
-        // SAFETY: who holds the lock is first.
+        // SAFETY: a thread that holds the lock is first.
         unsafe { self.queue.leave::<W>(node, FIRST) }
     }
 }
@@ -77,17 +78,17 @@ unsafe impl<W: Wait, M: Memory> TimedLock for TimedMcs<W, M> {
     }
 }
 
-// SAFETY: whoever is granted the lock has it, also if its deadline has passed.
+// SAFETY: the thread that is granted the lock has it, also if its deadline has passed.
 unsafe impl<W: Wait, M: Memory> Contended for TimedMcs<W, M> {
     #[inline]
     unsafe fn is_contended(&self, node: &Self::Node) -> bool {
-        // SAFETY: who holds the lock is first.
+        // SAFETY: a thread that holds the lock is first.
         unsafe { Queue::<M>::is_followed(node) }
     }
 
     #[inline]
     unsafe fn release_to_waiter(&self, node: &Self::Node) -> bool {
-        // SAFETY: who holds the lock is first.
+        // SAFETY: a thread that holds the lock is first.
         unsafe { self.queue.pass::<W>(node, FIRST) }
     }
 }

@@ -108,7 +108,7 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// returned; also when the release never comes.
     unsafe fn acquire(&self, node: &Self::Node);
 
-    /// Lets the next one have the lock.
+    /// Releases the lock, which the next one may then acquire.
     ///
     /// # Safety
     ///
@@ -120,14 +120,14 @@ pub unsafe trait RawLock: Default + Send + Sync {
 ///
 /// # Safety
 ///
-/// As for [`RawLock`].
+/// Same requirements as [`RawLock`].
 pub unsafe trait TryLock: RawLock {
     /// Takes the lock if it is free, and says whether it did. May be refused while others wait,
     /// but never while the lock is free and nobody else uses it.
     ///
     /// # Safety
     ///
-    /// As for [`RawLock::acquire`], if it succeeds; otherwise the node is free again.
+    /// Same requirements as [`RawLock::acquire`], if it succeeds; otherwise the node is free again.
     unsafe fn try_acquire(&self, node: &Self::Node) -> bool;
 }
 
@@ -135,14 +135,14 @@ pub unsafe trait TryLock: RawLock {
 ///
 /// # Safety
 ///
-/// As for [`RawLock`].
+/// Same requirements as [`RawLock`].
 pub unsafe trait TimedLock: TryLock {
     /// Waits for the lock until the deadline on the memory's clock, and says whether it got it.
     /// A free lock is taken even after the deadline.
     ///
     /// # Safety
     ///
-    /// As for [`RawLock::acquire`], if it succeeds; otherwise the node is free again.
+    /// Same requirements as [`RawLock::acquire`], if it succeeds; otherwise the node is free again.
     unsafe fn acquire_until(&self, node: &Self::Node, deadline: Duration) -> bool;
 }
 
@@ -150,9 +150,9 @@ pub unsafe trait TimedLock: TryLock {
 ///
 /// # Safety
 ///
-/// As for [`RawLock`].
+/// Same requirements as [`RawLock`].
 pub unsafe trait Contended: RawLock {
-    /// Whether somebody waits for the lock, to the holder's knowledge: `false` may be outdated;
+    /// Whether a thread waits for the lock, as far as the holder knows: `false` may be outdated;
     /// `true` stays true while the lock is held, unless waiters can give up.
     ///
     /// # Safety
@@ -160,8 +160,8 @@ pub unsafe trait Contended: RawLock {
     /// The lock is held, and was acquired with this node.
     unsafe fn is_contended(&self, node: &Self::Node) -> bool;
 
-    /// Releases the lock if it so gets to somebody who waits for it, to the holder's knowledge,
-    /// and says whether it does. Otherwise the lock is still held, with the same node.
+    /// Releases the lock if the holder knows of a waiter that then gets it, and says whether it
+    /// did. Otherwise the lock is still held, with the same node.
     ///
     /// # Safety
     ///
@@ -183,16 +183,16 @@ pub unsafe trait Contended: RawLock {
 ///
 /// # Safety
 ///
-/// As for [`RawLock`]; while it is shared, no exclusive acquisition succeeds.
+/// Same requirements as [`RawLock`]; while it is shared, no exclusive acquisition succeeds.
 pub unsafe trait RawSharedLock: RawLock {
     /// What a shared acquisition carries until its release.
     type SharedNode: Default;
 
-    /// Waits until nobody holds the lock alone, and shares it.
+    /// Waits until no thread holds the lock alone, and shares it.
     ///
     /// # Safety
     ///
-    /// As for [`RawLock::acquire`], with [`release_shared`](Self::release_shared).
+    /// Same requirements as [`RawLock::acquire`], with [`release_shared`](Self::release_shared).
     unsafe fn acquire_shared(&self, node: &Self::SharedNode);
 
     /// Gives up this share.
@@ -207,21 +207,24 @@ pub unsafe trait RawSharedLock: RawLock {
 ///
 /// # Safety
 ///
-/// As for [`RawSharedLock`].
+/// Same requirements as [`RawSharedLock`].
 pub unsafe trait TrySharedLock: RawSharedLock + TryLock {
     /// Shares the lock if that needs no waiting, and says whether it did.
     ///
     /// # Safety
     ///
-    /// As for [`RawSharedLock::acquire_shared`], if it succeeds; otherwise the node is free.
+    /// Same requirements as [`RawSharedLock::acquire_shared`], if it succeeds; otherwise the node
+    /// is free.
     unsafe fn try_acquire_shared(&self, node: &Self::SharedNode) -> bool;
 
-    /// As [`RawSharedLock::acquire_shared`], but false at once where that panics since more readers share
-    /// the lock than it can count. A lock that counts to 2^28 or more may panic here as well.
+    /// Like [`RawSharedLock::acquire_shared`], but returns `false` at once where that panics since
+    /// more readers share the lock than it can count. A lock that counts to 2^28 or more may panic
+    /// here as well.
     ///
     /// # Safety
     ///
-    /// As for [`RawSharedLock::acquire_shared`], if it succeeds; otherwise the node is free.
+    /// Same requirements as [`RawSharedLock::acquire_shared`], if it succeeds; otherwise the node
+    /// is free.
     #[inline]
     unsafe fn acquire_shared_if_counted(&self, node: &Self::SharedNode) -> bool {
         // SAFETY: our caller's promise.
@@ -234,13 +237,14 @@ pub unsafe trait TrySharedLock: RawSharedLock + TryLock {
 ///
 /// # Safety
 ///
-/// As for [`RawSharedLock`].
+/// Same requirements as [`RawSharedLock`].
 pub unsafe trait TimedSharedLock: TrySharedLock + TimedLock {
     /// Waits for a share until the deadline on the memory's clock, and says whether it got it.
     ///
     /// # Safety
     ///
-    /// As for [`RawSharedLock::acquire_shared`], if it succeeds; otherwise the node is free.
+    /// Same requirements as [`RawSharedLock::acquire_shared`], if it succeeds; otherwise the node
+    /// is free.
     unsafe fn acquire_shared_until(&self, node: &Self::SharedNode, deadline: Duration) -> bool;
 }
 
@@ -248,7 +252,7 @@ pub unsafe trait TimedSharedLock: TrySharedLock + TimedLock {
 ///
 /// # Safety
 ///
-/// As for [`RawSharedLock`].
+/// Same requirements as [`RawSharedLock`].
 pub unsafe trait Downgrade: RawSharedLock {
     /// Turns the exclusive acquisition into a share, with Release ordering. No writer gets the lock
     /// in between, and this never waits.
@@ -266,22 +270,24 @@ pub unsafe trait Downgrade: RawSharedLock {
 ///
 /// # Safety
 ///
-/// As for [`RawSharedLock`]; nobody else has the lock exclusively, or an upgradable share of it,
-/// from an upgradable acquisition to its release, also while it is upgraded.
+/// Same requirements as [`RawSharedLock`]; no other thread has the lock exclusively, or an
+/// upgradable share of it, from an upgradable acquisition to its release, also while it is
+/// upgraded.
 pub unsafe trait Upgrade: TrySharedLock {
-    /// Waits until nobody holds the lock alone or has the upgradable share, and takes that.
+    /// Waits until no thread holds the lock alone or has the upgradable share, and takes the share.
     ///
     /// # Safety
     ///
-    /// As for [`RawLock::acquire`], with [`release_upgradable`](Self::release_upgradable).
+    /// Same requirements as [`RawLock::acquire`], with
+    /// [`release_upgradable`](Self::release_upgradable).
     unsafe fn acquire_upgradable(&self, share: &Self::SharedNode);
 
     /// Takes the upgradable share if that needs no waiting, and says whether it did.
     ///
     /// # Safety
     ///
-    /// As for [`acquire_upgradable`](Self::acquire_upgradable), if it succeeds; otherwise the
-    /// node is free.
+    /// Same requirements as [`acquire_upgradable`](Self::acquire_upgradable), if it succeeds;
+    /// otherwise the node is free.
     unsafe fn try_acquire_upgradable(&self, share: &Self::SharedNode) -> bool;
 
     /// Gives up the upgradable share.
@@ -303,8 +309,8 @@ pub unsafe trait Upgrade: TrySharedLock {
     ///
     /// # Safety
     ///
-    /// As for [`upgrade`](Self::upgrade), if it succeeds; otherwise the share is held as before,
-    /// and `node` is free.
+    /// Same requirements as [`upgrade`](Self::upgrade), if it succeeds; otherwise the share is held
+    /// as before, and `node` is free.
     unsafe fn try_upgrade(&self, share: &Self::SharedNode, node: &Self::Node) -> bool;
 
     /// Turns the upgradable share into an ordinary one, held with the same node.
@@ -319,7 +325,7 @@ pub unsafe trait Upgrade: TrySharedLock {
     ///
     /// # Safety
     ///
-    /// As for [`Downgrade::downgrade`].
+    /// Same requirements as [`Downgrade::downgrade`].
     unsafe fn downgrade_to_upgradable(&self, node: &Self::Node, share: &Self::SharedNode);
 }
 
@@ -327,14 +333,14 @@ pub unsafe trait Upgrade: TrySharedLock {
 ///
 /// # Safety
 ///
-/// As for [`Upgrade`].
+/// Same requirements as [`Upgrade`].
 pub unsafe trait TimedUpgrade: Upgrade + TimedSharedLock {
     /// Waits for the upgradable share until the deadline on the memory's clock, and says whether
     /// it got it.
     ///
     /// # Safety
     ///
-    /// As for [`Upgrade::try_acquire_upgradable`].
+    /// Same requirements as [`Upgrade::try_acquire_upgradable`].
     unsafe fn acquire_upgradable_until(&self, share: &Self::SharedNode, deadline: Duration)
     -> bool;
 
@@ -343,7 +349,7 @@ pub unsafe trait TimedUpgrade: Upgrade + TimedSharedLock {
     ///
     /// # Safety
     ///
-    /// As for [`Upgrade::try_upgrade`].
+    /// Same requirements as [`Upgrade::try_upgrade`].
     unsafe fn upgrade_until(
         &self,
         share: &Self::SharedNode,
@@ -356,7 +362,7 @@ pub unsafe trait TimedUpgrade: Upgrade + TimedSharedLock {
 ///
 /// The features are bare words in this order:
 ///
-/// 1. Who can hold it: one at a time, `exclusive` ([`RawLock`]), or several, `shared`
+/// 1. How many threads can hold it: one at a time, `exclusive` ([`RawLock`]), or several, `shared`
 ///    ([`RawSharedLock`]).
 /// 2. How its waiters wait, which decides in which [forms](crate::for_each_form) it comes. It
 ///    `waits` as its policy says, or it `queues`: waiters follow each other in a queue, so that

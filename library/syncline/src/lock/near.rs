@@ -167,7 +167,7 @@ fn count_all<W: Wait>(threads: usize, rounds: usize) {
 
 #[test]
 fn spinning() {
-    // Few, since each hand-over costs a time slice where a waiter has no processor.
+    // A small number, since each hand-over costs a time slice if a waiter has no processor.
     count_all::<Spin>(2, 20);
 }
 

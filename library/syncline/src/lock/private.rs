@@ -1,7 +1,7 @@
 //! A number in a node that only the node's owner uses.
 //!
-//! The node lies where others reach it. So what of it nobody else uses is data of the memory's too,
-//! and is reached through it. Otherwise it is a `Cell`.
+//! If other threads can reach the node, this part of it is data of the memory too, although no
+//! other thread uses it. Otherwise it is a `Cell`.
 
 use core::cell::Cell;
 use core::fmt;
@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 
 use crate::memory::{Data, Memory};
 
-/// A number, initially 0, which as a `Cell` one thread at a time uses.
+/// A number, initially 0. Like a `Cell`, one thread at a time uses it.
 pub struct Private<M: Memory> {
     number: M::Data<usize>,
     not_shared: PhantomData<Cell<usize>>,

@@ -1,13 +1,15 @@
 //! A reader-writer lock in one word, for everyday use: a writer that waits keeps new readers out.
 //!
-//! The word counts the readers inside and the writers that wait, so that whoever leaves knows
-//! whom to wake: one writer if any waits, else all the readers. Readers don't starve writers;
-//! writers of whom always one waits starve readers. Among themselves writers take the lock in any
-//! order, as whoever runs first gets it. All readers write to the word: where many cores read,
-//! in sections so short that its line is the bottleneck, this lock doesn't scale.
+//! The word counts the readers inside and the writers that wait, so that the thread that leaves
+//! knows whom to wake: one writer if any waits, else all the readers. Readers don't starve writers;
+//! a stream of writers, of which one always waits, starves readers. Among themselves writers take
+//! the lock in any order, as the thread that runs first gets it. All readers write to the word:
+//! where many cores read, in sections so short that its line is the bottleneck, this lock doesn't
+//! scale.
 //!
 //! It always parks. That it has a policy is for the catalogue's sake, whose locks all have one;
-//! the policy changes nothing. Who never sleeps has less to do with [two words](super::FlagRw).
+//! the policy changes nothing. A thread that never sleeps has less to do with [two
+//! words](super::FlagRw).
 //!
 //! ```text
 //!   bits      31     13 12      3        2           1       0
@@ -20,17 +22,18 @@
 //!             0,w,1 -> 1,w,0           downgraded
 //! ```
 //!
-//! 1. Who sleeps has set `PARKED` in a word that kept it out, and sleeps only while the word stays
-//!    as it was.
-//! 2. A writer sleeps only while it is counted. It is kept out by who is inside; the last of these
-//!    finds the mark and the count, and wakes one writer. A writer takes the mark away with that,
-//!    so that nobody wakes more while that one is on its way: it sets the mark again when it
-//!    enters or goes back to sleep, since others may sleep still.
+//! 1. A thread that sleeps has set `PARKED` in a word that kept it out, and sleeps only while the
+//!    word stays as it was.
+//! 2. A writer sleeps only while it is counted. It is kept out by the thread that is inside; the
+//!    last of these finds the mark and the count, and wakes one writer. A writer takes the mark
+//!    away with that, so that no other thread wakes more while that one is on its way: it sets the
+//!    mark again when it enters or goes back to sleep, since others may sleep still.
 //! 3. A reader is kept out by writers, inside or waiting, and sleeps only under `READER_WAITS`,
 //!    which keeps the mark in place. The last of these writers, leaving or giving up, finds both,
 //!    takes them away, and wakes all readers.
-//! 4. So in a word that keeps no reader out the mark is out of date; who enters removes it.
-//! 5. A release doesn't touch the lock after the change that lets others in, who may drop it.
+//! 4. So in a word that keeps no reader out the mark is out of date; a thread that enters removes
+//!    it.
+//! 5. A release doesn't touch the lock after the change that lets others in, which may drop it.
 //!
 //! Source: none; a counting word with a mark for sleepers is common in C libraries and in Rust's.
 
@@ -116,7 +119,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         false
     }
 
-    /// Whether one more writer may be counted that waits.
+    /// Whether one more waiting writer may be counted.
     fn has_room(word: u32) -> bool {
         word & ALL_WAITING != ALL_WAITING
     }
@@ -211,8 +214,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     /// Shares the lock; false if there are too many readers to count.
     #[inline]
     fn share(&self) -> bool {
-        // Untried, since a look at a line that was just written costs more than an exchange in
-        // vain. Acquire: as in `enter`.
+        // Without a look first, since reading a line that was just written costs more than a failed
+        // exchange. Acquire: as in `enter`.
         if self.word.exchange(0, READER, Acquire).is_err() && self.enter().is_err() {
             return self.contend_shared(None);
         }
@@ -224,7 +227,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     fn contend_shared(&self, deadline: Option<Duration>) -> bool {
         loop {
             self.wait_as_reader();
-            // Without the bit nobody would wake us.
+            // Without the bit no thread would wake us.
             let go_on = |word| word & CLOSED == 0 || word & READER_WAITS == 0;
             if Park::wait::<M>(&self.word, READERS, deadline, go_on).is_none() {
                 return false;
@@ -249,7 +252,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         }
     }
 
-    /// Wakes who may go on, after the last one inside has left `word`, which may be gone.
+    /// Wakes the threads that may go on, after the last one inside has left `word`, which may be
+    /// gone.
     #[cold]
     fn wake(address: Address, word: u32) {
         if word & ALL_WAITING != 0 {
@@ -261,8 +265,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
 }
 
 // SAFETY: a writer enters when nobody is inside, and while it is nobody enters. All changes of
-// the word are atomic additions and exchanges; so the Acquire of whoever enters sees the Release
-// of all who have left.
+// the word are atomic additions and exchanges; so the Acquire of the thread that enters sees the
+// Release of all threads that have left.
 unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
     type Memory = M;
     type Node = ();
@@ -288,7 +292,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
 unsafe impl<W: Wait, M: Memory> RawSharedLock for CompactRw<W, M> {
     type SharedNode = ();
 
-    /// As for every shared lock.
+    /// Acquires the lock for reading, as [`RawSharedLock`] requires.
     ///
     /// # Panics
     ///
@@ -351,8 +355,8 @@ unsafe impl<W: Wait, M: Memory> TimedSharedLock for CompactRw<W, M> {
 unsafe impl<W: Wait, M: Memory> Downgrade for CompactRw<W, M> {
     /// `0,w,1 -> 1,w,0`
     ///
-    /// Writers that wait keep further readers out, as before. Without them all readers are woken
-    /// that sleep.
+    /// Writers that wait keep further readers out, as before. Without them all sleeping readers are
+    /// woken.
     unsafe fn downgrade(&self, (): &(), (): &()) {
         let address = self.word.address();
         // Relaxed: the exchange orders.

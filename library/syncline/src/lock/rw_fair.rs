@@ -3,23 +3,23 @@
 //!
 //! As in the [MCS lock](super::Mcs) a newcomer swaps its node in at the tail, and each waits on
 //! its own node. A writer holds the lock from the queue's head and hands over to the node behind.
-//! A reader leaves the lock open for a reader behind it, and passes on to it as soon as it is
-//! inside itself. Readers leave in any order, so they are counted; the first writer behind them
-//! is noted, and whoever brings the count to zero wakes it.
+//! A reader that is inside lets a reader behind it in at once; one that still waits does so as soon
+//! as it is inside. Readers leave in any order, so they are counted. The first writer behind them
+//! is noted, and the reader that brings the count to zero wakes it.
 //!
-//! Nobody overtakes: with a writer in the queue, later readers wait. That costs sharing where
-//! writers are frequent. All readers write to the count: it is not for short sections of many
-//! readers.
+//! No thread overtakes another: with a writer in the queue, later readers wait. That costs sharing
+//! where writers are frequent. All readers write to the count, so the lock does not suit short
+//! sections of many readers.
 //!
-//! Two races decide. A reader sets `READER_BEHIND` in the node before its own, which sets `OPEN`
-//! there once it is inside; both swap bits of one word, and who comes second lets the newcomer
-//! in. A writer is announced and the readers are counted in one word, so that exactly one of them
-//! finds that it was the last. (The paper has two words, between which a writer can be woken twice
-//! or, as its authors noted later, at the wrong time.)
+//! Two races had to be closed. A reader sets `READER_BEHIND` in the node before its own, whose
+//! reader sets `OPEN` there once it is inside. Both swap bits of one word, and whichever thread
+//! comes second lets the newcomer in. A writer is announced and the readers are counted in one
+//! word, so that exactly one of them finds that it was the last. (The paper has two words, between
+//! which a writer can be woken twice or, as its authors noted later, at the wrong time.)
 //!
-//! It can't be tried. Whether those at the tail are readers inside, with whom another may share,
-//! is known from their node alone, and only whoever is behind it may look at that; but who is in
-//! the queue can't leave it. Behind a gate ([`RwGate`](super::RwGate)) it can.
+//! There is no try operation. Only the node at the tail says whether its thread is a reader inside,
+//! with which another may share; only the thread behind a node may read it, and a thread in the
+//! queue can't leave. Behind a gate ([`RwGate`](super::RwGate)) the lock can be tried.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the fair lock with local-only spinning.
@@ -34,13 +34,13 @@ use super::{About, Algorithm, Described, Order, RawLock, RawSharedLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{Park, Wait};
 
-/// In a node's gate.
+/// Values of a node's gate.
 const WAITING: u32 = 0;
 const GRANTED: u32 = 2;
 
-/// In a node's state: this reader is inside, and a reader behind it needs not wait.
+/// In a node's state: this reader is inside, and a reader behind it need not wait.
 const OPEN: u32 = 1;
-/// In a node's state: who stands behind it.
+/// In a node's state: whether a reader or a writer stands behind it.
 const READER_BEHIND: u32 = 2;
 const WRITER_BEHIND: u32 = 4;
 
@@ -48,8 +48,8 @@ const WRITER_BEHIND: u32 = 4;
 const WRITER: u32 = 1;
 /// One reader.
 const READER: u32 = 2;
-/// So many readers that a few more could overflow into nothing. Each keeps a node; if these are
-/// leaked, as by forgetting guards, so many fill 128 GB.
+/// A count of readers near the largest that fits: a few more could overflow to zero. Each reader
+/// keeps a node; that many leaked nodes, as of forgotten guards, fill 128 GB.
 const FULL: u32 = 1 << 31;
 
 /// The fair reader-writer queue lock.
@@ -63,7 +63,7 @@ pub struct FairRw<W: Wait = Park, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-/// A place in the queue.
+/// A node of the queue.
 #[derive(Debug, Default)]
 pub struct Node<M: Memory> {
     next: M::Link<Self>,
@@ -78,8 +78,8 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for FairRw<W, M> where
 }
 
 // SAFETY: the swaps of `tail` put acquisitions in an order. A writer waits until the writer
-// before it hands over, or until all readers before it have left, who let no reader behind it in.
-// Readers' sections reach the writer by `readers`, a writer's reach those behind it by their
+// before it hands over, or until all readers before it have left, and those let no reader behind it
+// in. Readers' sections reach the writer by `readers`, a writer's reach those behind it by their
 // gates, and through an empty queue by `tail`.
 unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
     type Memory = M;
@@ -94,15 +94,15 @@ unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
                 // Release: pairs with the Acquire in `successor`.
                 previous.next.store(Some(M::refer(node)), Release);
             }
-            // Nobody is in the queue, but readers who have left it may still be inside. All who
-            // could follow them stand behind us. Acquire: pairs with the readers' Release.
+            // The queue is empty, but readers that have left it may still be inside. All threads
+            // that could follow them stand behind us. Acquire: pairs with the readers' Release.
             None if self.readers.load(Acquire) == 0 => return,
             None => {
                 // Relaxed: the addition publishes it.
                 self.first.store(Some(M::refer(node)), Relaxed);
                 // AcqRel: pairs with the AcqRel in `release_shared`, both ways.
                 if self.readers.fetch_add(WRITER, AcqRel) == 0 {
-                    // Relaxed: nobody looks before we hand over.
+                    // Relaxed: no thread reads it before we hand over.
                     self.readers.store(0, Relaxed);
                     return;
                 }
@@ -119,7 +119,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
                 // Relaxed: the hand-over publishes it.
                 self.readers.fetch_add(READER, Relaxed);
             }
-            // SAFETY: who waits stays until we hand over to it.
+            // SAFETY: a waiter stays until we hand over to it.
             W::hand_over::<M>(&unsafe { M::follow(next) }.gate, GRANTED);
         }
     }
@@ -130,7 +130,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
 unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
     type SharedNode = Node<M>;
 
-    /// As for every shared lock.
+    /// Acquires the lock for reading, as [`RawSharedLock`] requires.
     ///
     /// # Panics
     ///
@@ -140,7 +140,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
         let mut readers = 0;
         match self.enqueue(node) {
             None => {
-                // Relaxed, here and below: the nodes and `tail` carry it to whoever comes next.
+                // Relaxed, here and below: the nodes and `tail` publish it to the next thread.
                 readers = self.readers.fetch_add(READER, Relaxed);
             }
             Some(previous) => {
@@ -151,7 +151,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
                     readers = self.readers.fetch_add(READER, Relaxed);
                 }
                 // Release: pairs with the Acquire in `successor`. Once linked, `previous` may
-                // leave; if it was inside, not before we were counted.
+                // leave. If it was inside, it must not leave before we were counted.
                 previous.next.store(Some(M::refer(node)), Release);
                 if !open {
                     W::wait::<M>(&node.gate, 0, None, |gate| gate == GRANTED);
@@ -162,7 +162,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
         if node.state.fetch_or(OPEN, AcqRel) & READER_BEHIND != 0 {
             let next = Self::linked(node);
             self.readers.fetch_add(READER, Relaxed);
-            // SAFETY: who waits stays until we hand over to it.
+            // SAFETY: a waiter stays until we hand over to it.
             W::hand_over::<M>(&unsafe { M::follow(next) }.gate, GRANTED);
         }
         if readers & FULL != 0 {
@@ -205,7 +205,7 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         previous.map(|previous| unsafe { M::follow(previous) })
     }
 
-    /// The node behind one that leaves, or none if the queue is empty now. A reader behind a
+    /// The node behind one that leaves, or `None` if the queue is empty now. A reader behind a
     /// reader may have come and gone.
     #[inline]
     fn successor(&self, node: &Node<M>) -> Option<M::Ref<Node<M>>> {
@@ -225,8 +225,9 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         }
     }
 
-    /// Leaves at once: there are too many readers. Who was counted by the reader before it is not
-    /// refused; each of those is a thread that waits, for which the other half of the count is room.
+    /// Leaves at once and panics: there are too many readers. A reader that the one before it
+    /// counted is not refused; each of those is a waiting thread, and the other half of the count
+    /// has room for them.
     ///
     /// # Safety
     ///
@@ -238,11 +239,11 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         panic!("more readers share the lock than it can count");
     }
 
-    /// Hands over to the writer that waits for the readers to leave, by the last of them.
+    /// Hands over to the writer that waits for the readers to leave. The last of them calls it.
     #[cold]
     fn wake_writer(&self) {
-        // Relaxed, both: the subtraction has ordered them, and nobody looks before the writer
-        // hands over.
+        // Relaxed, both: the subtraction has ordered them, and no thread reads these before the
+        // writer hands over.
         self.readers.store(0, Relaxed);
         if let Some(writer) = self.first.load(Relaxed) {
             // SAFETY: a writer that waits stays until we hand over to it.
@@ -271,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits until somebody has put itself behind this end of the queue.
+    /// Waits until a thread has queued behind this end of the queue.
     fn tail_after(lock: &FairRw, before: *mut Node<Native>) -> *mut Node<Native> {
         loop {
             let tail = AtomicPtr::load(&lock.tail, Acquire);
@@ -291,7 +292,7 @@ mod tests {
         unsafe {
             assert!(catch_unwind(|| lock.acquire_shared(&Node::default())).is_err());
             assert_eq!(lock.readers.load(Relaxed), FULL);
-            // Where a reader is in the queue as well.
+            // The same with a reader in the queue.
             lock.readers.store(FULL - READER, Relaxed);
             lock.acquire_shared(&node);
             assert!(catch_unwind(|| lock.acquire_shared(&Node::default())).is_err());

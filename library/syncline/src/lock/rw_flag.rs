@@ -3,8 +3,9 @@
 //!
 //! With a word of its own for the flag, a reader changes the count without having to know what it
 //! was, and a writer releases with a store. So this is the quickest lock here for reading, as long
-//! as the readers' one word isn't what they wait for. Nobody is told that somebody waits: who
-//! should sleep needs the [compact lock](super::CompactRw). A policy that sleeps yields here.
+//! as the readers' one word isn't what they wait for. Waiters are not visible to other threads:
+//! threads that should sleep need the [compact lock](super::CompactRw). A policy that sleeps yields
+//! here.
 //!
 //! ```text
 //!   reader    readers + 1, then looks at the flag     raised: readers - 1, waits until it is not
@@ -21,8 +22,8 @@
 //!    flag. A count of 0 that is seen later comes from the last one to leave.
 //!
 //! A writer that has raised the flag goes before all readers that come later, so readers don't
-//! starve writers. When it has left, those who waited take their chances, readers and writers;
-//! among many writers a reader may starve.
+//! starve writers. When it has left, the threads that waited take their chances, readers and
+//! writers; among many writers a reader may starve.
 //!
 //! Source: common practice; the store-then-look of Dekker's algorithm (Dijkstra 1965) between the
 //! two words. Concurrency Kit's `ck_rwlock` is built in this way.
@@ -42,7 +43,8 @@ use crate::wait::{Spin, Wait, Yield};
 const RAISED: u32 = 2;
 /// One reader.
 const READER: u32 = 2;
-/// More readers than are let in: those that step back don't overflow into none.
+/// More readers than are let in, so that the count of those that step back does not overflow to
+/// zero.
 const FULL: u32 = 1 << 31;
 
 /// The reader-writer lock of a flag and a count.
@@ -143,8 +145,8 @@ impl<W: Wait, M: Memory> FlagRw<W, M> {
 }
 
 // SAFETY: one writer at a time has raised the flag, and is inside when it has then seen no reader.
-// By (1) readers that it has not seen have seen the flag, and have stepped back. Who comes later
-// sees what was done before, by the pairings above.
+// By (1) readers that it has not seen have seen the flag, and have stepped back. A thread that
+// comes later sees what was done before, by the pairings above.
 unsafe impl<W: Wait, M: Memory> RawLock for FlagRw<W, M> {
     type Memory = M;
     type Node = ();
@@ -164,7 +166,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for FlagRw<W, M> {
 unsafe impl<W: Wait, M: Memory> RawSharedLock for FlagRw<W, M> {
     type SharedNode = ();
 
-    /// As for every shared lock.
+    /// Acquires the lock for reading, as [`RawSharedLock`] requires.
     ///
     /// # Panics
     ///
@@ -186,7 +188,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FlagRw<W, M> {
 unsafe impl<W: Wait, M: Memory> TryLock for FlagRw<W, M> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
-        // Relaxed: `alone` looks again. So a flag that is raised in vain disturbs few readers.
+        // Relaxed: `alone` looks again. So a flag that is raised for nothing disturbs few readers.
         if self.readers.load(Relaxed) != 0 || !self.raise() {
             return false;
         }

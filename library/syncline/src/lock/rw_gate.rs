@@ -1,14 +1,15 @@
 //! A gate before a shared lock: what the [gate](super::Gate) is to exclusive locks.
 //!
-//! The lock is a word that counts the readers inside or says that a writer is. Whoever runs and
-//! finds the gate open goes in. Who can't lines up in the queue, a shared lock of any kind, as a
-//! reader or as a writer; so those who wait come in the order that the queue prefers. Who has the
-//! queue *stands at the gate*: one writer, or some readers. It waits to be let in, and then lets go
-//! of the queue at once. So readers follow each other, and the lock never waits for a sleeper.
+//! The lock is a word that counts the readers inside or says that a writer is. A thread that runs
+//! and finds the gate open goes in. A thread that can't lines up in the queue, a shared lock of any
+//! kind, as a reader or as a writer; so the threads that wait come in the order that the queue
+//! prefers. A thread that has the queue *stands at the gate*: one writer, or some readers. It waits
+//! to be let in, and then releases the queue at once. So readers follow each other, and the lock
+//! never waits for a sleeper.
 //!
 //! Newcomers overtake for a bounded time. A writer at the gate that finds readers inside closes it
-//! to newcomers, since among many readers always one may be inside. So does whoever was woken
-//! `IN_VAIN` times.
+//! to newcomers, since among many readers always one may be inside. So does the thread that was
+//! woken `IN_VAIN` times.
 //!
 //! A queue that prefers readers promises more: that none ever waits for a writer that waits, with
 //! which programs may read while they read, or wait for another reader. So there readers don't
@@ -24,11 +25,12 @@
 //!   at the gate the same, whatever is closed, and leaving it open
 //! ```
 //!
-//! 1. Who sleeps has set `PARKED` in a word with somebody inside, and is woken by the writer that
-//!    leaves, or the last reader. At a free gate the mark is out of date; who goes in removes it.
+//! 1. A thread that sleeps has set `PARKED` in a word with somebody inside, and is woken by the
+//!    writer that leaves, or the last reader. At a free gate the mark is out of date; a thread that
+//!    goes in removes it.
 //! 2. `PREFERRED` keeps the writer at the gate out while readers wait. It may sleep meanwhile with
 //!    no mark, and nobody inside: the reader that goes in and removes `PREFERRED` sets `PARKED`.
-//! 3. A release doesn't touch the lock after the change that lets others in, who may drop it.
+//! 3. A release doesn't touch the lock after the change that lets others in, which may drop it.
 //!
 //! Source: as for the [gate](super::Gate).
 
@@ -43,13 +45,14 @@ use crate::wait::PARKED;
 
 /// A writer is inside.
 const WRITER: u32 = 1 << 1;
-/// Newcomers stay out; only those that write, if the queue prefers readers.
+/// Newcomers stay out; if the queue prefers readers, only newcomers that write.
 const CLOSED: u32 = 1 << 2;
-/// Readers wait at the gate, whom the queue prefers; the writer at the gate stays out.
+/// Readers that the queue prefers wait at the gate; the writer at the gate stays out.
 const PREFERRED: u32 = 1 << 3;
 /// One reader is inside.
 const READER: u32 = 1 << 4;
-/// So many readers that those who stand at the gate could overflow into nothing.
+/// A count of readers near the largest that fits: the readers at the gate could overflow it to
+/// zero.
 const FULL: u32 = 1 << 31;
 const ALL_READERS: u32 = !(READER - 1);
 /// Somebody is inside.
@@ -59,7 +62,7 @@ const HELD: u32 = WRITER | ALL_READERS;
 const READERS: u32 = 0;
 const WRITERS: u32 = 1;
 
-/// How often one at the gate may be woken in vain before it closes it; a checker's batch is
+/// How often one at the gate may be woken for nothing before it closes it; a checker's batch is
 /// smaller.
 const IN_VAIN: u32 = 4;
 
@@ -74,7 +77,7 @@ pub struct RwGate<Q: RawSharedLock = FairRw> {
 // SAFETY: zero is a free gate before a free lock.
 unsafe impl<Q: RawSharedLock<Memory: Memory<Word: Zeroable>> + Zeroable> Zeroable for RwGate<Q> {}
 
-/// One who wants in.
+/// A thread that wants in.
 struct Visitor {
     /// What it adds to the word.
     share: u32,
@@ -124,8 +127,8 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
         Err(word)
     }
 
-    /// Goes in as a newcomer; the section of who is inside may be about to end. The error is the
-    /// word that keeps it out.
+    /// Goes in as a newcomer; the section of the thread that is inside may be about to end. The
+    /// error is the word that keeps it out.
     fn come(&self, who: &Visitor) -> Result<(), u32> {
         let mut outcome = self.enter(who.share, who.closed, 0);
         for looks in 1..Q::Memory::PATIENCE / 4 {
@@ -207,8 +210,8 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
 }
 
 // SAFETY: a writer goes in when nobody is inside, and while it is nobody goes in. All changes of
-// the word are atomic additions and exchanges; so the Acquire of whoever goes in sees the Release
-// of all who have left.
+// the word are atomic additions and exchanges; so the Acquire of the thread that goes in sees the
+// Release of all threads that have left.
 unsafe impl<Q: RawSharedLock + Described> RawLock for RwGate<Q> {
     type Memory = Q::Memory;
     type Node = ();
@@ -236,7 +239,7 @@ unsafe impl<Q: RawSharedLock + Described> RawLock for RwGate<Q> {
 unsafe impl<Q: RawSharedLock + Described> RawSharedLock for RwGate<Q> {
     type SharedNode = ();
 
-    /// As for every shared lock.
+    /// Acquires the lock for reading, as [`RawSharedLock`] requires.
     ///
     /// # Panics
     ///
@@ -292,7 +295,7 @@ unsafe impl<Q: RawSharedLock + Described> Downgrade for RwGate<Q> {
     }
 }
 
-/// What is said of the queue holds for those who wait in it.
+/// What the catalogue says of the queue holds for the threads that wait in it.
 impl<Q: RawSharedLock + Described> Described for RwGate<Q> {
     const ABOUT: About = Q::ABOUT;
 }

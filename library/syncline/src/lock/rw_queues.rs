@@ -11,12 +11,12 @@
 //! ```
 //!
 //! Writers stand in an MCS queue. Only its first is at the state; and of the readers that wait, only
-//! the first on the list. Those two see for themselves when they may go on. So whoever leaves
-//! changes the state, wakes them if the mark says that one sleeps, and touches the lock no more:
-//! they may be gone with it by then.
+//! the first on the list. Those two see for themselves when they may go on. So the thread that
+//! leaves changes the state, wakes them if the mark says that one sleeps, and touches the lock no
+//! more: they may be gone with it by then.
 //!
-//! The mark stays when readers leave, and when the writer goes in, as the other one may sleep still.
-//! A writer that leaves takes it away, and wakes both.
+//! The mark stays when readers leave, and when the writer goes in, since the other one may still
+//! sleep. A writer that leaves takes it away, and wakes both.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -33,7 +33,7 @@ const WAITING: u32 = 0;
 const FIRST: u32 = 2;
 const GRANTED: u32 = 4;
 
-/// The keys under which those sleep who are at the state.
+/// The keys under which threads at the state sleep.
 const READERS: u32 = 0;
 const WRITERS: u32 = 1;
 
@@ -45,7 +45,7 @@ pub const WANTED: u32 = 4;
 pub const LISTED: u32 = 8;
 /// One reader.
 pub const READER: u32 = 16;
-/// So many readers that a few more could overflow into nothing.
+/// A count of readers near the largest that fits: a few more could overflow it to zero.
 pub const FULL: u32 = 1 << 31;
 
 /// The state and the writers' queue.
@@ -57,7 +57,7 @@ pub struct Writers<W: Wait, M: Memory> {
     wait: PhantomData<W>,
 }
 
-/// A writer's place in the queue.
+/// A writer's node in the queue.
 #[derive(Debug, Default)]
 pub struct WriterNode<M: Memory> {
     next: M::Link<Self>,
@@ -143,11 +143,12 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         node.next.load(Relaxed).is_some()
     }
 
-    /// Ends a writer's acquisition, once it has left the queue: `left` makes of a state what is left
-    /// of it without `ACTIVE`, and 0 of that alone. Has Release ordering. The lock may be gone after.
+    /// Ends a writer's acquisition, once it has left the queue: `left` maps a state to what is left
+    /// of it without `ACTIVE`, and `ACTIVE` alone to 0. Has Release ordering. The lock may be gone
+    /// after.
     #[inline]
     pub fn release(&self, left: impl Fn(u32) -> u32) {
-        // Release: pairs with the Acquire of those who enter.
+        // Release: pairs with the Acquire of the threads that enter.
         if self.state.exchange(ACTIVE, 0, Release).is_err() {
             self.release_to_others(left);
         }
@@ -221,7 +222,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         W::hand_over::<M>(&unsafe { M::follow(writer) }.gate, FIRST);
     }
 
-    /// The node behind the queue's head, or none if the head has left the queue empty.
+    /// The node behind the queue's head, or `None` if the head has left the queue empty.
     #[inline]
     pub fn successor(&self, node: &WriterNode<M>) -> Option<M::Ref<WriterNode<M>>> {
         // Acquire: pairs with the Release of the successor's link.
@@ -243,7 +244,7 @@ pub struct Readers<W: Wait, M: Memory> {
     wait: PhantomData<W>,
 }
 
-/// A reader's place among those that wait.
+/// A reader's node in the list of those that wait.
 #[derive(Debug, Default)]
 pub struct ReaderNode<M: Memory> {
     gate: M::Word,
@@ -259,8 +260,8 @@ impl<W: Wait, M: Memory> Readers<W, M> {
     pub fn push(&self, node: &ReaderNode<M>) -> Option<M::Ref<ReaderNode<M>>> {
         // Relaxed: the swap publishes it.
         node.gate.store(WAITING, Relaxed);
-        // AcqRel: publishes our node to whoever wakes us, and pairs with the swap of the one
-        // before us, which published its own.
+        // AcqRel: publishes our node to the thread that wakes us, and pairs with the swap of the
+        // one before us, which published its own.
         self.last.swap(Some(M::refer(node)), AcqRel)
     }
 
@@ -270,7 +271,7 @@ impl<W: Wait, M: Memory> Readers<W, M> {
         W::wait::<M>(&node.gate, 0, None, |gate| gate == GRANTED);
     }
 
-    /// Empties the list, and wakes the last who was on it. Only the first does that.
+    /// Empties the list, and wakes the last that was on it. Only the first does that.
     pub fn wake_all(&self) {
         // Acquire: pairs with the Release in `push`.
         if let Some(last) = self.last.swap(None, Acquire) {
@@ -285,7 +286,7 @@ impl<W: Wait, M: Memory> Readers<W, M> {
         W::hand_over::<M>(&unsafe { M::follow(reader) }.gate, GRANTED);
     }
 
-    /// Whether nobody is on the list.
+    /// Whether the list is empty.
     #[cfg(all(test, feature = "std"))]
     pub fn is_empty(&self) -> bool {
         self.last.load(Acquire).is_none()

@@ -12,8 +12,8 @@
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning. There also the
-//! first reader and the first writer spin locally, and whoever leaves finds them by the lock after
-//! it has let others in, who so must not free it.
+//! first reader and the first writer spin locally, and the thread that leaves finds them by the
+//! lock after it has let others in. So these must not free it.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -57,7 +57,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
     unsafe fn release(&self, node: &WriterNode<M>) {
         // The queue comes before the state, since the lock may be gone after that.
         if let Some(next) = self.writers.successor(node) {
-            // Relaxed: readers who have come just now may as well have come later.
+            // Relaxed: readers that have come just now may as well have come later.
             if self.writers.state.load(Relaxed) < READER {
                 return Writers::<W, M>::grant(next);
             }
@@ -68,7 +68,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
 }
 
 // SAFETY: a reader returns when it is counted and no writer is active, which none can become
-// before it leaves. A writer's section reaches it by the state, or by whoever wakes it.
+// before it leaves. A writer's section reaches it by the state, or by the thread that wakes it.
 unsafe impl<W: Wait, M: Memory> RawSharedLock for ReadersFirst<W, M> {
     type SharedNode = ReaderNode<M>;
 

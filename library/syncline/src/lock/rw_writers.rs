@@ -2,14 +2,15 @@
 //!
 //! A reader counts itself in one word; if that shows a writer it joins the list of readers that
 //! wait, and takes itself from the count. Writers stand in a queue and hand over to each other;
-//! who leaves the queue empty wakes the readers. So updates are seen soon, and writers who keep
-//! the queue filled starve the readers. With frequent writers use the [fair](super::FairRw) one.
+//! the writer that leaves the queue empty wakes the readers. So updates are seen soon, and writers
+//! that keep the queue filled starve the readers. With frequent writers use the
+//! [fair](super::FairRw) one.
 //!
 //! The first on the list says in the state that it waits. The last writer to leave counts it, and
 //! takes that away, with the same step by which it leaves; so no writer gets between. The count goes
 //! with the wake to the last on the list, which counts the one before it before waking that, until
-//! the first is counted again. All who were on the list enter together, also if a writer comes
-//! meanwhile.
+//! the first is counted again. All threads that were on the list enter together, also if a writer
+//! comes meanwhile.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the writer-preference lock with local-only spinning. There each
@@ -70,7 +71,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for WritersFirst<W, M> {
 }
 
 // SAFETY: a reader returns when it is counted and no writer is active, which none can become
-// before it leaves. A writer's section reaches it by the state, or by whoever wakes it.
+// before it leaves. A writer's section reaches it by the state, or by the thread that wakes it.
 unsafe impl<W: Wait, M: Memory> RawSharedLock for WritersFirst<W, M> {
     type SharedNode = ReaderNode<M>;
 

@@ -1,7 +1,7 @@
-//! Test-and-set: one word, which whoever wants the lock tries to set.
+//! Test-and-set: one word, which the thread that wants the lock tries to set.
 //!
 //! Each try is an atomic write, so waiting threads pull the line from each other and from the
-//! holder; only after many tries in vain does one wait as its policy says. It has its use where
+//! holder; only after many failed tries does one wait as its policy says. It has its use where
 //! contention is rare and memory short, and as the baseline for the others. Under contention use
 //! [`Ttas`](super::Ttas) or a queue lock.
 //!

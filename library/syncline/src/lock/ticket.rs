@@ -1,10 +1,10 @@
 //! The ticket lock: a waiter draws a number and waits until it is served.
 //!
-//! First come, first served, in two words. All waiters watch the word that says who is served, so
-//! each hand-over makes all of them fetch it again. But a waiter knows its place in the queue, and
-//! so it can stay away for a time proportional to the number of those before it ([`Approach`]).
-//! Uncontended it is as quick as a spinlock. With many waiters per lock use a queue lock, where
-//! each waits on a line of its own.
+//! First come, first served, in two words. All waiters watch the word that says which ticket is
+//! served, so each hand-over makes all of them fetch it again. But a waiter knows its place in the
+//! queue, and so it can stay away for a time proportional to the number of those before it
+//! ([`Approach`]). Uncontended it is as quick as a spinlock. With many waiters per lock use a queue
+//! lock, where each waits on a line of its own.
 //!
 //! Source: Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors" (1991), Algorithm 2; SSYNC (SOSP'13), sections 4.1 and 5.3.
@@ -45,10 +45,10 @@ pub trait Approach: Debug + Default + Send + Sync + 'static {
     #[inline(always)]
     fn fetch<M: Memory>(_: &M::Word) {}
 
-    /// Called after each look in vain, with `ahead` waiters and holders before this one.
+    /// Called after each look without success, with `ahead` waiters and holders before this one.
     #[inline(always)]
     fn stay_away<M: Memory>(ahead: u32) {
-        // The one who is served may release at any moment.
+        // The thread that is served may release at any moment.
         M::delay(ahead - 1);
     }
 }
@@ -73,9 +73,9 @@ impl Approach for Proportional {
     const IDEA: &'static str = "waiters draw a number and watch the one that is served";
 }
 
-/// As [`Proportional`], and fetches the line for writing before each look, waiting or releasing,
-/// so that it is never shared: on machines where writing to a shared line costs a broadcast, as
-/// on the Opteron, the lock is then up to twice as fast.
+/// Like [`Proportional`], but fetches the line for writing before each look, waiting or releasing,
+/// so that it is never shared: on machines where writing to a shared line costs a broadcast, as on
+/// the Opteron, the lock is then up to twice as fast.
 #[derive(Debug, Default)]
 pub struct Prefetching;
 
@@ -135,7 +135,7 @@ unsafe impl<W: Wait, M: Memory, A: Approach> TryLock for Ticket<W, M, A> {
     }
 }
 
-// SAFETY: whoever has drawn a ticket waits until served.
+// SAFETY: the thread that has drawn a ticket waits until served.
 unsafe impl<W: Wait, M: Memory, A: Approach> Contended for Ticket<W, M, A> {
     #[inline]
     unsafe fn is_contended(&self, (): &()) -> bool {

@@ -1,10 +1,10 @@
 //! The queue of MCS locks whose waiters can give up.
 //!
-//! Waiters are linked and each watches its own place. Both a waiter that gives up and whoever
-//! hands over to it exchange the place's state, and whoever comes second finds what the other has
-//! done: the waiter finds that it was granted something after all, or the one before it finds
-//! that the waiter has left. Then that one frees the place and goes on to the next. So of a grant
-//! it is known at once whether it has come to somebody, and nobody waits for anybody.
+//! Waiters are linked and each watches its own place. Both a waiter that gives up and the thread
+//! that hands over to it exchange the place's state, and the thread that comes second finds what
+//! the other has done: the waiter finds that it was granted something after all, or the one before
+//! it finds that the waiter has left. Then that one frees the place and goes on to the next. So it
+//! is known at once whether a waiter has got a grant, and no thread waits for another.
 //!
 //! ```text
 //!   WAITING -> LEFT         by its owner, whose place it is no more
@@ -13,11 +13,12 @@
 //! ```
 //!
 //! A place that was left stays in the queue until a first one comes by. There are at most
-//! [`Memory::BATCH`] of them, and one more for each thread that is about to leave: whoever may give
-//! up and comes when there are so many does not join the queue, but waits beside it until a first
-//! one has passed some. So threads that come again and again with short deadlines, while the lock
-//! is held, need no memory for it, and a hand-over passes a bounded number of places. Those beside
-//! the queue lose their order; who waits without a deadline is never among them.
+//! [`Memory::BATCH`] of them, and one more for each thread that is about to leave: the thread that
+//! may give up and comes when there are this many does not join the queue, but waits beside it
+//! until a first one has passed some. So threads that come again and again with short deadlines,
+//! while the lock is held, need no memory for it, and a hand-over passes a bounded number of
+//! places. Those beside the queue lose their order; a thread that waits without a deadline is never
+//! among them.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -34,7 +35,8 @@ const LEFT: u32 = 2;
 /// Granted: to be the first of the queue.
 pub const FIRST: u32 = 4;
 
-/// Of a place that was left, in the count of them. Bit 0 is [`PARKED`], of those beside the queue.
+/// What a place that was left adds to their count. Bit 0 is [`PARKED`], for the threads beside the
+/// queue.
 const ONE_LEFT: u32 = 2;
 
 /// The queue.
@@ -46,7 +48,7 @@ pub struct Queue<M: Memory> {
     left: M::Word,
 }
 
-/// A place in the queue. Once left it belongs to the first, who finds it.
+/// A place in the queue. Once left it belongs to the first, which finds it.
 #[derive(Debug, Default)]
 pub struct Place<M: Memory> {
     next: M::Link<Self>,
@@ -76,7 +78,7 @@ impl<M: Memory> Queue<M> {
     }
 
     /// Joins the queue and waits to be its first. Returns what was granted, which is [`FIRST`] if
-    /// nobody was there, or none if the deadline passed.
+    /// the queue was empty, or `None` if the deadline passed.
     ///
     /// # Safety
     ///
@@ -105,7 +107,8 @@ impl<M: Memory> Queue<M> {
             // Relaxed: we have just waited for it.
             return Some(place.state.load(Relaxed));
         }
-        // Relaxed: the swap publishes it to whoever passes the place. The queue may be gone then.
+        // Relaxed: the swap publishes it to the thread that passes the place. The queue may be gone
+        // then.
         self.left.fetch_add(ONE_LEFT, Relaxed);
         // Acquire: pairs with the Release of `replace`, if we were granted something after all.
         // Release: pairs with its Acquire, since the place is then the first one's to free.
@@ -117,8 +120,8 @@ impl<M: Memory> Queue<M> {
         Some(granted)
     }
 
-    /// Waits beside the queue while too many places in it were left, which so is not empty. Says
-    /// whether that came to an end before the deadline.
+    /// Waits beside the queue while too many places in it were left; such a queue is not empty.
+    /// Says whether that ended before the deadline.
     #[inline]
     fn wait_for_room<W: Wait>(&self, deadline: Duration) -> bool {
         let room = |left| left < M::BATCH * ONE_LEFT;
@@ -136,7 +139,7 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Wakes all that wait beside the queue; who waits on sets the mark again.
+    /// Wakes all that wait beside the queue; a thread that waits on sets the mark again.
     #[cold]
     fn wake_beside(&self) {
         // Relaxed: it publishes nothing.
@@ -144,11 +147,11 @@ impl<M: Memory> Queue<M> {
         M::unpark(self.left.address(), None, u32::MAX);
     }
 
-    /// Joins the queue if nobody is there.
+    /// Joins the queue if it is empty.
     ///
     /// # Safety
     ///
-    /// As for [`join`](Self::join).
+    /// Same requirements as [`join`](Self::join).
     #[inline]
     pub unsafe fn try_join(&self, handle: &Handle<Place<M>, M>) -> bool {
         // SAFETY: our caller's promise, and a place that is not enqueued is ours.
@@ -182,11 +185,11 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Leaves the queue if this can be granted to somebody, and says whether it was.
+    /// Leaves the queue if this can be granted to a waiter, and says whether it was.
     ///
     /// # Safety
     ///
-    /// As for [`leave`](Self::leave).
+    /// Same requirements as [`leave`](Self::leave).
     #[inline]
     pub unsafe fn pass<W: Wait>(&self, handle: &Handle<Place<M>, M>, granted: u32) -> bool {
         // SAFETY: as in `leave`.
@@ -208,18 +211,19 @@ impl<M: Memory> Queue<M> {
     ///
     /// # Safety
     ///
-    /// As for [`leave`](Self::leave); for as long as the caller is.
+    /// Same requirements as [`leave`](Self::leave); the reference lives for as long as the caller
+    /// is the first.
     #[inline]
     pub unsafe fn note<'a>(handle: &Handle<Place<M>, M>) -> &'a M::Word {
-        // SAFETY: the caller's place is its own, and nobody else uses its state any more.
+        // SAFETY: the caller's place is its own, and no other thread uses its state any more.
         unsafe { &M::follow::<Place<M>>(handle.enqueued()).state }
     }
 
-    /// Whether somebody is behind the first, who may have given up.
+    /// Whether a place is behind the first; its waiter may have given up.
     ///
     /// # Safety
     ///
-    /// As for [`leave`](Self::leave).
+    /// Same requirements as [`leave`](Self::leave).
     #[inline]
     pub unsafe fn is_followed(handle: &Handle<Place<M>, M>) -> bool {
         // SAFETY: the caller's place is its own. Relaxed: a hint.
@@ -251,7 +255,7 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// The place behind the first one, or none once the queue is empty.
+    /// The place behind the first one, or `None` once the queue is empty.
     ///
     /// # Safety
     ///
@@ -294,7 +298,7 @@ mod tests {
         successors(next(&unsafe { first.enqueued() }), next).count()
     }
 
-    /// Gives up so many times, with a deadline that has passed.
+    /// Gives up this many times, with a deadline that has passed.
     fn give_up(queue: &Queue<Native>, times: usize) {
         for _ in 0..times {
             // SAFETY: the handle is ours alone, and out of the queue once this is refused.

@@ -8,7 +8,7 @@ use crate::memory::Memory;
 /// How many groups a group is divided into; of more, several share a place.
 const FAN_OUT: usize = 4;
 
-/// How many levels a tree of so many groups has below the machine: 1 for 5, 2 for 21.
+/// How many levels a tree of this many groups has below the machine: 1 for 5, 2 for 21.
 const fn levels(groups: usize) -> usize {
     let (mut levels, mut all, mut lowest) = (0, 1, 1);
     while all < groups {

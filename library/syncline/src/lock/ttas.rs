@@ -1,5 +1,5 @@
 //! Test-and-test-and-set with exponential back-off: waiters read until the lock looks free, and
-//! those who then lose the race for it stay away for a while, each time twice as long.
+//! the threads that then lose the race for it stay away for a while, each time twice as long.
 //!
 //! Reading keeps the line shared among the waiters while the lock is held; the back-off keeps
 //! them from all trying at once when it is released. The smallest and, uncontended, the quickest

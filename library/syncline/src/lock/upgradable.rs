@@ -1,10 +1,10 @@
 //! A shared lock with upgradable reads, made of any shared lock and a turn.
 //!
-//! An upgradable reader wants to become the writer without anybody writing in between. So all
-//! who write, or may come to, take turns: the turn is a small lock that a writer and an
-//! upgradable reader take first, and keep. Ordinary readers know nothing of it. Whoever has the
-//! turn can let go of its share and acquire exclusively, or the other way round: others may
-//! read meanwhile, and nobody can write.
+//! An upgradable reader wants to become the writer without another writer in between. So all
+//! threads that write, or may come to, take turns: the turn is a small lock that a writer and an
+//! upgradable reader take first, and keep. Ordinary readers know nothing of it. A thread that has
+//! the turn can release its share and acquire exclusively, or the other way round: others may read
+//! meanwhile, and no thread can write.
 //!
 //! ```text
 //!                        turn    shared lock
@@ -139,8 +139,8 @@ unsafe impl<S: TimedSharedLock> TimedSharedLock for Upgradable<S> {
     }
 }
 
-// SAFETY: all who acquire the shared lock exclusively have the turn, which is held throughout; so
-// while it is, only its holder does.
+// SAFETY: all threads that acquire the shared lock exclusively have the turn, which is held
+// throughout; so while it is, only its holder does.
 unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
     unsafe fn acquire_upgradable(&self, share: &S::SharedNode) {
         // SAFETY: our caller's promise.
@@ -156,7 +156,7 @@ unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
             if !self.turn.try_acquire(&()) {
                 return false;
             }
-            // Nobody writes, so it is refused only where no more readers can be counted.
+            // No thread writes, so it is refused only if no more readers can be counted.
             let taken = self.shared.try_acquire_shared(share);
             if !taken {
                 self.turn.release(&());
@@ -182,7 +182,7 @@ unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
     }
 
     unsafe fn try_upgrade(&self, share: &S::SharedNode, node: &S::Node) -> bool {
-        // SAFETY: our caller's promise. Nobody writes meanwhile, so the share is to be had again.
+        // SAFETY: our caller's promise. No thread writes meanwhile, so the share can be had again.
         unsafe {
             self.shared.release_shared(share);
             let upgraded = self.shared.try_acquire(node);
@@ -230,7 +230,7 @@ unsafe impl<S: TimedSharedLock> TimedUpgrade for Upgradable<S> {
         node: &S::Node,
         deadline: Duration,
     ) -> bool {
-        // SAFETY: our caller's promise. Nobody writes meanwhile, so the share is to be had again.
+        // SAFETY: our caller's promise. No thread writes meanwhile, so the share can be had again.
         unsafe {
             self.shared.release_shared(share);
             let alone = self.shared.acquire_until(node, deadline);

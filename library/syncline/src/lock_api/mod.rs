@@ -15,8 +15,8 @@
 //! # }
 //! ```
 //!
-//! Where a crate is written for parking_lot's `RawMutex` and `RawRwLock`, the types of these names
-//! here take their place: the default locks.
+//! Where a crate is written for parking_lot's `RawMutex` and `RawRwLock`, use the types of these
+//! names here instead: the default locks.
 
 #[cfg(feature = "lock_api_0_4")]
 mod v0_4;

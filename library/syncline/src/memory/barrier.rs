@@ -1,11 +1,11 @@
 //! A barrier of which one side pays for both.
 //!
-//! Two threads that each store a word and then load the other's: that one of them sees the other
-//! takes a barrier between the two accesses of each. On the processor, it waits until the store's
-//! line has arrived. Where one of the threads comes here rarely, it can pay for both: on Linux it
-//! asks the kernel to interrupt all processors that run threads of this process
-//! (`membarrier(2)`), and an interrupt is a barrier. The other side then only keeps the
-//! compiler from reordering.
+//! Two threads each store a word and then load the other's. For one of them to see the other's
+//! store, each needs a barrier between its two accesses. On the processor, a barrier waits until
+//! the store's line has arrived. If one of the threads comes here rarely, it can pay for both: on
+//! Linux it asks the kernel to interrupt all processors that run threads of this process
+//! (`membarrier(2)`), and an interrupt is a barrier. The other side then only keeps the compiler
+//! from reordering.
 //!
 //! ```text
 //!   UNKNOWN -> KERNEL           the kernel does it
@@ -58,7 +58,7 @@ mod linux {
         fence(SeqCst);
     }
 
-    /// What is done here. The first to ask finds out.
+    /// The kind of barrier in use. The first thread that asks finds out.
     fn state() -> u8 {
         // Relaxed: the state is all that is read.
         let state = STATE.load(Relaxed);
@@ -67,8 +67,8 @@ mod linux {
         }
         let state =
             if call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) { KERNEL } else { FENCES };
-        // Relaxed: as above. What another thread has found out first holds, since a thread may be
-        // denied what others are not.
+        // Relaxed: as above. The first thread's result holds, since one thread may be denied what
+        // others are not.
         match STATE.compare_exchange(UNKNOWN, state, Relaxed, Relaxed) {
             Ok(_) => state,
             Err(state) => state,
@@ -82,7 +82,7 @@ mod linux {
             KERNEL | LEAVING => leave(),
             _ => {}
         }
-        // Of both, the call is a barrier of this thread's too; the compiler doesn't know.
+        // In both cases the call is a barrier of this thread too, which the compiler doesn't know.
         fence(SeqCst);
     }
 

@@ -1,7 +1,7 @@
 //! Which group of near processors this thread runs in.
 //!
-//! The machine is looked at once, when a thread first asks. Whoever asks meanwhile is told group
-//! 0 rather than made to wait: it may be the very thread that looks, in a lock of its allocator.
+//! The machine is looked at once, when a thread first asks. A thread that asks meanwhile gets group
+//! 0 rather than having to wait: it may be the very thread that looks, in a lock of its allocator.
 //! Elsewhere than on Linux, and without `std`, all processors are one group. Under Miri, which has
 //! no machine to look at, threads move all the time among some groups.
 
@@ -35,8 +35,8 @@ mod linux {
     }
 
     /// Whether a level has several groups; see
-    /// [`Memory::is_divided`](crate::memory::Memory::is_divided). Until somebody asks for a group,
-    /// all levels pass for divided.
+    /// [`Memory::is_divided`](crate::memory::Memory::is_divided). Until a thread asks for a group,
+    /// all levels count as divided.
     #[inline]
     pub fn is_divided(level: usize) -> bool {
         // Acquire: pairs with the Release in `look`; the topology is there.
@@ -55,7 +55,7 @@ mod linux {
 
     #[cold]
     fn look(level: usize) -> usize {
-        // Relaxed: it only decides who looks.
+        // Relaxed: it only decides which thread looks.
         if DIVIDED.compare_exchange(UNKNOWN, 0, Relaxed, Relaxed).is_err() {
             return 0;
         }
@@ -73,10 +73,10 @@ mod miri {
     use core::sync::atomic::Ordering::Relaxed;
 
     const LEVELS: usize = 3;
-    /// So many looks in a row find the same place: some waiters are near each other.
+    /// This many calls in a row return the same group: so some waiters are near each other.
     const STAY: usize = 3;
 
-    /// Each level divides the groups of the one before in two, and nobody stays for long.
+    /// Each level divides the groups of the one before in two, and no thread stays for long.
     pub fn current(level: usize) -> usize {
         static LOOKS: AtomicUsize = AtomicUsize::new(0);
         // Relaxed: it orders nothing, or Miri would see fewer races.

@@ -1,5 +1,5 @@
-//! For tests: the native memory, on a machine whose groups a test chooses, and which notes what it
-//! is told of sections.
+//! For tests: the native memory, on a machine whose groups a test chooses, and which notes the
+//! sections that are reported to it.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32};
@@ -10,7 +10,7 @@ use std::vec::Vec;
 use super::native::Owned;
 use super::{Address, Memory, Native, OnStack};
 
-/// The native memory with small limits, in which a thread is where it says it is.
+/// The native memory with small limits, in which threads choose their groups.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Grouped;
 

@@ -1,7 +1,7 @@
 //! A node that a lock keeps for itself, allocated when it is first needed.
 //!
-//! Queues refer to nodes by where they are. A lock may be moved while it is held, if its holder
-//! has forgotten it; so a node that is in a queue can't be a part of the lock itself.
+//! Queues refer to nodes by where they are. A lock may be moved while it is held, if its guard was
+//! forgotten; so a node that is in a queue can't be a part of the lock itself.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -33,7 +33,7 @@ impl<T: Default, M: Memory> Lazy<T, M> {
             // SAFETY: a value without a size is anywhere that is aligned; one was just made.
             return unsafe { NonNull::dangling().as_ref() };
         }
-        // Relaxed: whoever had the turn before us wrote it, and that happened before.
+        // Relaxed: the thread that had the turn before us wrote it, and that happened before.
         let node = self.node.load(Relaxed).unwrap_or_else(|| {
             let node = M::allocate();
             self.node.store(Some(node), Relaxed);
@@ -47,7 +47,7 @@ impl<T: Default, M: Memory> Lazy<T, M> {
     ///
     /// # Safety
     ///
-    /// As for [`get`](Self::get), for both.
+    /// Same requirements as [`get`](Self::get), for both.
     #[inline]
     pub unsafe fn exchange(&self, other: &Self) {
         if size_of::<T>() != 0 {
@@ -67,7 +67,7 @@ impl<T: Default, M: Memory> Default for Lazy<T, M> {
 
 impl<T: Default, M: Memory> Drop for Lazy<T, M> {
     fn drop(&mut self) {
-        // Relaxed: nobody else uses it any more.
+        // Relaxed: no other thread uses it any more.
         if let Some(node) = self.node.load(Relaxed) {
             // SAFETY: it was allocated in `get`, and goes with its owner.
             unsafe { M::free(node) }

@@ -1,6 +1,6 @@
 //! Words of 64 bits, for what must never wrap around: versions, and values up to that size.
 //!
-//! Nobody can sleep on one, since the kernel's futex has 32 bits; so they are apart from
+//! No thread can sleep on one, since the kernel's futex has 32 bits; so they are apart from
 //! [`Word`](super::Word), and only what needs them asks for a [`LongMemory`].
 
 use core::fmt::Debug;
@@ -12,7 +12,8 @@ use super::{Memory, Native};
 ///
 /// # Safety
 ///
-/// As for [`Memory`]; SeqCst accesses of all long words are in one order that all threads see.
+/// Same requirements as [`Memory`]; SeqCst accesses of all long words are in one order that all
+/// threads see.
 pub unsafe trait LongMemory: Memory {
     /// A shared word of 64 bits.
     type Long: Long;

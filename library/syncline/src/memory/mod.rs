@@ -66,8 +66,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     type Ref<T>: Copy + Eq;
     /// Ordinary data that a lock protects; a checker reports unordered accesses to it.
     type Data<T>: Data<T>;
-    /// What a caller has its node in for one call, which others may reach meanwhile: its stack,
-    /// [`OnStack`]; or, where others can't reach that, a node of its own segment, [`Pooled`].
+    /// Where a caller keeps its node during one call, in which others may reach the node: its
+    /// stack, [`OnStack`]; or, if others can't reach that, a node of its own segment, [`Pooled`].
     type Own<T: Default>: Deref<Target = T> + Default;
 
     /// How many times a waiter looks before it does something slower than to look again.
@@ -103,8 +103,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// 1, and lets the pauses grow.
     fn pause(looks: u32);
 
-    /// As [`pause`](Self::pause), when it is this word or link that is looked at; by where that
-    /// is, a memory tells looks that are cheap from those that go to another segment.
+    /// Like [`pause`](Self::pause), in a loop that reads this word or link. From its position a
+    /// memory knows whether a look is cheap or goes to another segment.
     #[inline(always)]
     fn pause_at<T>(_word: &T, looks: u32) {
         Self::pause(looks);
@@ -174,7 +174,7 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     fn releasing() {}
 }
 
-/// What a caller has its node in, for one call; see [`Memory::Own`].
+/// Where a caller keeps its node during one call; see [`Memory::Own`].
 pub type Own<T, M> = <M as Memory>::Own<T>;
 
 /// Says which word, to [`Memory::unpark`], even when the word is gone.
@@ -219,8 +219,8 @@ pub trait Link<R: Copy>: Default + Debug + Send + Sync {
 
 /// Ordinary data, shared under some lock's protection.
 ///
-/// It goes from thread to thread only if `T: Send`, which whoever has it in a type of its own says
-/// there.
+/// It goes from thread to thread only if `T: Send`, which a type that contains it has to say
+/// itself.
 ///
 /// ```compile_fail,E0277
 /// use std::rc::Rc;

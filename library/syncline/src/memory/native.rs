@@ -212,7 +212,7 @@ impl<T> Link<NonNull<T>> for AtomicPtr<T> {
 pub struct Owned<T>(UnsafeCell<T>);
 
 impl<T> Owned<T> {
-    /// As [`Data::new`], also for constants.
+    /// Like [`Data::new`], also for constants.
     #[inline(always)]
     pub const fn new(value: T) -> Self {
         Self(UnsafeCell::new(value))
@@ -220,7 +220,7 @@ impl<T> Owned<T> {
 }
 
 // SAFETY: shared data is reached only through `with` and `look`, whose callers take turns or only
-// read; so it moves from thread to thread, and is read by several: whoever shares it between
+// read; so it moves from thread to thread, and is read by several: the code that shares it between
 // threads promises both.
 unsafe impl<T: Send> Sync for Owned<T> {}
 // SAFETY: data of a type that may be zero may be zero.

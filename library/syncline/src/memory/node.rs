@@ -1,4 +1,4 @@
-//! What a caller has its node in: its own stack, or a node of the memory's pool, given back when
+//! Where a caller keeps its node: its own stack, or a node of the memory's pool, given back when
 //! dropped.
 
 use core::fmt;
@@ -27,11 +27,11 @@ impl<T> Deref for OnStack<T> {
 
 /// A node at an address that stays, for as long as this lives.
 ///
-/// Dropping it gives the node back, whoever still refers to it: whoever has enqueued the node
-/// keeps this until it is out of the queue. Forgetting it leaks the node and is safe. A node
-/// without a size needs no memory and gets none.
+/// Dropping it gives the node back, even if others still refer to it: the thread that has enqueued
+/// the node keeps this until it is out of the queue. Forgetting it leaks the node and is safe. A
+/// node without a size needs no memory and gets none.
 pub struct Pooled<T: Default, M: Memory> {
-    /// None for a node without a size.
+    /// `None` for a node without a size.
     node: Option<M::Ref<T>>,
     owned: PhantomData<T>,
 }

@@ -4,8 +4,8 @@ use core::ops::{Deref, DerefMut};
 
 use bytemuck::Zeroable;
 
-/// A value whose cache lines hold nothing else, so that writing it disturbs nobody who uses its
-/// neighbours.
+/// A value whose cache lines hold nothing else, so that writing it does not disturb threads that
+/// use its neighbours.
 ///
 /// It takes two lines, since processors fetch lines in pairs.
 #[derive(Clone, Copy, Debug, Default)]

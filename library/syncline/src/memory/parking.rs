@@ -2,9 +2,9 @@
 //! process's own.
 //!
 //! A word's address says which list. A thread looks at the word, and puts itself on the list, with
-//! the list locked; whoever wakes has written the word before it locks the list. So either the
-//! sleeper finds the new value, or is found. Each sleeper waits on a condition variable of its own,
-//! and so the address and the key decide exactly who is woken, which the futex's don't.
+//! the list locked; the thread that wakes has written the word before it locks the list. So either
+//! the sleeper finds the new value, or is found. Each sleeper waits on a condition variable of its
+//! own, and so the address and the key decide exactly who is woken, which the futex's don't.
 //!
 //! This uses the standard library's mutexes, which sleep in their own way on each system. The lists
 //! allocate; so here a lock that an allocator uses must not be one that parks.
@@ -60,7 +60,7 @@ pub fn park(
     let address = Address(word.as_ptr().addr());
     let list = list(address);
     let mut sleepers = list.lock();
-    // Relaxed: the lock orders it with whoever wakes, and the caller looks again.
+    // Relaxed: the lock orders it with the thread that wakes, and the caller looks again.
     if word.load(Relaxed) != expected {
         return;
     }

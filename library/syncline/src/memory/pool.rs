@@ -6,8 +6,8 @@
 //! lock they are for, so that one list serves all.
 //!
 //! A line may be given back by another thread than took it; it then stays with that thread.
-//! [`KEPT`] bounds what a thread hoards when lines flow one way. What a thread keeps at its end
-//! is freed. Without `std` there is no thread-local storage, and every node is allocated.
+//! [`KEPT`] bounds what a thread hoards when lines flow one way. When a thread ends, the lines that
+//! it keeps are freed. Without `std` there is no thread-local storage, and every node is allocated.
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use core::alloc::Layout;
@@ -55,7 +55,7 @@ fn free_line(line: NonNull<Line>) {
     unsafe { dealloc(line.as_ptr().cast(), LAYOUT) };
 }
 
-/// A line that nobody uses.
+/// A line that is not in use.
 struct Line {
     #[cfg(feature = "std")]
     next: Option<NonNull<Line>>,
@@ -112,7 +112,8 @@ mod cache {
     }
 
     /// Whether the thread's end is still ahead, and frees what is kept. Others' destructors may run
-    /// after that. Out of line, as whoever gives would work out where `END` is in any case.
+    /// after that. Out of line, as the code that gives a node back would work out where `END` is in
+    /// any case.
     #[inline(never)]
     fn will_be_freed() -> bool {
         END.try_with(|_| ()).is_ok()

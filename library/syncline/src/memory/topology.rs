@@ -1,16 +1,16 @@
 //! How the processors of this machine are grouped, by what Linux says under
 //! `/sys/devices/system`.
 //!
-//! Linux describes each grouping by lists of processors, such as `0-3,8`. A grouping of which
-//! anything is missing or makes no sense is taken for one that divides nothing; so at worst all
-//! processors are one group.
+//! Linux describes each grouping by lists of processors, such as `0-3,8`. A grouping that is
+//! incomplete or makes no sense counts as one that divides nothing; so at worst all processors are
+//! one group.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
-/// The levels that are told apart: sockets or else NUMA nodes; processors that share a last-level
-/// cache or else a cluster; those that share an L2 or else a core.
+/// The levels that are distinguished: sockets or else NUMA nodes; processors that share a
+/// last-level cache or else a cluster; those that share an L2 or else a core.
 pub(super) const LEVELS: usize = 3;
 
 /// More processors than any Linux has; protects from lists like `0-4294967295`.
@@ -35,7 +35,8 @@ impl Topology {
         let mut near = machine.divide_by_cache(&sockets, u32::MAX);
         if near == sockets {
             let clusters = machine.divide(&sockets, CLUSTER);
-            // Some call a core, or those that share an L2, a cluster; that is for the last level.
+            // On some machines a cluster is a core, or the processors that share an L2; those
+            // belong to the last level.
             if clusters != machine.divide_by_cache(&sockets, 2)
                 && clusters != machine.divide(&sockets, CORE)
             {
@@ -70,20 +71,20 @@ const SOCKET: &str = "topology/core_siblings_list";
 const CLUSTER: &str = "topology/cluster_cpus_list";
 const CORE: &str = "topology/thread_siblings_list";
 
-/// The processors that are online, and where to read about them.
+/// The processors that are online, and the folder that describes them.
 struct Machine<'a> {
     system: &'a Path,
     processors: Vec<usize>,
 }
 
 impl Machine<'_> {
-    /// Divides groups by the lists in this file of each processor's.
+    /// Divides groups by the lists that each processor has in this file.
     fn divide(&self, groups: &[u16], file: &str) -> Vec<u16> {
         self.divide_by(groups, |processor| read_list(&self.about(processor).join(file)))
     }
 
-    /// Divides groups by who shares a cache of this level or else the last one before it, but
-    /// not the first.
+    /// Divides groups by which processors share a cache of this level or else the last one before
+    /// it, but not the first.
     fn divide_by_cache(&self, groups: &[u16], level: u32) -> Vec<u16> {
         self.divide_by(groups, |processor| {
             let caches = (0..).map_while(|index| {
@@ -110,8 +111,8 @@ impl Machine<'_> {
         })
     }
 
-    /// Divides groups by a partition that tells for each processor the members of its part. Where
-    /// every processor would be alone, nobody is near, and the groups stay as they are.
+    /// Divides groups by a partition that tells for each processor the members of its part. If
+    /// every processor would be alone, the level has no near ones, and the groups stay as they are.
     fn divide_by(&self, groups: &[u16], list: impl Fn(usize) -> Option<Vec<usize>>) -> Vec<u16> {
         let Some(parts) = self.partition(list) else {
             return groups.into();
@@ -138,7 +139,7 @@ impl Machine<'_> {
                 continue;
             }
             for member in list(processor)? {
-                // Those who are offline may be listed too.
+                // Processors that are offline may be listed too.
                 if let Ok(place) = self.processors.binary_search(&member)
                     && parts[place].replace(count).is_some()
                 {

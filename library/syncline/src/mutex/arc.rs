@@ -55,7 +55,7 @@ impl<T: ?Sized, L: RawLock> ArcMutexGuard<T, L> {
 }
 
 impl<T: ?Sized, L: RawLock> Mutex<T, L> {
-    /// As [`lock`](Self::lock), with a guard that keeps the `Arc`.
+    /// Like [`lock`](Self::lock), with a guard that keeps the `Arc`.
     ///
     /// # Panics
     ///
@@ -67,7 +67,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 }
 
 impl<T: ?Sized, L: TryLock> Mutex<T, L> {
-    /// As [`try_lock`](Self::try_lock), with a guard that keeps the `Arc`.
+    /// Like [`try_lock`](Self::try_lock), with a guard that keeps the `Arc`.
     #[track_caller]
     pub fn try_lock_arc(self: &Arc<Self>) -> Option<ArcMutexGuard<T, L>> {
         Some(ArcMutexGuard::new(self, self.lock.try_acquire()?))
@@ -75,7 +75,7 @@ impl<T: ?Sized, L: TryLock> Mutex<T, L> {
 }
 
 impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
-    /// As [`try_lock_for`](Self::try_lock_for), with a guard that keeps the `Arc`.
+    /// Like [`try_lock_for`](Self::try_lock_for), with a guard that keeps the `Arc`.
     ///
     /// # Panics
     ///
@@ -85,7 +85,7 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
         self.try_lock_arc_until(after::<L::Memory>(patience))
     }
 
-    /// As [`try_lock_until`](Self::try_lock_until), with a guard that keeps the `Arc`.
+    /// Like [`try_lock_until`](Self::try_lock_until), with a guard that keeps the `Arc`.
     ///
     /// # Panics
     ///

@@ -38,7 +38,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         guard.mutex
     }
 
-    /// A guard of a part of the value, which goes on holding the lock.
+    /// A guard of a part of the value; the lock stays held.
     ///
     /// ```
     /// use syncline::{Mutex, MutexGuard};

@@ -76,8 +76,8 @@ impl<T> Mutex<T> {
 }
 
 impl<T, L: Zeroable> Mutex<T, L> {
-    /// A free lock of any kind, in native memory, with this value under it. Which kind is up to
-    /// the type:
+    /// A free lock of any kind, in native memory, with this value under it. The type decides which
+    /// kind:
     ///
     /// ```
     /// use syncline::Mutex;
@@ -105,7 +105,7 @@ impl<T, L> Mutex<T, L> {
     }
 }
 
-/// As [`Mutex::new`].
+/// Like [`Mutex::new`].
 impl<T> From<T> for Mutex<T> {
     fn from(value: T) -> Self {
         Self::new(value)
@@ -118,7 +118,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
         self.value.get_mut()
     }
 
-    /// Where the value is. Reaching it takes a guard, or another proof that nobody else does.
+    /// The address of the value. Using it takes a guard, or another proof that no other thread
+    /// does.
     pub const fn data_ptr(&self) -> *mut T {
         self.value.get()
     }
@@ -145,11 +146,11 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 
     /// Runs a function while holding the lock, and returns what it returns.
     ///
-    /// This saves what [`lock`](Self::lock) spends on a place for the queue node.
+    /// This saves the cost of [`lock`](Self::lock) for memory for the queue node.
     ///
     /// # Panics
     ///
-    /// As the function does, and as [`lock`](Self::lock).
+    /// Panics if the function does, and when [`lock`](Self::lock) does.
     #[inline]
     #[track_caller]
     pub fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
@@ -168,7 +169,7 @@ impl<T: ?Sized, L: TryLock> Mutex<T, L> {
         Some(unsafe { MutexGuard::new(self, node) })
     }
 
-    /// Whether somebody holds the lock; outdated at once. Takes the lock for a moment if it is
+    /// Whether a thread holds the lock; outdated at once. Takes the lock for a moment if it is
     /// free.
     pub fn is_locked(&self) -> bool {
         self.try_lock().is_none()

@@ -20,8 +20,8 @@ type Function<F> = <Native as Memory>::Data<Option<F>>;
 /// assert_eq!(CODES["ok"], 200);
 /// ```
 ///
-/// Orderings are those of [`OnceLock`]. If the function panics there will be no value, and whoever
-/// looks at it panics.
+/// Orderings are those of [`OnceLock`]. If the function panics there will be no value, and the
+/// thread that looks at it panics.
 pub struct LazyLock<T, F = fn() -> T, M: Memory = Native> {
     value: OnceLock<T, M>,
     /// Gone once it has been called. Only the thread that makes the value has it.
@@ -41,7 +41,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 }
 
 impl<T, F: FnOnce() -> T, M: Memory> LazyLock<T, F, M> {
-    /// As [`new`](LazyLock::new), in any memory.
+    /// Like [`new`](LazyLock::new), in any memory.
     pub fn in_memory(make: F) -> Self {
         Self { value: OnceLock::default(), make: Data::new(Some(make)) }
     }
@@ -50,7 +50,7 @@ impl<T, F: FnOnce() -> T, M: Memory> LazyLock<T, F, M> {
     ///
     /// # Panics
     ///
-    /// As the function does, and if it has panicked before.
+    /// Panics if the function does, or has done so before.
     #[inline]
     pub fn force(this: &Self) -> &T {
         this.value.get_or_init(|| {

@@ -1,7 +1,7 @@
-//! What is to happen once, whoever comes first: [`Once`], [`OnceLock`], [`LazyLock`].
+//! What is to happen once, by whichever thread comes first: [`Once`], [`OnceLock`], [`LazyLock`].
 //!
-//! All three are a word that says how far the one thing is ([`raw`]), and, but for the first, a
-//! place for what it makes.
+//! All three are a word with the state of the one thing ([`raw`]); the latter two also have memory
+//! for its value.
 
 mod lazy_lock;
 mod once_lock;
@@ -30,11 +30,12 @@ use raw::{POISONED, RawOnce};
 /// assert!(SET_UP.is_completed());
 /// ```
 ///
-/// Who comes while it is being done waits until it is; all see what was done (Acquire and Release
-/// ordering). A function that comes back to its own `Once` waits for itself forever.
+/// A thread that comes while it is being done waits until it is; all see what was done (Acquire and
+/// Release ordering). A function that comes back to its own `Once` waits for itself forever.
 ///
-/// If the function panics, the `Once` is *poisoned*: there is no telling how much was done. Then
-/// [`call_once`](Self::call_once) panics, and [`call_once_force`](Self::call_once_force) tries again.
+/// If the function panics, the `Once` is *poisoned*: how much was done is unknown. Then
+/// [`call_once`](Self::call_once) panics, and [`call_once_force`](Self::call_once_force) tries
+/// again.
 #[derive(Default)]
 pub struct Once<M: Memory = Native>(RawOnce<M>);
 
@@ -50,7 +51,7 @@ impl<M: Memory> Once<M> {
     ///
     /// # Panics
     ///
-    /// As the function does, and if an earlier one has panicked.
+    /// Panics if the function does, or if an earlier one has.
     #[inline]
     #[track_caller]
     pub fn call_once(&self, act: impl FnOnce()) {
@@ -59,8 +60,8 @@ impl<M: Memory> Once<M> {
         }
     }
 
-    /// Does it, or waits until another thread has; also if an earlier function has panicked,
-    /// which the state tells. Acquire ordering.
+    /// Does it, or waits until another thread has; also if an earlier function has panicked; the
+    /// state says whether it has. Acquire ordering.
     ///
     /// ```
     /// use std::panic::catch_unwind;
@@ -75,7 +76,7 @@ impl<M: Memory> Once<M> {
     ///
     /// # Panics
     ///
-    /// As the function does.
+    /// Panics if the function does.
     #[inline]
     #[track_caller]
     pub fn call_once_force(&self, act: impl FnOnce(&OnceState)) {

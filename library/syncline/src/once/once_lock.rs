@@ -6,10 +6,10 @@ use core::mem::MaybeUninit;
 use super::raw::{FRESH, RawOnce};
 use crate::memory::{Data, Memory, Native};
 
-/// In native memory the place can be made at compile time.
+/// In native memory the cell can be made at compile time.
 type Place<T> = <Native as Memory>::Data<MaybeUninit<T>>;
 
-/// A place for a value that is written once, by the thread that comes first.
+/// A cell for a value that is written once, by the thread that comes first.
 ///
 /// ```
 /// use syncline::OnceLock;
@@ -21,9 +21,9 @@ type Place<T> = <Native as Memory>::Data<MaybeUninit<T>>;
 /// assert_eq!(NAME.set("second".to_owned()), Err("second".to_owned()));
 /// ```
 ///
-/// Who sees the value sees all that was done before it was written (Acquire and Release
-/// ordering). A function that panics leaves the place empty: the next one tries again. One that
-/// comes back to its own place waits for itself forever.
+/// A thread that sees the value sees all that was done before it was written (Acquire and Release
+/// ordering). A function that panics leaves the cell empty: the next one tries again. One that
+/// accesses its own cell waits for itself forever.
 pub struct OnceLock<T, M: Memory = Native> {
     once: RawOnce<M>,
     value: M::Data<MaybeUninit<T>>,
@@ -35,7 +35,7 @@ unsafe impl<T: Send + Sync, M: Memory> Sync for OnceLock<T, M> {}
 unsafe impl<T: Send, M: Memory> Send for OnceLock<T, M> {}
 
 impl<T> OnceLock<T> {
-    /// An empty place, in native memory. In other memories use `Default`.
+    /// An empty cell, in native memory. In other memories use `Default`.
     pub const fn new() -> Self {
         Self { once: RawOnce::new(), value: Place::<T>::new(MaybeUninit::uninit()) }
     }
@@ -49,25 +49,25 @@ impl<T, M: Memory> OnceLock<T, M> {
         self.once.is_completed().then(|| unsafe { self.written() })
     }
 
-    /// The value, through the only reference to the place.
+    /// The value, through the only reference to the cell.
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: it is complete, and nobody else has the place.
+        // SAFETY: it is complete, and no other thread has the cell.
         self.once
             .is_completed()
             .then(|| unsafe { self.value.with(|value| (*value).assume_init_mut()) })
     }
 
-    /// The value, which the function makes if nobody else does; then this waits for it.
+    /// The value. The function makes it, unless another thread does; then this waits for that.
     ///
     /// # Panics
     ///
-    /// As the function does.
+    /// Panics if the function does.
     #[inline]
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         if !self.once.is_completed() {
             self.once.call(true, FRESH, |_| {
                 let made = make();
-                // SAFETY: this function runs once at a time, and nobody reads before it has
+                // SAFETY: this function runs once at a time, and no thread reads before it has
                 // returned.
                 unsafe { self.value.with(|value| _ = (*value).write(made)) };
             });

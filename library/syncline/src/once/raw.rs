@@ -1,4 +1,4 @@
-//! How far something is that happens once: a word, on which those sleep that wait for it.
+//! The state of something that happens once: a word, on which waiters sleep.
 //!
 //! ```text
 //!   FRESH, POISONED -> RUNNING                     the one who does it
@@ -7,10 +7,10 @@
 //! ```
 //!
 //! 1. One thread at a time runs, since it has exchanged `FRESH` or `POISONED` for `RUNNING`, and
-//!    nobody changes that but itself.
+//!    no other thread changes that.
 //! 2. `COMPLETE` is for ever.
-//! 3. Who sleeps has marked a word that was not what it waits for. Any change takes the mark away
-//!    and wakes all.
+//! 3. A thread that sleeps has marked a word that was not what it waits for. Any change takes the
+//!    mark away and wakes all.
 //!
 //! Source: none; the states are those of the standard library's `Once`.
 
@@ -23,7 +23,7 @@ use crate::wait::{PARKED, Park, Wait};
 
 /// Nobody has begun.
 pub const FRESH: u32 = 0;
-/// Somebody has begun, and panicked.
+/// A thread has begun, and panicked.
 pub const POISONED: u32 = 2;
 const RUNNING: u32 = 4;
 const COMPLETE: u32 = 6;
@@ -31,7 +31,7 @@ const COMPLETE: u32 = 6;
 /// All sleepers use one key.
 const KEY: u32 = 0;
 
-/// Whether something has happened that happens once.
+/// The state of something that happens once.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct RawOnce<M: Memory = Native> {
@@ -42,14 +42,14 @@ pub struct RawOnce<M: Memory = Native> {
 unsafe impl<M: Memory<Word: Zeroable>> Zeroable for RawOnce<M> {}
 
 impl RawOnce {
-    /// Nobody has begun, in native memory.
+    /// The state in which no thread has begun, in native memory.
     pub const fn new() -> Self {
         // SAFETY: zero is the initial state.
         unsafe { core::mem::MaybeUninit::zeroed().assume_init() }
     }
 }
 
-/// What a function is told that is called once.
+/// The argument of a function that is called once.
 #[derive(Debug)]
 pub struct OnceState {
     poisoned: bool,
@@ -71,11 +71,11 @@ impl<M: Memory> RawOnce<M> {
     }
 
     /// Calls the function, or waits until another thread's has returned. After a panic, the state
-    /// is `panicked`. If it is `POISONED`, only those who `force` it begin again.
+    /// is `panicked`. If it is `POISONED`, only the threads that `force` it begin again.
     ///
     /// # Panics
     ///
-    /// As the function does, and if it is poisoned.
+    /// Panics if the function does, or if it is poisoned.
     #[cold]
     #[track_caller]
     pub fn call(&self, force: bool, panicked: u32, act: impl FnOnce(&OnceState)) {
@@ -88,7 +88,7 @@ impl<M: Memory> RawOnce<M> {
                 POISONED if !force => panic!("a function that is called once has panicked before"),
                 state => {
                     // The mark stays: `wait` has set it, and waits on. Acquire: as above, since a
-                    // function that has panicked may have done something.
+                    // function that panicked may have done some of its work.
                     let running = RUNNING | word & PARKED;
                     if self.word.exchange(word, running, Acquire).is_ok() {
                         let mut finish = Finish { once: self, state: panicked };
@@ -105,13 +105,13 @@ impl<M: Memory> RawOnce<M> {
     ///
     /// # Panics
     ///
-    /// If it is poisoned, unless that is to be waited out by `force`.
+    /// If it is poisoned, unless `force` says to wait for another try.
     #[track_caller]
     pub fn wait(&self, force: bool) {
         loop {
             let over = |word| word == COMPLETE || !force && word == POISONED;
             _ = Park::wait::<M>(&self.word, KEY, None, over);
-            // Acquire: as in `call`. Somebody may have begun again since the wait.
+            // Acquire: as in `call`. Another thread may have begun again since the wait.
             match self.word.load(Acquire) & !PARKED {
                 COMPLETE => return,
                 POISONED if !force => panic!("a function that is called once has panicked"),

@@ -14,8 +14,8 @@ pub(crate) struct Owner {
     since: AtomicPtr<Location<'static>>,
 }
 
-// Relaxed throughout: a thread compares with its own number only, which nobody else writes, and then
-// finds its own line.
+// Relaxed throughout: a thread compares with its own number only, which no other thread writes, and
+// then finds its own line.
 impl Owner {
     /// Nobody.
     pub(crate) const fn nobody() -> Self {
@@ -44,7 +44,7 @@ impl Owner {
         self.thread.store(this_thread(), Relaxed);
     }
 
-    /// Nobody holds the lock. To be called before it is released.
+    /// Notes that no thread holds the lock. To be called before the release.
     pub(crate) fn clear(&self) {
         self.thread.store(0, Relaxed);
     }

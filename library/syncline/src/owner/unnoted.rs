@@ -1,4 +1,4 @@
-//! Nothing, in release builds and without threads that are known.
+//! Notes nothing: for release builds, and for systems whose threads have no numbers.
 
 /// The thread that holds a lock: not noted.
 #[derive(Debug, Default)]

@@ -77,21 +77,21 @@ impl<T: ?Sized, L: RawSharedLock> ArcRwLockWriteGuard<T, L> {
 }
 
 impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
-    /// As [`read`](Self::read), with a guard that keeps the `Arc`.
+    /// Like [`read`](Self::read), with a guard that keeps the `Arc`.
     ///
     /// # Panics
     ///
-    /// As [`read`](Self::read).
+    /// Same panics as [`read`](Self::read).
     #[track_caller]
     pub fn read_arc(self: &Arc<Self>) -> ArcRwLockReadGuard<T, L> {
         ArcRwLockReadGuard::new(self, self.lock.share())
     }
 
-    /// As [`write`](Self::write), with a guard that keeps the `Arc`.
+    /// Like [`write`](Self::write), with a guard that keeps the `Arc`.
     ///
     /// # Panics
     ///
-    /// As [`write`](Self::write).
+    /// Same panics as [`write`](Self::write).
     #[track_caller]
     pub fn write_arc(self: &Arc<Self>) -> ArcRwLockWriteGuard<T, L> {
         ArcRwLockWriteGuard::new(self, self.lock.acquire())
@@ -99,12 +99,12 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
 }
 
 impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
-    /// As [`try_read`](Self::try_read), with a guard that keeps the `Arc`.
+    /// Like [`try_read`](Self::try_read), with a guard that keeps the `Arc`.
     pub fn try_read_arc(self: &Arc<Self>) -> Option<ArcRwLockReadGuard<T, L>> {
         Some(ArcRwLockReadGuard::new(self, self.lock.try_share()?))
     }
 
-    /// As [`try_write`](Self::try_write), with a guard that keeps the `Arc`.
+    /// Like [`try_write`](Self::try_write), with a guard that keeps the `Arc`.
     #[track_caller]
     pub fn try_write_arc(self: &Arc<Self>) -> Option<ArcRwLockWriteGuard<T, L>> {
         Some(ArcRwLockWriteGuard::new(self, self.lock.try_acquire()?))
@@ -112,11 +112,11 @@ impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
 }
 
 impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
-    /// As [`try_read_for`](Self::try_read_for), with a guard that keeps the `Arc`.
+    /// Like [`try_read_for`](Self::try_read_for), with a guard that keeps the `Arc`.
     ///
     /// # Panics
     ///
-    /// As [`read`](Self::read).
+    /// Same panics as [`read`](Self::read).
     #[track_caller]
     pub fn try_read_arc_for(
         self: &Arc<Self>,
@@ -125,11 +125,11 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
         self.try_read_arc_until(after::<L::Memory>(patience))
     }
 
-    /// As [`try_read_until`](Self::try_read_until), with a guard that keeps the `Arc`.
+    /// Like [`try_read_until`](Self::try_read_until), with a guard that keeps the `Arc`.
     ///
     /// # Panics
     ///
-    /// As [`read`](Self::read).
+    /// Same panics as [`read`](Self::read).
     #[track_caller]
     pub fn try_read_arc_until(
         self: &Arc<Self>,
@@ -138,11 +138,11 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
         Some(ArcRwLockReadGuard::new(self, self.lock.share_until(deadline.on_clock())?))
     }
 
-    /// As [`try_write_for`](Self::try_write_for), with a guard that keeps the `Arc`.
+    /// Like [`try_write_for`](Self::try_write_for), with a guard that keeps the `Arc`.
     ///
     /// # Panics
     ///
-    /// As [`write`](Self::write).
+    /// Same panics as [`write`](Self::write).
     #[track_caller]
     pub fn try_write_arc_for(
         self: &Arc<Self>,
@@ -151,11 +151,11 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
         self.try_write_arc_until(after::<L::Memory>(patience))
     }
 
-    /// As [`try_write_until`](Self::try_write_until), with a guard that keeps the `Arc`.
+    /// Like [`try_write_until`](Self::try_write_until), with a guard that keeps the `Arc`.
     ///
     /// # Panics
     ///
-    /// As [`write`](Self::write).
+    /// Same panics as [`write`](Self::write).
     #[track_caller]
     pub fn try_write_arc_until(
         self: &Arc<Self>,

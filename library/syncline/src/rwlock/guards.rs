@@ -25,7 +25,7 @@ pub struct RwLockReadGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
 }
 
 /// The right to read a part of an [`RwLock`]'s value, until dropped: the same type as for the
-/// whole, as nothing else can be done with the whole either.
+/// whole, since the whole allows nothing else either.
 pub type MappedRwLockReadGuard<'a, T, L = CompactRw> = RwLockReadGuard<'a, T, L>;
 
 /// The right to write an [`RwLock`]'s value, until dropped.
@@ -172,8 +172,8 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockWriteGuard<'a, T, L> {
 }
 
 impl<'a, T: ?Sized, L: Downgrade> RwLockWriteGuard<'a, T, L> {
-    /// Goes on as a reader. Nobody writes in between, and this never waits. What was written is
-    /// visible to all who read from now on: Release ordering.
+    /// Goes on as a reader. No thread writes in between, and this never waits. What was written is
+    /// visible to all threads that read from now on: Release ordering.
     ///
     /// ```
     /// use syncline::{RwLock, RwLockWriteGuard};
@@ -197,7 +197,7 @@ impl<'a, T: ?Sized, L: Downgrade> RwLockWriteGuard<'a, T, L> {
 }
 
 impl<'a, T: ?Sized, L: Upgrade> RwLockWriteGuard<'a, T, L> {
-    /// Goes on as the upgradable reader. Nobody writes in between. Release ordering.
+    /// Goes on as the upgradable reader. No thread writes in between. Release ordering.
     pub fn downgrade_to_upgradable(guard: Self) -> RwLockUpgradableReadGuard<'a, T, L> {
         let lock = guard.lock;
         let (node, share) = (take_node!(guard), Pooled::new());

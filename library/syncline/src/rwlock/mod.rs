@@ -59,7 +59,7 @@ pub struct RwLock<T: ?Sized, L = CompactRw> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock lets one thread at a time write, from which the value so moves to others; or
+// SAFETY: the lock lets one thread at a time write, from which the value thus moves to others; or
 // several threads read.
 unsafe impl<T: ?Sized + Send + Sync, L: Sync> Sync for RwLock<T, L> {}
 // SAFETY: it owns its value.
@@ -107,7 +107,7 @@ impl<T, L> RwLock<T, L> {
     }
 }
 
-/// As [`RwLock::new`].
+/// Like [`RwLock::new`].
 impl<T> From<T> for RwLock<T> {
     fn from(value: T) -> Self {
         Self::new(value)
@@ -120,7 +120,8 @@ impl<T: ?Sized, L> RwLock<T, L> {
         self.value.get_mut()
     }
 
-    /// Where the value is. Reaching it takes a guard, or another proof that nobody else writes.
+    /// The address of the value. Using it takes a guard, or another proof that no other thread
+    /// writes.
     pub const fn data_ptr(&self) -> *mut T {
         self.value.get()
     }
@@ -162,11 +163,11 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
 
     /// Runs a function that reads the value, and returns what it returns.
     ///
-    /// This saves what [`read`](Self::read) spends on a place for the queue node.
+    /// This saves what [`read`](Self::read) spends on memory for the queue node.
     ///
     /// # Panics
     ///
-    /// As the function does, and as [`read`](Self::read).
+    /// Panics if the function does, and when [`read`](Self::read) does.
     #[inline]
     #[track_caller]
     pub fn with_read<R>(&self, section: impl FnOnce(&T) -> R) -> R {
@@ -176,11 +177,11 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
 
     /// Runs a function that writes the value, and returns what it returns.
     ///
-    /// This saves what [`write`](Self::write) spends on a place for the queue node.
+    /// This saves what [`write`](Self::write) spends on memory for the queue node.
     ///
     /// # Panics
     ///
-    /// As the function does, and as [`write`](Self::write).
+    /// Panics if the function does, and when [`write`](Self::write) does.
     #[inline]
     #[track_caller]
     pub fn with_write<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
@@ -198,7 +199,7 @@ impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
         Some(unsafe { RwLockReadGuard::new(self, node) })
     }
 
-    /// Takes the lock if nobody has it.
+    /// Takes the lock if no thread has it.
     #[inline]
     #[track_caller]
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T, L>> {
@@ -207,13 +208,13 @@ impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
         Some(unsafe { RwLockWriteGuard::new(self, node) })
     }
 
-    /// Whether somebody holds the lock or shares it; outdated at once. Takes the lock for a moment
+    /// Whether a thread holds the lock or shares it; outdated at once. Takes the lock for a moment
     /// if it is free.
     pub fn is_locked(&self) -> bool {
         self.try_write().is_none()
     }
 
-    /// Whether somebody holds the lock alone, or waits to and keeps readers out; outdated at once.
+    /// Whether a thread holds the lock alone, or waits to and keeps readers out; outdated at once.
     /// Shares the lock for a moment if that needs no waiting.
     pub fn is_locked_exclusive(&self) -> bool {
         self.try_read().is_none()
@@ -225,7 +226,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`read`](Self::read).
+    /// Same panics as [`read`](Self::read).
     #[track_caller]
     pub fn try_read_for(&self, patience: Duration) -> Option<RwLockReadGuard<'_, T, L>> {
         self.try_read_until(after::<L::Memory>(patience))
@@ -235,7 +236,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`read`](Self::read).
+    /// Same panics as [`read`](Self::read).
     #[track_caller]
     pub fn try_read_until(
         &self,
@@ -250,7 +251,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`write`](Self::write).
+    /// Same panics as [`write`](Self::write).
     #[track_caller]
     pub fn try_write_for(&self, patience: Duration) -> Option<RwLockWriteGuard<'_, T, L>> {
         self.try_write_until(after::<L::Memory>(patience))
@@ -260,7 +261,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`write`](Self::write).
+    /// Same panics as [`write`](Self::write).
     #[track_caller]
     pub fn try_write_until(
         &self,

@@ -44,7 +44,7 @@ impl<T: ?Sized, L: Upgrade> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`read`](Self::read).
+    /// Same panics as [`read`](Self::read).
     #[track_caller]
     pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T, L> {
         self.lock.owner.expect_another();
@@ -80,7 +80,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
         guard.lock
     }
 
-    /// Waits until all other readers have left, and goes on as the writer. Nobody writes in
+    /// Waits until all other readers have left, and goes on as the writer. No thread writes in
     /// between. Acquire ordering. The thread must not have another share of the lock, or it waits
     /// for itself.
     #[track_caller]
@@ -99,7 +99,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
     ///
     /// # Errors
     ///
-    /// The guard as it was, if there is.
+    /// The guard as it was, if there is another reader.
     #[track_caller]
     pub fn try_upgrade(guard: Self) -> Result<RwLockWriteGuard<'a, T, L>, Self> {
         let lock = guard.lock;
@@ -131,7 +131,7 @@ impl<T: ?Sized, L: TimedUpgrade> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`read`](Self::read).
+    /// Same panics as [`read`](Self::read).
     #[track_caller]
     pub fn try_upgradable_read_for(
         &self,
@@ -145,7 +145,7 @@ impl<T: ?Sized, L: TimedUpgrade> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`read`](Self::read).
+    /// Same panics as [`read`](Self::read).
     #[track_caller]
     pub fn try_upgradable_read_until(
         &self,
@@ -162,7 +162,7 @@ impl<T: ?Sized, L: TimedUpgrade> RwLock<T, L> {
 }
 
 impl<'a, T: ?Sized, L: TimedUpgrade> RwLockUpgradableReadGuard<'a, T, L> {
-    /// As [`upgrade`](Self::upgrade), but does not wait longer than this.
+    /// Like [`upgrade`](Self::upgrade), but does not wait longer than this.
     ///
     /// # Errors
     ///
@@ -175,7 +175,8 @@ impl<'a, T: ?Sized, L: TimedUpgrade> RwLockUpgradableReadGuard<'a, T, L> {
         Self::try_upgrade_until(guard, after::<L::Memory>(patience))
     }
 
-    /// As [`upgrade`](Self::upgrade), but waits until an `Instant` or a time on the memory's clock.
+    /// Like [`upgrade`](Self::upgrade), but waits until an `Instant` or a time on the memory's
+    /// clock.
     ///
     /// # Errors
     ///

@@ -10,10 +10,10 @@ use super::engine::STAMPS;
 use super::turns::Turn;
 use crate::memory::{Long, LongMemory};
 
-/// The bit of a stamp by which a commit has it.
+/// The bit of a stamp that says that a commit has locked the cell.
 pub const LOCKED: u64 = 1 << 63;
 
-/// What no stamp is.
+/// A value that no stamp has.
 const NONE: u64 = u64::MAX;
 
 /// A thread's part.
@@ -35,12 +35,12 @@ pub struct Thread<M: LongMemory> {
     /// The stamps of all cells that were read; not if it runs in place.
     pub(super) reads: Vec<NonNull<M::Long>>,
     pub(super) failures: u32,
-    /// What attempts have cost since, in accesses.
+    /// What attempts have cost since the last success, in accesses.
     pub(super) wasted: usize,
-    /// What the thread's transactions have cost so far that have succeeded, in accesses.
+    /// What the successful transactions of the thread have cost so far, in accesses.
     pub(super) spent: u64,
     pub(super) turn: Option<Turn>,
-    /// Transactions until the pace is asked.
+    /// Transactions until the pace is consulted.
     pub(super) left: u32,
 }
 
@@ -48,7 +48,8 @@ pub struct Thread<M: LongMemory> {
 unsafe impl<M: LongMemory> Send for Thread<M> {}
 
 impl<M: LongMemory> Thread<M> {
-    /// Of an engine whose versions begin here; the pace is to be asked after so many transactions.
+    /// Of an engine whose versions begin here; the pace is to be consulted after this many
+    /// transactions.
     pub(super) fn new(base: u64, left: u32) -> Self {
         Self {
             base,
@@ -80,7 +81,7 @@ impl<M: LongMemory> Thread<M> {
         }
     }
 
-    /// Lets attempts run alone, and write this version.
+    /// Makes attempts run alone, and write this version.
     #[inline]
     pub(super) fn be_alone(&mut self, version: u64) {
         (self.version, self.taken) = (version, version);
@@ -88,14 +89,14 @@ impl<M: LongMemory> Thread<M> {
         (self.moment, self.at_once, self.in_place) = (STAMPS - 1, 0, STAMPS);
     }
 
-    /// Lets attempts run side by side again.
+    /// Makes attempts run side by side again.
     #[inline(always)]
     pub(super) fn be_among_others(&mut self) {
         self.version = 0;
         self.keep_aside();
     }
 
-    /// Lets attempts that run alone keep aside what they write.
+    /// Makes attempts that run alone keep aside what they write.
     #[inline(always)]
     pub(super) fn keep_aside(&mut self) {
         (self.in_place, self.taken) = (0, NONE);
@@ -118,7 +119,7 @@ impl<M: LongMemory> Thread<M> {
         self.version != 0
     }
 
-    /// The attempt has written: nothing is read at once.
+    /// Notes that the attempt has written: from now on nothing is read at once.
     #[inline(always)]
     pub(super) fn wrote(&mut self) {
         self.at_once = 0;
@@ -152,7 +153,7 @@ impl<M: LongMemory> Thread<M> {
     ///
     /// # Safety
     ///
-    /// As for [`Engine::read`](super::Engine::read).
+    /// Same requirements as [`Engine::read`](super::Engine::read).
     #[inline(always)]
     pub(super) unsafe fn read_at_once<R>(
         &mut self,
@@ -174,11 +175,11 @@ impl<M: LongMemory> Thread<M> {
         }
     }
 
-    /// The value of a cell if it holds.
+    /// The value of a cell if it has not changed since the attempt's moment.
     ///
     /// # Safety
     ///
-    /// As for [`Engine::read`](super::Engine::read).
+    /// Same requirements as [`Engine::read`](super::Engine::read).
     #[inline(always)]
     pub(super) unsafe fn read<R>(
         &mut self,
@@ -196,7 +197,7 @@ impl<M: LongMemory> Thread<M> {
     ///
     /// # Safety
     ///
-    /// As for [`Engine::read`](super::Engine::read).
+    /// Same requirements as [`Engine::read`](super::Engine::read).
     #[inline(always)]
     unsafe fn load<R>(
         &mut self,
@@ -207,7 +208,7 @@ impl<M: LongMemory> Thread<M> {
         let value = load();
         // SAFETY: our caller's promise.
         // Relaxed: if the value is newer, its Acquire has made us see the lock, or the version of
-        // who is alone (1 in `serial`).
+        // the thread that is alone (1 in `serial`).
         let after = unsafe { at.as_ref() }.load(Relaxed);
         if after != before {
             return None;
@@ -216,8 +217,8 @@ impl<M: LongMemory> Thread<M> {
         Some(value)
     }
 
-    /// Notes that a cell was read. As [`Vec::push`], but for room being made out of line, so that
-    /// nothing has to be kept in registers over a call.
+    /// Notes that a cell was read. Like [`Vec::push`], but makes room out of line, so that nothing
+    /// has to be kept in registers over a call.
     #[inline(always)]
     fn note(&mut self, at: NonNull<M::Long>) {
         let Some(place) = self.reads.spare_capacity_mut().first_mut() else {
@@ -228,7 +229,7 @@ impl<M: LongMemory> Thread<M> {
         unsafe { self.reads.set_len(self.reads.len() + 1) };
     }
 
-    /// As [`note`](Self::note), if there is no room.
+    /// The path of [`note`](Self::note) for when there is no room.
     #[cold]
     #[inline(never)]
     fn note_first(&mut self, at: NonNull<M::Long>) {

@@ -74,7 +74,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
     /// A cell of this engine.
     pub(super) fn of<E: Engine<Memory = M>>(engine: &E, value: T) -> Self {
         let (stamp, word) = (M::Long::default(), M::Long::default());
-        // Relaxed: whoever else gets to see the cell gets it by a way that orders.
+        // Relaxed: other threads get a reference to the cell by a way that orders.
         stamp.store(engine.fresh_stamp(), Relaxed);
         word.store(to_bits(value), Relaxed);
         Self { stamp, word, values: PhantomData }
@@ -102,7 +102,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         }
     }
 
-    /// As [`get`](Self::get), if a look at the stamp was not enough.
+    /// The slow path of [`get`](Self::get), for when reading the stamp was not enough.
     #[inline]
     fn get_aside<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>) -> Result<u64>
     where
@@ -127,11 +127,11 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         self.word.load(Acquire)
     }
 
-    /// Whether the cell is this engine's.
+    /// Whether the cell belongs to this engine.
     #[doc(hidden)]
     #[inline]
     pub fn belongs_to<E: Engine<Memory = M>>(&self, engine: &E) -> bool {
-        // Relaxed: whose it is never changes.
+        // Relaxed: the cell's engine never changes.
         engine.owns(self.stamp.load(Relaxed))
     }
 
@@ -157,7 +157,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         self.set_aside(tx, to_bits(value));
     }
 
-    /// As [`set`](Self::set), if the cell was not taken before.
+    /// The path of [`set`](Self::set) for a cell that the transaction has not taken yet.
     #[inline]
     #[track_caller]
     fn set_aside<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>, value: u64)
@@ -186,9 +186,9 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         }
     }
 
-    /// The value; no transaction can use the cell.
+    /// The value, without a transaction: `self` is borrowed exclusively.
     pub fn into_inner(self) -> T {
-        // Relaxed: whoever has it alone got it by a way that orders.
+        // Relaxed: the thread that has exclusive access got it by a way that orders.
         from_bits(self.word.load(Relaxed))
     }
 }

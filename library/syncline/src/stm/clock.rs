@@ -1,4 +1,4 @@
-//! The clock of versions: it only goes forward, and as far as a version that somebody has seen.
+//! The clock of versions: it only goes forward, up to versions that a thread has seen.
 //!
 //! All its accesses are SeqCst. The rules that need it are in [`shared`](super::shared) and
 //! [`serial`](super::serial).
@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use crate::memory::{Long, LongMemory, Native};
 
-/// The latest version that everybody knows of.
+/// The latest version that all threads know of.
 pub struct Clock<M: LongMemory>(M::Long);
 
 impl Clock<Native> {
@@ -22,7 +22,7 @@ impl<M: LongMemory> Clock<M> {
     /// At this version.
     pub fn at(version: u64) -> Self {
         let clock = M::Long::default();
-        // Relaxed: whoever else gets to see the clock gets it by a way that orders.
+        // Relaxed: other threads get a reference to the clock by a way that orders.
         clock.store(version, Relaxed);
         Self(clock)
     }
@@ -33,7 +33,7 @@ impl<M: LongMemory> Clock<M> {
         self.0.load(SeqCst)
     }
 
-    /// Sees to it that it is not behind a version.
+    /// Advances the clock to a version, unless it is there already.
     pub fn advance(&self, version: u64) {
         loop {
             let now = self.now();

@@ -21,9 +21,9 @@ use crate::memory::LongMemory;
 ///
 /// All that an attempt reads is of one moment, and a commit that succeeds makes all that it writes
 /// visible at one moment at which everything it has read still holds. While an attempt runs in
-/// place, nobody else writes, and what others read of what it writes they don't use. An engine uses
-/// a stamp only during the attempt that was handed it, and what a commit was handed only during the
-/// commit.
+/// place, no other writes, and other attempts don't use what they read of its writes. An engine
+/// uses a stamp only during the attempt that was handed it, and what a commit was handed only
+/// during the commit.
 pub unsafe trait Engine: Sized + Sync + 'static {
     /// The memory that the cells are in.
     type Memory: LongMemory;
@@ -68,14 +68,15 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         load: impl Fn() -> R,
     ) -> Result<R>;
 
-    /// As [`read`](Self::read), if a look at the stamp is enough to know that the value is the one
-    /// to return; otherwise none, and nothing was read. It is so never for an attempt that has
-    /// [written](Self::wrote); one that runs [in place](Self::in_place) gets what is there. To be
-    /// asked first, so that the ordinary read has no branch for how its attempt runs.
+    /// The fast path of [`read`](Self::read): returns the value if reading the stamp is enough to
+    /// know that it is the one to return. Otherwise returns `None`, and nothing was read. An
+    /// attempt that has [written](Self::wrote) always gets `None`; one that runs [in
+    /// place](Self::in_place) gets the current value. Callers try this first, so that the ordinary
+    /// read has no branch for how its attempt runs.
     ///
     /// # Safety
     ///
-    /// As for [`read`](Self::read).
+    /// Same requirements as [`read`](Self::read).
     #[inline(always)]
     unsafe fn read_at_once<R>(
         &self,
@@ -86,13 +87,13 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         None
     }
 
-    /// The attempt has kept something aside that it writes: until it ends nothing is read
-    /// [at once](Self::read_at_once), as it may be what was written.
+    /// Notes that the attempt keeps a write aside: until it ends nothing is read [at
+    /// once](Self::read_at_once), since that might be a cell that it has written.
     #[inline(always)]
     fn wrote(_: &mut Self::Thread) {}
 
-    /// Whether the attempt runs alone, so that it [writes in place](Writes): what it reads is
-    /// what is there, once it is [free](Self::wait_until_free).
+    /// Whether the attempt runs alone, so that it [writes in place](Writes), and reads the current
+    /// value of a cell once that is [free](Self::wait_until_free).
     #[inline(always)]
     fn in_place(_: &Self::Thread) -> bool {
         false
@@ -103,7 +104,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// As for [`read`](Self::read).
+    /// Same requirements as [`read`](Self::read).
     unsafe fn wait_until_free(
         &self,
         _: &mut Self::Thread,
@@ -112,11 +113,11 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     }
 
     /// Whether the attempt runs [in place](Self::in_place) and may write the cell, since it has
-    /// been [taken](Self::take) before. To be asked first.
+    /// been [taken](Self::take) before. Callers ask this first.
     ///
     /// # Safety
     ///
-    /// As for [`read`](Self::read).
+    /// Same requirements as [`read`](Self::read).
     #[inline(always)]
     unsafe fn has_taken(
         &self,
@@ -126,11 +127,12 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         false
     }
 
-    /// As [`wait_until_free`](Self::wait_until_free), before the cell is written in place.
+    /// Does what [`wait_until_free`](Self::wait_until_free) does, before the cell is written in
+    /// place.
     ///
     /// # Safety
     ///
-    /// As for [`read`](Self::read).
+    /// Same requirements as [`read`](Self::read).
     unsafe fn take(&self, _: &mut Self::Thread, _: NonNull<<Self::Memory as LongMemory>::Long>) {}
 
     /// Makes visible what was written. If it fails, nothing was changed.
@@ -147,7 +149,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     /// Ends the transaction without a commit.
     fn leave(&self, thread: &mut Self::Thread);
 
-    /// The thread has no more transactions.
+    /// Called when the thread has no more transactions.
     #[doc(hidden)]
     fn exit(&self, _: &mut Self::Thread) {}
 }
@@ -155,7 +157,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
 /// Each engine's stamps lie in a range of its own, by which it knows its cells.
 pub const STAMPS: u64 = 1 << 52;
 
-/// As many as fit below the highest bit. Engines that lie so many apart don't notice each other's
+/// As many as fit below the highest bit. Engines that lie this many apart don't notice each other's
 /// cells; isolation between them is then lost, and nothing else.
 const ENGINES: u32 = 1 << 11;
 

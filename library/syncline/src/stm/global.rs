@@ -57,9 +57,9 @@ pub static GLOBAL: Global = Shared::first();
 ///
 /// # Panics
 ///
-/// As the closure does: then nothing was written. Also if the thread is in a transaction already:
-/// hand its `tx` on instead. And if the transaction waits by [`retry`](Tx::retry) and has read
-/// nothing.
+/// Panics if the closure does: then nothing was written. Also panics if the thread is in a
+/// transaction already: hand its `tx` on instead. And if the transaction waits by
+/// [`retry`](Tx::retry) and has read nothing.
 #[cfg(feature = "std")]
 #[inline]
 #[track_caller]

@@ -7,7 +7,7 @@ use bytemuck::Zeroable;
 use crate::lock::RawLock;
 use crate::memory::{Data, Memory, Native, Own};
 
-/// Data that one thread at a time reaches. A part of the engines, and nobody else's:
+/// Data that one thread at a time reaches. A part of the engines only:
 ///
 /// ```compile_fail,E0603
 /// use syncline::stm::guarded::Guarded;
@@ -35,7 +35,7 @@ impl<T, L: RawLock> Guarded<T, L> {
         // SAFETY: the node stays until `Release` has released.
         unsafe { self.lock.acquire(&node) };
         let _release = Release { lock: &self.lock, node: &node };
-        // SAFETY: holding the lock, nobody else has the data.
+        // SAFETY: we hold the lock, so no other thread has the data.
         unsafe { self.data.with(|data| section(&mut *data)) }
     }
 
@@ -61,7 +61,7 @@ impl<L: RawLock> Drop for Release<'_, L> {
 }
 
 impl<T, L: RawLock<Memory = Native> + Zeroable> Guarded<T, L> {
-    /// As [`new`](Self::new), also for constants.
+    /// Like [`new`](Self::new), also for constants.
     pub const fn fresh(value: T) -> Self {
         // SAFETY: a lock of zeros is a fresh one.
         let lock = unsafe { MaybeUninit::zeroed().assume_init() };

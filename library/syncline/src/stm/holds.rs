@@ -1,10 +1,10 @@
-//! The locks of a lock server, and who is right in a conflict: plain data, of one thread.
+//! The locks of a lock server, and which thread wins a conflict: plain data, of one thread.
 //!
-//! A cell is held by one writer or several readers. Whoever asks for a cell that others hold, in a
-//! way that excludes them, gets it if its thread's transactions have cost less so far than those
-//! of all who are in the way; they are then aborted. Otherwise it is refused, and nobody is
-//! aborted. That is FairCM: what a thread's transactions have cost grows only when one commits, so
-//! whoever is aborted again and again comes to have the least and then wins every conflict.
+//! A cell is held by one writer or several readers. A thread that asks for a cell that others hold,
+//! in a way that excludes them, gets it if its transactions have cost less so far than those of all
+//! threads in the way; they are then aborted. Otherwise it is refused, and no holder is aborted.
+//! That is FairCM: what a thread's transactions have cost grows only when one commits, so a thread
+//! that is aborted again and again comes to have the least and then wins every conflict.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
 //! Many-Cores", EuroSys 2012, sections 3 and 4.
@@ -12,25 +12,25 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Who asks, or holds.
+/// The thread that asks, or holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// The thread's place in the engine.
     pub client: usize,
-    /// Which attempt of its transactions.
+    /// The number of the attempt.
     pub attempt: u64,
-    /// What its transactions have cost so far that have succeeded.
+    /// What its successful transactions have cost so far.
     pub spent: u64,
 }
 
 impl Holder {
-    /// Whether this one is right in a conflict with the other.
+    /// Whether this one wins a conflict with the other.
     fn goes_before(&self, other: &Self) -> bool {
         (self.spent, self.client) < (other.spent, other.client)
     }
 }
 
-/// What became of somebody who was to be aborted.
+/// What happened to a holder that was to be aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is aborted, or its attempt was over already.
@@ -45,7 +45,7 @@ struct Held {
     readers: Vec<Holder>,
 }
 
-/// Which cells are held, by whom.
+/// The cells that are held, and their holders.
 #[derive(Debug, Default)]
 pub struct Holds {
     cells: BTreeMap<usize, Held>,
@@ -54,7 +54,8 @@ pub struct Holds {
 }
 
 impl Holds {
-    /// Asks for a cell, to read it or to write it. `abort` is called with those who have to go.
+    /// Asks for a cell, to read it or to write it. `abort` is called with the holders that have to
+    /// go.
     pub fn ask(
         &mut self,
         cell: usize,
@@ -108,7 +109,7 @@ mod tests {
         Holder { client, attempt: 1, spent }
     }
 
-    /// Asks, and returns whether it was granted, and who was aborted for it.
+    /// Asks, and returns whether it was granted, and which holders were aborted for it.
     fn ask(holds: &mut Holds, writes: bool, who: Holder, fate: Fate) -> (bool, Vec<usize>) {
         let mut aborted = Vec::new();
         let granted = holds.ask(7, writes, who, |other| {

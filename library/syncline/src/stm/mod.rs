@@ -16,12 +16,12 @@
 //! ```
 //!
 //! Functions that take a [`Tx`] combine into larger transactions, which locks do not. A [`TCell`]
-//! holds a small value that is copied, a [`TVar`] a value of any type. [`Tx::retry`] waits for
-//! what others write, [`Tx::or_else`] tries one thing and then another. [`atomically`] has the
+//! holds a small value that is copied, a [`TVar`] a value of any type. [`Tx::retry`] waits until
+//! others write, [`Tx::or_else`] tries one transaction and then another. [`atomically`] has the
 //! guarantees.
 //!
-//! **Panics** in the closure go through, and the transaction has not happened. Nothing is
-//! poisoned, since nothing was changed.
+//! **Panics** in the closure propagate, and the transaction has not happened. Nothing is poisoned,
+//! since nothing was changed.
 //!
 //! **Nested use**: a transaction has no transactions inside. What is to be part of it takes its
 //! `tx`. Calling [`atomically`] in a closure panics, on whatever engine.
@@ -34,8 +34,8 @@
 //! Others, also in other memories than the processor's own, are used through a [`Session`] for
 //! each thread.
 
-// The hidden modules are parts of the engines, public for the checkers, who break them one by one.
-// What needs a promise to be sound is unsafe there as well.
+// The hidden modules are parts of the engines, public for the checkers, which break them one by
+// one. What needs a promise to be sound is unsafe there as well.
 mod attempt;
 mod cell;
 #[doc(hidden)]

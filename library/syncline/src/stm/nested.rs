@@ -1,7 +1,7 @@
 //! Notices a transaction within a transaction.
 //!
-//! Threads of other memories than the native one are not the system's, so that nothing of a
-//! thread's own tells them apart here; and without `std` there is nothing of a thread's own.
+//! Threads of memories other than the native one are not the system's, so thread-local storage
+//! can't distinguish them here; and without `std` there is no thread-local storage.
 
 use core::any::TypeId;
 use core::marker::PhantomData;

@@ -1,11 +1,11 @@
-//! Whether transactions run side by side or one after the other: whatever gets more done.
+//! Whether transactions run side by side or one after the other: whichever gets more done.
 //!
-//! Side by side they use several processors, but fetch lines that others write, and do much for
-//! what may be little. Which is quicker depends on the program, the machine, and how many run: so
-//! it is measured. Time is divided into windows, at whose ends the transactions of the window are
-//! counted. Now and then a window is tried the other way, and whichever did more stays. A trial
-//! that brought nothing doubles the time to the next; a rate that has changed brings it about at
-//! once, since then the program does something else.
+//! Side by side they use several processors, but fetch lines that others write, and may do much
+//! work for little gain. Which is quicker depends on the program, the machine, and the number of
+//! threads: so it is measured. Time is divided into windows, at whose ends the transactions of the
+//! window are counted. Now and then a window is tried the other way, and whichever did more stays.
+//! A trial without a gain doubles the time to the next. A changed rate starts a trial at once,
+//! since then the program does something else.
 //!
 //! Nothing here is needed for safety, and a thread that reads something old decides later.
 
@@ -16,11 +16,11 @@ use core::time::Duration;
 
 /// Says how an engine's transactions run.
 pub trait Pace: Debug + Default + Send + Sync + 'static {
-    /// After how many of its transactions a thread asks.
+    /// The number of its transactions after which a thread consults the pace.
     const EVERY: u32;
 
-    /// A thread has run [`EVERY`](Self::EVERY) more. If their way of running is to change, calls
-    /// `run` with whether they shall run one after the other from now on.
+    /// Called after [`EVERY`](Self::EVERY) more transactions of a thread. If the way of running is
+    /// to change, calls `run` with whether transactions shall run one after the other from now on.
     fn next(&self, now: impl FnOnce() -> Duration, run: impl FnOnce(bool));
 }
 
@@ -36,20 +36,20 @@ pub struct Measured {
     serial: AtomicBool,
     /// Whether this window is a trial.
     trial: AtomicBool,
-    /// The rate of the last window that was none, in transactions a second.
+    /// The rate of the last window that was no trial, in transactions a second.
     rate: AtomicU64,
     /// Windows until the next trial, and how many there will be after it.
     left: AtomicU64,
     pause: AtomicU64,
 }
 
-/// The length of a window in nanoseconds: many hand-overs of the lock, even to who sleeps.
+/// The length of a window in nanoseconds: many hand-overs of the lock, even to sleepers.
 const WINDOW: u64 = 500_000;
 /// The fewest and the most windows between trials. With the most, trials take 2 % of the time.
 const PAUSES: [u64; 2] = [4, 64];
 
 impl Measured {
-    /// Nothing is known, also for constants.
+    /// A pace that knows nothing yet, also for constants.
     pub const fn fresh() -> Self {
         Self {
             done: AtomicU64::new(0),
@@ -81,7 +81,7 @@ impl Measured {
         let last = self.rate.load(Relaxed);
         if self.trial.load(Relaxed) {
             self.trial.store(false, Relaxed);
-            // What is better by chance is not worth the change.
+            // An improvement that may be chance is not worth the change.
             let better = rate > last + last / 16;
             let [fewest, most] = PAUSES;
             let pause = if better { fewest } else { (2 * self.pause.load(Relaxed)).min(most) };
@@ -135,13 +135,14 @@ mod tests {
 
     use super::*;
 
-    /// What a program does in a window: so many transactions, side by side or one after the other.
+    /// What a program does in a window: this many transactions, side by side or one after the
+    /// other.
     struct Program {
         side_by_side: u64,
         serial: u64,
     }
 
-    /// Lets windows go by; whether each of them was serial.
+    /// Lets windows go by, and returns whether each of them was serial.
     fn windows(pace: &Measured, program: &Program, count: usize) -> Vec<bool> {
         let mut windows = Vec::new();
         for _ in 0..count {

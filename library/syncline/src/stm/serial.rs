@@ -2,33 +2,33 @@
 //! commit can't fail.
 //!
 //! A word, the *epoch*, says how transactions run: side by side while it is even, one after the
-//! other under a lock while it is odd. It changes only under that lock. So whoever holds the lock
-//! while the epoch is odd is alone, but for attempts that began before, which go on. They read as
-//! ever, and don't look at the epoch for it:
+//! other under a lock while it is odd. It changes only under that lock. So the thread that holds
+//! the lock while the epoch is odd is alone, except for attempts that began before, which go on.
+//! They read as always, without a look at the epoch:
 //!
 //! 1. **What is written in an odd epoch has one version**, which lies ahead: the clock, looked at
 //!    once the epoch is odd, plus two. Before a cell is written in place its stamp is given that
 //!    version, by an exchange, so that no commit loses its lock. The value is then written with
-//!    Release, and read with Acquire: whoever sees the value sees the version, and finds that the
-//!    cell is newer than the attempt's moment.
+//!    Release, and read with Acquire: a reader that sees the value sees the version, and finds that
+//!    the cell is newer than the attempt's moment.
 //! 2. **The clock reaches that version when the epoch ends**, and so does no moment before. Commits
 //!    don't take it: those that looked at the epoch before it became odd looked at the clock still
-//!    earlier, and took that plus one at most. And whoever finds it in a stamp advances the clock
-//!    only after a look at the epoch: the stamp is written with Release, so they see it odd.
+//!    earlier, and took that plus one at most. And a thread that finds it in a stamp advances the
+//!    clock only after a look at the epoch: the stamp is written with Release, so they see it odd.
 //! 3. **Commits that lock their cells** look at the epoch before and once they have them, and give
-//!    up if it is odd or has changed. Whoever is alone waits before each access until the cell is
-//!    not locked. The lock and the look, and the change and the wait, are in one order that all
-//!    threads see: so either the commit gives up, or it is waited for, and comes before all who are
-//!    alone.
+//!    up if it is odd or has changed. The thread that is alone waits before each access until the
+//!    cell is not locked. The lock and the look, and the change and the wait, are in one order that
+//!    all threads see: so either the commit gives up, or it is waited for, and comes before all
+//!    threads that are alone.
 //!
-//! So a transaction that is alone is in the eyes of all others a commit that takes long. It costs
-//! them one look at the epoch when they begin, and two when they commit.
+//! To all other transactions, one that is alone is a commit that takes long. It costs them one look
+//! at the epoch when they begin, and two when they commit.
 //!
-//! A transaction that asks for a turn is alone for its own time. Whether all others are as well,
-//! one after another, is for the [pace](super::pace) to say: that pays where transactions are so
-//! short, or meet so often, that to run side by side costs more than it brings.
+//! A transaction that asks for a turn is alone for its own time. The [pace](super::pace) decides
+//! whether all others are alone as well, one after another. That pays if transactions are so short,
+//! or conflict so often, that running them side by side costs more than it gains.
 //!
-//! Nobody starves at the lock, a [gate](crate::lock::Gate) whose queue's head is overtaken a
+//! No thread starves at the lock, a [gate](crate::lock::Gate) whose queue's head is overtaken a
 //! bounded number of times.
 //!
 //! Source: a global lock that writes in place is the serial mode of GCC's libitm. There it waits
@@ -43,7 +43,7 @@ use crate::lock::{GatedClh, RawLock};
 use crate::memory::{Long, LongMemory, Native};
 use crate::wait::Wait;
 
-/// Who is alone, if anybody.
+/// The thread that is alone, if one is.
 pub struct Serial<W: Wait, M: LongMemory> {
     gate: GatedClh<W, M>,
     epoch: M::Long,
@@ -60,7 +60,7 @@ pub const fn is_serial(epoch: u64) -> bool {
 }
 
 impl<W: Wait> Serial<W, Native> {
-    /// Nobody is alone, also for constants.
+    /// No thread is alone, also for constants.
     pub const fn fresh() -> Self {
         // SAFETY: a lock of zeros is a fresh one.
         let gate = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -82,12 +82,13 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
     pub fn epoch(&self) -> u64 {
         // SeqCst: in the one order with a commit's locks (3), and with a sleeper's count. Its
         // Acquire pairs with the Releases of `make`, which ends an epoch: what was written in
-        // place before is seen; and of whoever gives a stamp its version: the change is seen (2).
+        // place before is seen; and of the thread that gives a stamp its version: the change is
+        // seen (2).
         self.epoch.load(SeqCst)
     }
 
-    /// Becomes alone, if transactions run one after the other when it is our time; the version of
-    /// what we write.
+    /// Waits to be alone, if transactions then still run one after the other, and returns the
+    /// version of what we write.
     #[inline]
     pub fn join(&self) -> Option<u64> {
         self.lock();
@@ -99,7 +100,7 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
         Some(self.version.load(Relaxed))
     }
 
-    /// Becomes alone; the version of what we write.
+    /// Waits to be alone, and returns the version of what we write.
     #[cold]
     pub fn enter(&self, clock: &Clock<M>) -> u64 {
         self.lock();
@@ -108,7 +109,7 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
         self.version.load(Relaxed)
     }
 
-    /// Is alone no more.
+    /// Ends being alone.
     #[inline]
     pub fn leave(&self, clock: &Clock<M>) {
         // Relaxed: used under the lock alone.
@@ -118,7 +119,7 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
         self.unlock();
     }
 
-    /// Lets transactions run so from now on.
+    /// Sets how transactions run from now on.
     #[cold]
     pub fn prefer(&self, serial: bool, clock: &Clock<M>) {
         self.lock();
@@ -128,7 +129,7 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
         self.unlock();
     }
 
-    /// Sees to it that the epoch is of this kind. We hold the lock.
+    /// Makes the epoch one of this kind. We hold the lock.
     #[cold]
     fn make(&self, serial: bool, clock: &Clock<M>) {
         // Relaxed, here and for the version: changed under the lock.
@@ -138,7 +139,7 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
         }
         if serial {
             // SeqCst: before we look at the clock (2), whether cells are locked (3), and whether
-            // anybody sleeps.
+            // any thread sleeps.
             self.epoch.fetch_add(1, SeqCst);
             self.version.store(clock.now() + 2, Relaxed);
         } else {

@@ -1,11 +1,11 @@
 //! The engine of lock servers: TM2C, by messages.
 //!
 //! A transaction asks a [server](Server) for each cell that it reads, and when it commits for each
-//! cell that it writes; which server that is follows from the cell's number, which it was given when
-//! it was made, so that it is the same in every run. Servers know who reads what, so they see each
-//! conflict when it comes up, and settle it ([FairCM](super::holds)).
-//! The threads of the program share only the values; all else is messages. That is for machines
-//! whose caches are not coherent or where sharing is dear, and later for several machines.
+//! cell that it writes; the server follows from the cell's number. Cells are numbered as they are
+//! made, so the server is the same in every run. Servers know who reads what, so they see each
+//! conflict when it comes up, and settle it ([FairCM](super::holds)). The threads of the program
+//! share only the values; all else is messages. That is for machines whose caches are not coherent
+//! or where sharing is dear, and later for several machines.
 //!
 //! An attempt that was aborted may still run, while the cell that was taken from it is written. So
 //! it looks at its status after each value it has read, before it hands the value on: had one of
@@ -60,13 +60,13 @@ use crate::wait::{Park, Wait};
 /// ```
 pub struct Served<W: Wait = Park, M: LongMemory = Native> {
     statuses: Statuses<M>,
-    /// The clients that no session uses, or none if the engine is closed.
+    /// The clients that no session uses; `None` if the engine is closed.
     seats: Seats<W, M>,
     sleepers: Sleepers<W, M>,
     /// The stamp of the first cell.
     base: u64,
-    /// The number of the next cell. Cells that are so many apart that they have one number are
-    /// held together, which does no harm.
+    /// The number of the next cell. Numbers wrap around; cells that share a number are held
+    /// together, which does no harm.
     next: AtomicU64,
 }
 
@@ -77,7 +77,7 @@ struct Client<W: Wait, M: LongMemory> {
     number: usize,
     servers: Vec<Link<W, M>>,
     attempt: u64,
-    /// What its transactions have cost so far that have succeeded, in accesses.
+    /// What its successful transactions have cost so far, in accesses.
     spent: u64,
 }
 
@@ -101,7 +101,7 @@ pub struct Place<W: Wait, M: LongMemory> {
 unsafe impl<W: Wait, M: LongMemory> Send for Place<W, M> {}
 
 impl<W: Wait, M: LongMemory> Served<W, M> {
-    /// An engine for so many sessions at a time, and its servers: each is to run in a thread of
+    /// An engine for this many sessions at a time, and its servers: each is to run in a thread of
     /// its own, see [`Server::serve`]. TM2C has one for each one to three clients.
     ///
     /// # Panics
@@ -203,10 +203,10 @@ impl<W: Wait, M: LongMemory> Place<W, M> {
     }
 }
 
-// SAFETY: a cell's value is read and written by who holds the cell, and whoever is handed it comes
-// after those who had it before, by the server's messages. A commit that succeeds holds all that
-// it has read and writes, from `keep_all` until it has written. What an attempt reads before its
-// status says that it is aborted was all held at that look.
+// SAFETY: a cell's value is read and written by the holder of the cell, and the next holder comes
+// after the earlier ones by the server's messages. A commit that succeeds holds all that it has
+// read and writes, from `keep_all` until it has written. What an attempt reads before its status
+// says that it is aborted was all held at that look.
 unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
     type Memory = M;
     type Thread = Place<W, M>;
@@ -220,7 +220,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
 
     fn exit(&self, place: &mut Place<W, M>) {
         let client = place.client.take();
-        // What is left over is dropped outside of the lock.
+        // The rest is dropped outside of the lock.
         drop(self.seats.with(|seats| match seats {
             Some(seats) => {
                 seats.extend(client);
@@ -276,7 +276,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         }
         writes.install(|_| {});
         let written = writes.entries().len();
-        // Those who sleep gave back what we hold after they had counted themselves.
+        // Threads that sleep gave back what we hold after they had counted themselves.
         if written > 0 && self.sleepers.any() {
             self.sleepers.wake(|at| writes.find(at).is_some());
         }
@@ -297,7 +297,8 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         self.sleepers.sleep_while(&reads, || {
             let client = place.client();
             let held = self.keep_all(client);
-            // From here on what we have read can be written, and who does sees that we sleep.
+            // From here on what we have read can be written, and a thread that writes it sees that
+            // we sleep.
             client.release();
             held
         });

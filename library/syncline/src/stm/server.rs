@@ -84,12 +84,12 @@ impl<W: Wait, M: LongMemory> Server<W, M> {
         let Holder { client, attempt, .. } = *other;
         let (running, aborted) = (status(attempt, RUNNING), status(attempt, ABORTED));
         // AcqRel: its Release pairs with the Acquire of the client that looks whether it is
-        // aborted. Who is granted the cell next comes after it by the answer.
+        // aborted. The next thread that is granted the cell comes after it by the answer.
         if statuses[client].exchange(running, aborted, AcqRel).is_ok() {
             return Fate::Gone;
         }
         // Acquire: pairs with the Release in `begin`: if the attempt is over, so is what it has
-        // written, and who is granted the cell next sees that.
+        // written, and the next thread that is granted the cell sees that.
         let commits = statuses[client].load(Acquire) == status(attempt, COMMITS);
         if commits { Fate::Commits } else { Fate::Gone }
     }

@@ -34,7 +34,7 @@ impl<'e, E: Engine> Session<'e, E> {
     ///
     /// # Panics
     ///
-    /// As [`atomically`](super::atomically).
+    /// Same panics as [`atomically`](super::atomically).
     #[inline]
     #[track_caller]
     pub fn atomically<'env, R>(

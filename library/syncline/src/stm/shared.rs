@@ -8,8 +8,9 @@
 //! new version. Readers write nothing that is shared.
 //!
 //! **The clock is lazy.** A commit takes the clock's value plus one as its version, but doesn't
-//! write the clock: whoever reads a version that is ahead of the clock advances it. So commits
-//! that nobody follows up don't meet at one line, which in TL2 they do. It rests on one rule:
+//! write the clock: a thread that reads a version that is ahead of the clock advances the clock. So
+//! commits whose cells no thread reads next don't meet at one line, as they do in TL2. This rests
+//! on one rule:
 //!
 //! 1. **Lock, then look at the clock.** Then a commit's version is larger than the moment of every
 //!    attempt that has seen one of its cells unlocked. For if an attempt's moment is not smaller
@@ -22,10 +23,11 @@
 //! one order that all threads see: these accesses are SeqCst, which on x86-64 costs nothing that
 //! the lock does not cost already.
 //!
-//! Who fails too often gets a [turn](Turns), in which it runs [alone](Serial). Where that gets more
-//! done, all transactions run so, one after another ([`Pace`]). Reads side by side pay nothing for
-//! it: the stamp tells what was written by who is alone, and the bound that it is held against is
-//! 0 if the reader itself is alone, or has written and so may read what it wrote.
+//! A thread that fails too often gets a [turn](Turns), in which it runs [alone](Serial). Where that
+//! gets more done, all transactions run so, one after another ([`Pace`]). Reads side by side pay
+//! nothing for it: the stamp tells what was written by the thread that is alone, and the bound that
+//! it is held against is 0 if the reader itself is alone, or has written and so may read what it
+//! wrote.
 //!
 //! When not to use it: transactions that nearly always conflict are a queue at a lock, done twice;
 //! use a [`Mutex`](crate::Mutex).
@@ -98,8 +100,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Default for Shared<W, M,
 }
 
 impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
-    /// Reading what is locked, newer than the attempt's moment, or being changed. When this
-    /// returns, it can be tried again.
+    /// Handles a cell that is locked, newer than the attempt's moment, or being changed. When this
+    /// returns, the read can be tried again.
     #[cold]
     fn catch_up(&self, thread: &mut Thread<M>, stamp: &M::Long) -> Result<()> {
         let mut looks = 1;
@@ -109,7 +111,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
             if version & LOCKED == 0 {
                 break version;
             }
-            // Who has it locked waits for others only that do, and these not for it.
+            // A thread that has it locked waits only for others that do, and these don't wait for
+            // it.
             W::pause::<M>(looks);
             looks += 1;
         };
@@ -119,7 +122,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         if thread.holds(version) {
             return Ok(());
         }
-        // After the look at the stamp: the version may be theirs who run alone (2 in `serial`).
+        // After the look at the stamp: the version may be that of a thread that runs alone (2 in
+        // `serial`).
         if is_serial(self.serial.epoch()) {
             return Err(Stop::CONFLICT);
         }
@@ -133,7 +137,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         Ok(())
     }
 
-    /// Waits until no commit has a cell, for an attempt that runs in place; its stamp.
+    /// Waits until no commit has a cell, for an attempt that runs in place, and returns the cell's
+    /// stamp.
     #[inline(always)]
     fn free(&self, thread: &mut Thread<M>, stamp: &M::Long) -> u64 {
         loop {
@@ -156,8 +161,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         }
         loop {
             let before = self.free(thread, stamp);
-            // Release: pairs with the look in `catch_up`: whoever sees the version sees that the
-            // epoch is odd (2 in `serial`).
+            // Release: pairs with the look in `catch_up`: a reader that sees the version sees that
+            // the epoch is odd (2 in `serial`).
             if stamp.exchange(before, thread.version, Release).is_ok() {
                 return;
             }
@@ -182,7 +187,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         }
     }
 
-    /// Locks a cell if nobody has.
+    /// Locks a cell if no other thread has.
     #[inline(always)]
     fn try_lock(write: &Write<M>) -> bool {
         // Relaxed: the exchange looks again.
@@ -199,7 +204,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
     }
 
     /// Locks all, in the order in which all commits lock. So a commit waits only for one that holds
-    /// a later cell than all that the first one has, and none for another that waits for it.
+    /// a later cell than all that the first one has, and no two commits wait for each other.
     #[inline]
     fn lock_all(writes: &mut Writes<M>) {
         writes.in_order().iter().for_each(Self::lock);
@@ -215,7 +220,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         next
     }
 
-    /// Ends a transaction that has succeeded, and kept aside what it writes.
+    /// Ends a transaction that has succeeded, and that kept aside what it writes.
     #[inline]
     fn succeeded(&self, thread: &mut Thread<M>, written: usize) {
         let cost = (thread.reads.len() + written) as u64 + 1;
@@ -226,7 +231,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         self.count(thread, cost);
     }
 
-    /// Counts a transaction of this cost.
+    /// Counts a transaction that cost this much.
     #[inline(always)]
     fn count(&self, thread: &mut Thread<M>, cost: u64) {
         thread.spent += cost;
@@ -242,7 +247,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         self.pace.next(M::now, |serial| self.serial.prefer(serial, &self.clock));
     }
 
-    /// Ends a time alone, and a turn if it was one, in which a transaction has cost so much.
+    /// Ends a time alone, and a turn if it was one, in which a transaction has cost this much.
     #[inline(always)]
     fn stand_back(&self, thread: &mut Thread<M>, cost: u64) {
         thread.be_among_others();
@@ -252,7 +257,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         }
     }
 
-    /// What was read in place is not counted; attempts that failed before tell about how much.
+    /// What was read in place is not counted; the cost of earlier failed attempts is a substitute.
     #[cold]
     fn end_turn(&self, thread: &mut Thread<M>, cost: u64) {
         let reads = thread.wasted as u64 / u64::from(thread.failures.max(1));
@@ -282,9 +287,9 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
             return Err(Stop::CONFLICT);
         }
         let version = self.next_version(thread, clock, writes.entries());
-        // A cell is unlocked as soon as it is written: whoever sees its value and then a cell that
-        // is still locked waits for that.
-        // Release: pairs with the looks of readers, who see the values.
+        // A cell is unlocked as soon as it is written: a reader that sees its value and then a cell
+        // that is still locked waits for that cell. Release: pairs with the looks of readers, which
+        // see the values.
         writes.install(|write| write.stamp().store(version, Release));
         if sleepers {
             self.sleepers.wake(|at| writes.find(at).is_some());
@@ -432,7 +437,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
 
     fn wait_for_change(&self, thread: &mut Thread<M>) {
         if thread.in_place() {
-            // Once more, still alone, but with logs: so we get to know what it has read.
+            // Runs once more, still alone, but with logs, which say what it has read.
             thread.keep_aside();
             return;
         }
@@ -441,13 +446,14 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
         let reads = take(&mut thread.reads);
         self.sleepers.sleep_while(&reads, || {
             if thread.is_alone() {
-                // All holds. Who is alone next, or commits in a later epoch, comes after us and so
-                // finds us on the list.
+                // All holds. The next thread that is alone, or that commits in a later epoch, comes
+                // after us and so finds us on the list.
                 self.leave(thread);
                 return true;
             }
-            // After we have counted ourselves: who is alone from then on changes the epoch and then
-            // looks at the count. The stamps of what was written in place before are seen.
+            // After we have counted ourselves: a thread that is alone from then on changes the
+            // epoch and then looks at the count. The stamps of what was written in place before are
+            // seen.
             !is_serial(self.serial.epoch()) && thread.all_hold(&reads, |_| None)
         });
         thread.reads = reads;

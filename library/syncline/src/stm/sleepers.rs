@@ -4,9 +4,9 @@
 //! changed. A commit locks what it writes, or [changes the epoch](super::serial), and then looks at
 //! the count. So either the commit finds a sleeper, or the sleeper finds a cell locked or changed,
 //! or the epoch odd: the lock and the look, and the count and the look, are in one order that all
-//! threads see. Commits that find nobody asleep pay for a look at a line that is rarely written.
+//! threads see. Commits that find no sleeper pay for a look at a line that is rarely written.
 //!
-//! Only those are woken who have read what was written.
+//! Only threads that have read what was written are woken.
 
 use alloc::vec::Vec;
 use core::ptr::NonNull;
@@ -37,7 +37,7 @@ struct Sleeper<M: LongMemory> {
 unsafe impl<M: LongMemory> Send for Sleeper<M> {}
 
 impl<W: Wait> Sleepers<W, Native> {
-    /// Nobody sleeps, also for constants.
+    /// No thread sleeps, also for constants.
     pub const fn fresh() -> Self {
         Self { count: AtomicU64::new(0), list: Guarded::fresh(Vec::new()) }
     }
@@ -50,7 +50,7 @@ impl<W: Wait, M: LongMemory> Sleepers<W, M> {
         Self { count: M::Long::default(), list: Guarded::new(Vec::new()) }
     }
 
-    /// Whether anybody sleeps; asked by a commit that has locked all it writes.
+    /// Whether any thread sleeps; asked by a commit that has locked all it writes.
     #[inline]
     pub fn any(&self) -> bool {
         // SeqCst: after the locks.
@@ -71,7 +71,7 @@ impl<W: Wait, M: LongMemory> Sleepers<W, M> {
         }
     }
 
-    /// Wakes those who have read something that was written, which `written` says.
+    /// Wakes the threads that have read something that was written, as `written` says.
     #[cold]
     pub fn wake(&self, mut written: impl FnMut(NonNull<M::Long>) -> bool) {
         self.list.with(|list| {

@@ -1,18 +1,19 @@
 //! Turns: what makes starvation impossible.
 //!
 //! A transaction that has failed too often asks for a turn, in which it runs
-//! [alone](super::serial) and can't fail. Here is decided who of those that ask is next.
+//! [alone](super::serial) and can't fail. This module decides which of the threads that ask is
+//! next.
 //!
-//! **Who is next** is whose transactions have cost least so far, counting those that succeeded:
-//! FairCM's *effective transactional time*, here in accesses, since reading a clock costs more
-//! than a short transaction. So long transactions and short ones get equal shares.
-//! To keep threads that have just come from going first forever, nobody's time counts as less than
-//! that of who was served last, and a turn adds to that what it has cost: so each turn brings
-//! all who wait closer to theirs. This is fair queueing's virtual time.
+//! **Next** is the thread whose transactions have cost least so far, counting those that
+//! succeeded: FairCM's *effective transactional time*, here in accesses, since reading a clock
+//! costs more than a short transaction. So long transactions and short ones get equal shares. To
+//! keep newly arrived threads from going first forever, no thread's time counts as less than that
+//! of the thread served last, and a turn adds to that what it has cost: so each turn brings all
+//! waiting threads closer to theirs. This is fair queueing's virtual time.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
-//! Many-Cores", EuroSys 2012 (FairCM). There each conflict is decided so, which takes reads that
-//! others can see.
+//! Many-Cores", EuroSys 2012 (FairCM). There each conflict is decided by that time, which requires
+//! reads that others can see.
 
 use super::guarded::Guarded;
 use crate::lock::Mcs;
@@ -36,7 +37,7 @@ pub struct Turn {
 
 struct Queue<M: Memory> {
     taken: bool,
-    /// The effective time of who was served last.
+    /// The effective time of the thread that was served last.
     now: u64,
     /// In order of arrival: effective time, and a word to wait for.
     waiting: Vec<(u64, M::Ref<M::Word>)>,
@@ -48,7 +49,7 @@ unsafe impl<M: Memory> Send for Queue<M> {}
 impl<M: Memory> Queue<M> {
     const EMPTY: Self = Self { taken: false, now: 0, waiting: Vec::new() };
 
-    /// Takes out who is next: of those with the least time, who came first.
+    /// Takes out the next thread: of those with the least time, the one that came first.
     fn next(&mut self) -> Option<M::Ref<M::Word>> {
         let (place, _) = self.waiting.iter().enumerate().min_by_key(|(_, (time, _))| *time)?;
         Some(self.waiting.remove(place).1)
@@ -69,7 +70,7 @@ impl<W: Wait, M: Memory> Turns<W, M> {
         Self { queue: Guarded::new(Queue::EMPTY) }
     }
 
-    /// Waits for a turn; the thread's transactions have cost so much so far.
+    /// Waits for a turn; the thread's transactions have cost this much so far.
     pub fn take(&self, spent: u64) -> Turn {
         let word = Own::<M::Word, M>::default();
         let (time, waits) = self.queue.with(|queue| {
@@ -148,8 +149,8 @@ mod tests {
     #[test]
     fn who_comes_later_can_not_go_first_forever() {
         let turns = Turns::<Park, Native>::new();
-        // Somebody who waits has a time that was reached long before; each newcomer's time
-        // begins where the last turn ended.
+        // A waiting thread has a time that was reached long before; each newcomer's time begins
+        // where the last turn ended.
         let mut times = Vec::new();
         for _ in 0..5 {
             let turn = turns.take(0);

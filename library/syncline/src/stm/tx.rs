@@ -26,9 +26,9 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
     /// Waits until something changes that this transaction has read, and then runs it anew:
     /// `return tx.retry()`.
     ///
-    /// What was read is also what was read in alternatives that didn't work out, see
-    /// [`or_else`](Self::or_else). The wait can end for no reason; the transaction then finds
-    /// that it has to wait still.
+    /// What was read includes reads of alternatives that called `retry`, see
+    /// [`or_else`](Self::or_else). The wait can end for no reason; the transaction then finds that
+    /// it still has to wait.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
             Err(Stop::RETRY) => {
                 self.parts.take_back();
                 let tried = replace(&mut self.parts.writes, before);
-                // What was written in place before `first` ran is so again.
+                // Restores what was written in place before `first` ran.
                 if E::in_place(&self.parts.thread) {
                     self.parts.writes.write_again();
                 }
@@ -146,7 +146,7 @@ impl<E: Engine> Parts<E> {
         }
     }
 
-    /// Drops what attempts have left, which is the user's code.
+    /// Drops what attempts have left. That runs the user's code.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.writes.clear_words();

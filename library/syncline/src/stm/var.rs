@@ -1,9 +1,9 @@
 //! A variable for values of any type: they are shared, never changed in place.
 //!
-//! Readers of a value that may be replaced at any moment can't copy it as words, and whoever
+//! Readers of a value that may be replaced at any moment can't copy it as words, and a writer that
 //! replaces it must not free it under them. So the value is in an `Arc`, and a lock of one word is
-//! held while the `Arc` is exchanged or another reference to it is made. A read therefore writes
-//! to the variable's line, which [`TCell`](super::TCell) avoids.
+//! held while the `Arc` is exchanged or another reference to it is made. A read therefore writes to
+//! the variable's line, which [`TCell`](super::TCell) avoids.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -36,7 +36,7 @@ use crate::wait::Park;
 /// assert_eq!(name.into_inner(), "Ada Lovelace");
 /// ```
 ///
-/// Values are dropped after the transaction that has replaced them, by whoever has the last
+/// Values are dropped after the transaction that has replaced them, by the thread that has the last
 /// reference. If that panics, the panic leaves [`atomically`](super::atomically), and the
 /// transaction has happened.
 pub struct TVar<T, M: LongMemory = Native> {
@@ -44,7 +44,7 @@ pub struct TVar<T, M: LongMemory = Native> {
     value: Guarded<Arc<T>, Ttas<Park, M>>,
 }
 
-// SAFETY: values move between threads, and several may look at one.
+// SAFETY: values move between threads, and several may read one.
 unsafe impl<T: Send + Sync, M: LongMemory> Sync for TVar<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync, M: LongMemory> Send for TVar<T, M> {}
@@ -59,7 +59,7 @@ impl<T: Send + Sync + 'static> TVar<T> {
 impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
     fn with_stamp(fresh: u64, value: T) -> Self {
         let stamp = M::Long::default();
-        // Relaxed: whoever else gets to see the variable gets it by a way that orders.
+        // Relaxed: other threads get a reference to the variable by a way that orders.
         stamp.store(fresh, Relaxed);
         Self { stamp, value: Guarded::new(Arc::new(value)) }
     }
@@ -69,7 +69,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         Self::with_stamp(engine.fresh_stamp(), value)
     }
 
-    /// The value, as this transaction sees it, shared with whoever else has read it.
+    /// The value, as this transaction sees it, shared with the other threads that have read it.
     ///
     /// # Errors
     ///
@@ -100,11 +100,11 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
     ///
     /// # Errors
     ///
-    /// As [`share`](Self::share).
+    /// Same errors as [`share`](Self::share).
     ///
     /// # Panics
     ///
-    /// As [`share`](Self::share), and as `T::clone` does.
+    /// Same panics as [`share`](Self::share), and those of `T::clone`.
     pub fn get<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>) -> Result<T>
     where
         T: Clone,
@@ -128,11 +128,11 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
             return self.overwrite(tx, value);
         }
         if let Some(pending) = self.pending(tx) {
-            // What was to be written is dropped last, in peace.
+            // The value that was to be written is dropped last, outside of any transaction.
             drop(replace(&mut pending.value, value));
             return;
         }
-        // Relaxed: whose it is never changes.
+        // Relaxed: the variable's engine never changes.
         if !tx.engine.owns(self.stamp.load(Relaxed)) {
             foreign();
         }
@@ -160,7 +160,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         unsafe { tx.parts.writes.add_object(stamp, Box::new(kept)) };
     }
 
-    /// What this transaction is going to write here, or what it keeps of before.
+    /// What this transaction is going to write here, or the earlier value that it keeps.
     fn pending<'a, E>(&self, tx: &'a mut Tx<'_, '_, E>) -> Option<&'a mut Pending<T, M>>
     where
         E: Engine<Memory = M>,
@@ -168,7 +168,8 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         tx.parts.writes.object(NonNull::from(&self.stamp))?.any().downcast_mut()
     }
 
-    /// The value, or a copy if somebody still shares it; no transaction can use the variable.
+    /// The value, or a copy if another reference to it is left; no transaction can use the
+    /// variable.
     pub fn into_inner(self) -> T
     where
         T: Clone,

@@ -7,7 +7,7 @@
 //! bits answers most questions, and for many there is an index.
 //!
 //! Entries are pointers to cells that their adder has promised to keep. So only this module's parent
-//! adds, changes, copies and clears them. An engine reads them; it is told of a commit's by
+//! adds, changes, copies and clears them. An engine reads them; it gets those of a commit by
 //! [`Engine::commit`](super::Engine::commit), and an engine is unsafe to write.
 
 use alloc::boxed::Box;
@@ -20,10 +20,10 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use crate::memory::{Long, LongMemory};
 
-/// Entries that are looked through at once, since to ask the filter costs as much.
+/// Up to this many entries are searched at once, since asking the filter costs as much.
 const FEWEST: usize = 3;
-/// Entries that are looked through one by one if the filter doesn't know better: a line or two of
-/// them.
+/// Up to this many entries are searched one by one unless the filter excludes the cell: a line or
+/// two of them.
 const FEW: usize = 8;
 
 /// The value that a variable is to get.
@@ -34,7 +34,7 @@ pub trait Install: 'static {
     fn present(&self) -> Box<dyn Install>;
     /// A second copy of this value, for the same variable.
     fn again(&self) -> Box<dyn Install>;
-    /// To find the value again.
+    /// Identifies the value.
     fn any(&mut self) -> &mut dyn Any;
 }
 
@@ -65,7 +65,7 @@ pub struct Write<M: LongMemory> {
     stamp: NonNull<M::Long>,
     /// What the stamp held when it was locked.
     pub locked_at: Cell<u64>,
-    /// The word to write, or none if it is an object that is installed.
+    /// The word to write, or `None` if it is an object that is installed.
     word: Option<NonNull<M::Long>>,
     /// What the word is to hold, or which object it is.
     bits: Cell<u64>,
@@ -82,11 +82,11 @@ impl<M: LongMemory> Write<M> {
     /// ```
     #[inline(always)]
     pub fn stamp(&self) -> &M::Long {
-        // SAFETY: whoever added the entry has promised that the cell lives.
+        // SAFETY: the code that added the entry has promised that the cell lives.
         unsafe { self.stamp.as_ref() }
     }
 
-    /// The word to write, or none if it is an object.
+    /// The word to write, or `None` if it is an object.
     #[inline(always)]
     fn word(&self) -> Option<&M::Long> {
         // SAFETY: as above.
@@ -96,7 +96,7 @@ impl<M: LongMemory> Write<M> {
     /// Exchanges the word with what is kept.
     fn exchange(&self) {
         if let Some(word) = self.word() {
-            // Relaxed: only who is alone writes. Release: as in `Writes::overwrite`.
+            // Relaxed: only the thread that is alone writes. Release: as in `Writes::overwrite`.
             let bits = word.load(Relaxed);
             word.store(self.bits.replace(bits), Release);
         }
@@ -126,8 +126,8 @@ impl<M: LongMemory> Default for Writes<M> {
 }
 
 /// The filter's bit for a cell: its address in units of 16 bytes, with higher bits mixed in, since
-/// cells in an array of larger things don't differ in the lowest ones. To multiply would be worth
-/// it if compilers did not do that in advance for a filter that is then not asked.
+/// cells in an array of larger things don't differ in the lowest ones. A multiplication would pay
+/// if compilers did not compute it in advance, also for a filter that is then not asked.
 #[inline(always)]
 fn filter_bit<T>(stamp: NonNull<T>) -> u64 {
     let address = stamp.addr().get();
@@ -261,8 +261,8 @@ impl<M: LongMemory> Writes<M> {
     pub fn install(&mut self, written: impl Fn(&Write<M>)) {
         for write in &self.entries {
             match write.word() {
-                // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the
-                // value sees the stamp locked.
+                // Release: pairs with the Acquire of the read in `TCell::get`: a reader that sees
+                // the value sees the stamp locked.
                 Some(word) => word.store(write.bits.get(), Release),
                 None => self.objects[write.bits.get() as usize].install(),
             }
@@ -279,7 +279,7 @@ impl<M: LongMemory> Writes<M> {
         }
     }
 
-    /// Enters the last one in the filter and in the index, and those before it if they are not.
+    /// Enters the last one in the filter and in the index, and earlier ones that are not there yet.
     #[inline(never)]
     fn enter_last(&mut self) {
         let count = self.entries.len();
@@ -327,7 +327,7 @@ impl<M: LongMemory> Writes<M> {
     ///
     /// # Safety
     ///
-    /// As for [`add_word`](Self::add_word), and this thread runs alone.
+    /// Same requirements as [`add_word`](Self::add_word), and this thread runs alone.
     #[inline]
     pub(super) unsafe fn overwrite(
         &mut self,
@@ -337,14 +337,14 @@ impl<M: LongMemory> Writes<M> {
     ) {
         // SAFETY: our caller's promise.
         let to = unsafe { word.as_ref() };
-        // What is kept twice is taken back twice, the first value last. So a few are not looked
-        // through.
+        // What is kept twice is taken back twice, the first value last. So there is no search among
+        // a few.
         if self.entries.len() <= FEWEST || !self.keeps(stamp) {
-            // Relaxed: only who is alone writes.
+            // Relaxed: only the thread that is alone writes.
             self.add(stamp, Some(word), to.load(Relaxed));
         }
-        // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the value sees
-        // the version that the stamp was given.
+        // Release: pairs with the Acquire of the read in `TCell::get`: a reader that sees the value
+        // sees the version that the stamp was given.
         to.store(bits, Release);
     }
 
@@ -372,7 +372,7 @@ impl<M: LongMemory> Writes<M> {
     pub(super) fn present(&self) -> Self {
         let mut present = self.again();
         for write in &mut present.entries {
-            // Relaxed: only who is alone writes.
+            // Relaxed: only the thread that is alone writes.
             let now = write.word().map(|word| word.load(Relaxed));
             write.bits.set(now.unwrap_or(write.bits.get()));
         }

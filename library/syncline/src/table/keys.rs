@@ -10,8 +10,8 @@ pub fn spread(key: u64) -> u64 {
     key.wrapping_mul(GOLDEN)
 }
 
-/// In which of so many equal arcs a place is, and its place in that arc, which is a circle of its
-/// own.
+/// The number of the arc, of `arcs` equal ones, that a position is in, and the position in that
+/// arc, which is a circle of its own.
 #[inline]
 pub fn arc(place: u64, arcs: usize) -> (usize, u64) {
     let product = u128::from(place) * arcs as u128;

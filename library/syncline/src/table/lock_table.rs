@@ -33,8 +33,8 @@ use crate::memory::{Data, Memory, Own, Padded};
 /// ```
 ///
 /// Each operation takes effect at one moment while it runs (it is linearizable): what happened
-/// before a [`put`](Self::put) is visible to who gets its value. Values are returned, never
-/// dropped under a lock.
+/// before a [`put`](Self::put) is visible to the thread that gets its value. Values are returned,
+/// never dropped under a lock.
 pub struct LockTable<V, L: RawLock = Ttas> {
     buckets: Vec<Padded<Bucket<V, L>>>,
 }
@@ -50,7 +50,7 @@ unsafe impl<V: Send, L: RawLock> Sync for LockTable<V, L> {}
 unsafe impl<V: Send, L: RawLock> Send for LockTable<V, L> {}
 
 impl<V, L: RawLock> LockTable<V, L> {
-    /// An empty table with so many buckets, each with room for so many keys before it has to
+    /// An empty table with this many buckets, each with room for this many keys before it has to
     /// allocate.
     ///
     /// # Panics
@@ -92,7 +92,7 @@ impl<V, L: RawLock> LockTable<V, L> {
     ///
     /// # Panics
     ///
-    /// As `clone` does, which runs under the bucket's lock and must not use the table.
+    /// Panics if `clone` does, which runs under the bucket's lock and must not use the table.
     #[inline]
     pub fn get(&self, key: u64) -> Option<V>
     where

@@ -1,9 +1,9 @@
 //! SSYNC's hash table over message passing: each server owns a part of the keys, and others ask it.
 //!
 //! A part never leaves its server's cache, and there is no lock: an operation is a message there
-//! and one back, four transfers of a line, whoever else wants the same bucket. So it is ahead where
-//! many threads want few buckets, and behind where a lock is nearly always free. SSYNC has one
-//! server for every three threads.
+//! and one back, four transfers of a line, however many threads want the same bucket. So it is
+//! ahead where many threads want few buckets, and behind where a lock is nearly always free. SSYNC
+//! has one server for every three threads.
 //!
 //! A server is a [delegation server](crate::delegation::Server) of buckets laid out as those of
 //! [`LockTable`](super::LockTable), and an operation is a section. Values of up to four words
@@ -63,7 +63,7 @@ pub struct TableServer<V, W: Wait = Park, M: Memory = Native> {
 /// Asks the servers of a table. Dropping it disconnects.
 ///
 /// Each operation takes effect at one moment while it runs (it is linearizable): what happened
-/// before a [`put`](Self::put) is visible to who gets its value.
+/// before a [`put`](Self::put) is visible to the thread that gets its value.
 pub struct TableClient<V, W: Wait = Park, M: Memory = Native> {
     servers: Vec<Client<TablePart<V, M>, W, M>>,
 }
@@ -72,8 +72,8 @@ pub struct TableClient<V, W: Wait = Park, M: Memory = Native> {
 type Crew<V, W, M> = (Vec<TableServer<V, W, M>>, Vec<TableClient<V, W, M>>);
 
 impl<V: Send, M: Memory> ServedTable<V, M> {
-    /// An empty table with so many buckets, each with room for so many keys before it has to
-    /// allocate, shared out evenly to so many servers.
+    /// An empty table with this many buckets, each with room for this many keys before it has to
+    /// allocate, shared out evenly to this many servers.
     ///
     /// # Panics
     ///
@@ -94,7 +94,7 @@ impl<V: Send, M: Memory> ServedTable<V, M> {
         self.parts[part].put(key, value)
     }
 
-    /// The servers, and so many clients of all of them.
+    /// The servers, and this many clients of all of them.
     ///
     /// # Panics
     ///
@@ -140,7 +140,8 @@ impl<V: Send, W: Wait, M: Memory> TableClient<V, W, M> {
     ///
     /// # Panics
     ///
-    /// As `clone` does, which the server runs and which must not use the table; the server goes on.
+    /// Panics if `clone` does, which the server runs and which must not use the table; the server
+    /// goes on.
     #[inline]
     pub fn get(&mut self, key: u64) -> Result<Option<V>, Disconnected>
     where

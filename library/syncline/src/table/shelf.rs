@@ -60,9 +60,9 @@ unsafe impl<V: Send, M: Memory> Send for Shelf<V, M> {}
 
 /// All accesses are one thread's: the bucket's lock is held, or the table is going.
 impl<V, M: Memory> Shelf<V, M> {
-    /// Room for so many keys; it grows beyond. Memory is taken for twice as many, of which the
-    /// second half is not touched before it is needed: so a bucket that has more than its share,
-    /// as chance has it, does not move while its lock is held.
+    /// Makes room for this many keys; more can be added. Memory is taken for twice as many, of
+    /// which the second half is not touched before it is needed: so a bucket that has more than its
+    /// share by chance does not move while its lock is held.
     pub(super) fn new(capacity: usize) -> Self {
         let lines = capacity.div_ceil(KEYS);
         let most = 2 * lines + 1;
@@ -80,13 +80,13 @@ impl<V, M: Memory> Shelf<V, M> {
     #[inline]
     fn find(&self, key: u64) -> Option<Place> {
         self.keys.iter().enumerate().find_map(|(line, keys)| {
-            // SAFETY: nobody else accesses the keys, as said above; the reference ends here.
+            // SAFETY: no other thread accesses the keys, as said above; the reference ends here.
             let at = unsafe { keys.look(|keys| (*keys).find(key)) };
             at.map(|at| (line, at))
         })
     }
 
-    /// The key's place, or else one that is vacant; one line's keys are looked at once.
+    /// The position of the key, or else a vacant one; each line's keys are compared at once.
     #[inline]
     fn find_or_vacancy(&self, key: u64) -> Result<Place, Option<Place>> {
         let mut vacancy = None;
@@ -101,11 +101,11 @@ impl<V, M: Memory> Shelf<V, M> {
         Err(vacancy)
     }
 
-    /// What a function makes of the key's value.
+    /// The result of a function on the key's value.
     #[inline]
     pub(super) fn get<R>(&self, key: u64, read: impl FnOnce(&V) -> R) -> Option<R> {
         let (line, at) = self.find(key)?;
-        // SAFETY: nobody else accesses the value, which is there, as its key is.
+        // SAFETY: no other thread accesses the value, which is there, as its key is.
         Some(unsafe { self.values[line].0[at].look(|value| read((*value).assume_init_ref())) })
     }
 
@@ -116,16 +116,16 @@ impl<V, M: Memory> Shelf<V, M> {
         let (line, at) = match self.find_or_vacancy(key) {
             Ok((line, at)) => {
                 let place = &self.values[line].0[at];
-                // SAFETY: nobody else accesses the value, which is there, as its key is.
+                // SAFETY: no other thread accesses the value, which is there, as its key is.
                 return Ok(Some(unsafe { place.with(|old| ptr::replace(old.cast(), value)) }));
             }
             Err(Some(vacancy)) => vacancy,
             Err(None) => return Err(value),
         };
-        // SAFETY: nobody else accesses the value, and there is none.
+        // SAFETY: no other thread accesses the value, and there is none.
         unsafe { self.values[line].0[at].with(|place| place.cast::<V>().write(value)) };
         let enter = |keys: *mut Keys| {
-            // SAFETY: nobody else accesses the keys.
+            // SAFETY: no other thread accesses the keys.
             let keys = unsafe { &mut *keys };
             keys.keys[at] = key;
             keys.taken |= 1 << at;
@@ -139,9 +139,9 @@ impl<V, M: Memory> Shelf<V, M> {
     #[inline]
     pub(super) fn remove(&self, key: u64) -> Option<V> {
         let (line, at) = self.find(key)?;
-        // SAFETY: nobody else accesses the keys.
+        // SAFETY: no other thread accesses the keys.
         unsafe { self.keys[line].with(|keys| (*keys).taken &= !(1 << at)) };
-        // SAFETY: nor the value, which is there, and which nobody finds any more.
+        // SAFETY: nor the value, which is there, and which no thread finds any more.
         Some(unsafe { self.values[line].0[at].look(|value| (*value).assume_init_read()) })
     }
 
@@ -149,7 +149,7 @@ impl<V, M: Memory> Shelf<V, M> {
     pub(super) fn len(&self) -> usize {
         self.keys
             .iter()
-            // SAFETY: nobody else accesses the keys.
+            // SAFETY: no other thread accesses the keys.
             .map(|keys| unsafe { keys.look(|keys| (*keys).taken.count_ones()) as usize })
             .sum()
     }
@@ -164,7 +164,7 @@ impl<V, M: Memory> Drop for Shelf<V, M> {
             let taken = keys.into_inner().taken;
             for (at, value) in group.0.into_iter().enumerate() {
                 if taken & 1 << at != 0 {
-                    // SAFETY: its key is there, and nobody finds it any more.
+                    // SAFETY: its key is there, and no thread finds it any more.
                     values.push(unsafe { value.into_inner().assume_init() });
                 }
             }

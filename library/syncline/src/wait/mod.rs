@@ -35,7 +35,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// The policy's name in the catalogue.
     const NAME: &'static str;
 
-    /// Whether waiters may sleep, so that whoever lets them go on has to wake them.
+    /// Whether waiters may sleep, so that the thread that lets them go on has to wake them.
     const SLEEPS: bool;
 
     /// Whether waiters let others run while they wait, rather than only look.
@@ -48,9 +48,9 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     }
 
     /// Waits until `done` holds for the word's value, which is passed without [`PARKED`], or
-    /// until the deadline on the memory's clock; no deadline is `None`. Whoever parks does so
-    /// under `key`. `done` depends on the value alone: what it says of a value holds for as long
-    /// as the word has it.
+    /// until the deadline on the memory's clock; no deadline is `None`. A thread that parks does so
+    /// under `key`. `done` depends on the value alone: what it says of a value holds for as long as
+    /// the word has it.
     ///
     /// Returns `None` if the deadline passed first. Otherwise returns [`PARKED`] if this thread
     /// has slept, else 0: where several threads wait for one value, and only one is woken by it,
@@ -65,7 +65,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
         Self::wait_fetching::<M>(word, key, deadline, |_| (), done)
     }
 
-    /// As [`wait`](Self::wait), for a waiter that has a way of its own to get the word's line:
+    /// Like [`wait`](Self::wait), for a waiter that has a way of its own to get the word's line:
     /// `fetch` is called right before each look, with nothing in between.
     fn wait_fetching<M: Memory>(
         word: &M::Word,
@@ -80,8 +80,8 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// The word may be gone once it is written: the waiter may free it at once.
     fn hand_over<M: Memory>(word: &M::Word, value: u32);
 
-    /// Writes an (even) value to a word, with Release ordering, and wakes all who wait for the
-    /// word: for one that several threads may wait for, each for its own value.
+    /// Writes an (even) value to a word, with Release ordering, and wakes all threads that wait for
+    /// the word: for one that several threads may wait for, each for its own value.
     fn announce<M: Memory>(word: &M::Word, value: u32);
 
     /// Writes an (even) value to a word as [`hand_over`](Self::hand_over) does, and returns what
@@ -99,9 +99,9 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     }
 
     /// Adds 2 to a word for whose values several threads wait, each for its own and under that
-    /// value halved as its key, with Release ordering, and wakes whoever waits for the new value.
-    /// `value` is what the word holds now; the caller is the only writer. `last` says that nobody
-    /// else waited for a later value when the caller looked; it is of no use to a policy that
+    /// value halved as its key, with Release ordering, and wakes the thread that waits for the new
+    /// value. `value` is what the word holds now; the caller is the only writer. `last` says that
+    /// no thread waited for a later value when the caller looked; it is of no use to a policy that
     /// never sleeps.
     fn advance<M: Memory>(word: &M::Word, value: u32, last: bool);
 
@@ -110,7 +110,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// seems to be off its processor.
     fn pause_at<M: Memory, T>(word: &T, looks: u32);
 
-    /// As [`pause_at`](Self::pause_at), where it is no one word that is looked at.
+    /// Like [`pause_at`](Self::pause_at), in a loop that reads more than one word.
     #[inline(always)]
     fn pause<M: Memory>(looks: u32) {
         Self::pause_at::<M, ()>(&(), looks);

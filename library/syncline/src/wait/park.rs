@@ -1,6 +1,6 @@
-//! Spinning, then parking: after a while of looking in vain, the waiter sets [`PARKED`] in the
-//! word and sleeps in the kernel. Whoever writes the word finds the bit in what it overwrites,
-//! and wakes the sleeper.
+//! Spinning, then parking: after a while of looking without success, the waiter sets [`PARKED`] in
+//! the word and sleeps in the kernel. A thread that writes the word finds the bit in what it
+//! overwrites, and wakes the sleeper.
 //!
 //! No wake-up is lost: the kernel lets a thread sleep only while the word still holds the value
 //! with the bit, and every later writer sees the bit, since it writes with an atomic exchange.
@@ -11,9 +11,9 @@ use core::time::Duration;
 use super::{PARKED, Wait, Yield};
 use crate::memory::{Memory, Word};
 
-/// A waiter that can sleep loses patience so many times sooner than one that can't: after about
-/// the time that falling asleep and being woken takes. With many more threads than processors,
-/// who looks for longer looks at a word whose writer is off its processor.
+/// A waiter that can sleep loses patience this many times sooner than one that can't: after about
+/// the time that falling asleep and being woken takes. With many more threads than processors, a
+/// thread that spins for longer looks at a word whose writer is off its processor.
 const SOONER: u32 = 4;
 
 /// Spin for a while, then sleep in the kernel until woken.
@@ -52,8 +52,8 @@ impl Wait for Park {
     #[inline]
     fn announce<M: Memory>(word: &M::Word, value: u32) {
         let address = word.address();
-        // The mark goes, so all who slept under it are woken; whoever waits on sets it again.
-        // Release: pairs with the Acquire of `wait`.
+        // The mark goes, so all threads that slept under it are woken; the thread that waits on
+        // sets it again. Release: pairs with the Acquire of `wait`.
         if word.swap(value, Release) & PARKED != 0 {
             M::unpark(address, None, u32::MAX);
         }
@@ -63,9 +63,9 @@ impl Wait for Park {
     fn advance<M: Memory>(word: &M::Word, value: u32, last: bool) {
         let address = word.address();
         let next = value.wrapping_add(2);
-        // While others sleep for later values the bit stays, or nobody would wake them. It goes
-        // when nobody else waits; whoever came and slept meanwhile is woken to set it again.
-        // Release: pairs with the Acquire of `wait`.
+        // While others sleep for later values the bit stays, or no thread would wake them. It goes
+        // when no other thread waits; the thread that came and slept meanwhile is woken to set it
+        // again. Release: pairs with the Acquire of `wait`.
         let (old, key) = if last {
             (word.swap(next, Release), None)
         } else {
@@ -90,7 +90,7 @@ fn over<M: Memory>(word: &M::Word, fetch: impl Fn(&M::Word), done: impl Fn(u32) 
     done(word.load(Acquire) & !PARKED)
 }
 
-/// Apart from the first look, so that an acquisition that needn't wait stays small.
+/// A function of its own, so that an acquisition that need not wait stays small.
 #[cold]
 fn look_again<M: Memory>(
     word: &M::Word,
@@ -121,8 +121,8 @@ fn sleep<M: Memory>(
             return Some(PARKED);
         }
         if deadline.is_some_and(|deadline| M::now() >= deadline) {
-            // Where several wait for one value, we may have been woken by one that then was
-            // taken by somebody else: the others' mark is gone. Another is woken to set it again.
+            // Where several wait for one value, the value that woke us may have been taken by
+            // another thread. The others' mark is gone. Another is woken to set it again.
             M::unpark(word.address(), Some(key), 1);
             return None;
         }

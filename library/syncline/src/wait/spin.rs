@@ -1,5 +1,5 @@
 //! Spinning: the waiter looks again and again. It notices soonest and costs a whole processor;
-//! with more threads than processors the one who is waited for may be off, and its waiters spin
+//! with more threads than processors the thread that is waited for may be off, and its waiters spin
 //! their time slices away.
 
 use core::sync::atomic::Ordering::{Acquire, Release};

@@ -1,5 +1,5 @@
 //! The lock of one part of a window in one word: a count of readers and a writer's bit, with no
-//! queue. Who finds the word taken steps back and tries again.
+//! queue. A rank that finds the word taken steps back and tries again.
 //!
 //! ```text
 //!   reader   r -> r + 1                or, if the writer's bit is set, back to r
@@ -9,10 +9,10 @@
 //! A reader is counted for a moment even while a writer is inside. So a writer leaves by subtracting
 //! its bit: a store of zero would lose that reader, whose step back would then wrap around.
 //!
-//! Nobody is promised a turn: readers who come all the time keep writers out, and a newcomer may
-//! overtake. Where that matters use a queue lock. With `BACK_OFF` pauses double after each try in
-//! vain, so that many waiters do not keep the holder from the word; without it the word becomes the
-//! bottleneck as the number of writers grows, which is there to be measured.
+//! No rank is promised a turn: readers that come all the time keep writers out, and a newcomer may
+//! overtake. Where that matters use a queue lock. With `BACK_OFF` pauses double after each failed
+//! try, so that many waiters do not keep the holder from the word; without it the word becomes the
+//! bottleneck as the number of writers grows; that variant exists to measure this.
 //!
 //! Source: Gerstenberger, Besta and Hoefler, "Enabling Highly-Scalable Remote Memory Access
 //! Programming with MPI-3 One Sided" (SC'13), the local word. There a writer leaves by a store of
@@ -29,7 +29,7 @@ use crate::wait::{Wait, Yield};
 
 /// The writer's bit; the bits below count readers.
 const WRITER: u32 = 1 << 31;
-/// The longest pause of those who back off, as a power of two, in units of [`Memory::delay`]: some
+/// The longest pause of ranks that back off, as a power of two, in units of [`Memory::delay`]: some
 /// ten microseconds.
 const LONGEST: u32 = 8;
 
@@ -97,7 +97,7 @@ unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> TryLock for BestEffort<BAC
     }
 }
 
-// SAFETY: whoever finds the writer's bit has taken itself off again.
+// SAFETY: a rank that finds the writer's bit has taken itself off again.
 unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> TrySharedLock for BestEffort<BACK_OFF, W, M> {
     #[inline]
     unsafe fn try_acquire_shared(&self, (): &()) -> bool {
@@ -118,15 +118,16 @@ impl<const BACK_OFF: bool, W: Wait, M: Memory> BestEffort<BACK_OFF, W, M> {
         if self.word.fetch_add(1, Acquire) & WRITER == 0 {
             return true;
         }
-        // Relaxed: nobody was let in by our addition, and a subtraction carries on what others have
+        // Relaxed: our addition let no rank in, and a subtraction carries on what others have
         // released.
         self.word.fetch_sub(1, Relaxed);
         false
     }
 
-    /// Writes the word anew, while nobody else changes it.
+    /// Writes the word anew, while no other rank changes it.
     pub(super) fn restore(&self, readers: u32, written: bool) {
-        // Release: pairs with the Acquire of who comes next, for what a repair has done before.
+        // Release: pairs with the Acquire of the rank that comes next, for what a repair has done
+        // before.
         self.word.store(readers | if written { WRITER } else { 0 }, Release);
     }
 }

@@ -5,9 +5,9 @@
 //!   16 bits  readers of all parts
 //! ```
 //!
-//! Who comes adds itself, and takes that back if the other side was there; so the word is never
-//! stored to, since an addition of somebody who is about to step back would be lost. Neither side
-//! is preferred: a stream of writers keeps readers of all parts out, and the reverse.
+//! A rank that comes adds itself, and takes that back if the other side was there; so the word is
+//! never stored to, since an addition of a rank that is about to step back would be lost. Neither
+//! side is preferred: a stream of writers keeps readers of all parts out, and the reverse.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -28,7 +28,7 @@ const WRITERS: u32 = !READERS;
 
 /// Readers of all parts of a window against writers of any part.
 ///
-/// It counts 65,535 of each, those included who are about to step back.
+/// It counts 65,535 of each, including those that are about to step back.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Global<W: Wait = Yield, M: Memory = Native> {
@@ -52,7 +52,7 @@ impl<W: Wait, M: Memory> Global<W, M> {
         self.leave(READER);
     }
 
-    /// Waits until nobody shares all parts, and keeps it so. Has Acquire ordering.
+    /// Waits until no rank shares all parts, and keeps it that way. Has Acquire ordering.
     #[inline]
     pub fn enter_as_writer(&self) {
         self.enter(WRITER, READERS);
@@ -78,7 +78,8 @@ impl<W: Wait, M: Memory> Global<W, M> {
 
     /// Writes the word anew, while nobody else changes it.
     pub(super) fn restore(&self, writers: u32, readers: u32) {
-        // Release: pairs with the Acquire of who comes next, for what a repair has done before.
+        // Release: pairs with the Acquire of the rank that comes next, for what a repair has done
+        // before.
         self.word.store(writers * WRITER + readers * READER, Release);
     }
 

@@ -1,16 +1,16 @@
 //! A part's lock of two levels: one in each host, and one between the hosts.
 //!
-//! Who wants the part takes its host's lock first, and then the one between hosts: a reader for itself,
-//! a writer for its host, unless the writer before it has left it to the host. A writer that leaves
-//! does that if others of its host wait, at most [`Memory::BATCH`] times in a row; so the next one needs
-//! no message.
+//! A rank that wants the part takes its host's lock first, and then the one between hosts: a reader
+//! for itself, a writer for its host, unless the writer before it has left it to the host. A writer
+//! that leaves does that if others of its host wait, at most [`Memory::BATCH`] times in a row; so
+//! the next one needs no message.
 //!
 //! ```text
 //!   hold    2 bits  NONE | BUSY | EXCLUSIVE: what the host has of the lock between hosts
 //!           30 bits how often it was passed on
 //!
 //!   writer  NONE -> EXCLUSIVE -> NONE    alone in its host, so nobody else changes the word
-//!           EXCLUSIVE -> EXCLUSIVE       leaves it to who waits
+//!           EXCLUSIVE -> EXCLUSIVE       leaves it to a waiter
 //!   reader  EXCLUSIVE -> BUSY -> NONE    gives up what was left: readers of other hosts are let in as well
 //! ```
 //!
@@ -51,7 +51,7 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Hold<W, M> {}
 impl<W: Wait, M: Memory> Hold<W, M> {
     /// Whether some of the host wait for the part.
     pub(super) fn is_waited_for(&self) -> bool {
-        // Relaxed: who is seen to wait finds what is left to it; others acquire it anew.
+        // Relaxed: a rank that is seen to wait finds what is left to it; others acquire it anew.
         self.waiting.load(Relaxed) != 0
     }
 }
@@ -93,14 +93,16 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     ///
     /// # Safety
     ///
-    /// As for [`RawLock::acquire`](crate::lock::RawLock::acquire), with [`release`](Self::release).
+    /// Same requirements as [`RawLock::acquire`](crate::lock::RawLock::acquire), with
+    /// [`release`](Self::release).
     pub unsafe fn acquire(&self, node: &L::Node) -> Result<(), B::Refusal> {
-        // Relaxed: a hint to those who leave; whoever sees it leaves something that is found here.
+        // Relaxed: a hint to ranks that leave; one that sees it leaves something that is found
+        // here.
         self.hold.waiting.fetch_add(1, Relaxed);
         // SAFETY: our caller's promise.
         unsafe { self.local.acquire(node) };
         self.hold.waiting.fetch_sub(1, Relaxed);
-        // Relaxed: changed by those who held the local lock before.
+        // Relaxed: changed by earlier holders of the local lock.
         if self.hold.word.load(Relaxed) & MODE == EXCLUSIVE {
             return Ok(());
         }
@@ -136,11 +138,12 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     ///
     /// # Errors
     ///
-    /// As for [`acquire`](Self::acquire).
+    /// Same errors as [`acquire`](Self::acquire).
     ///
     /// # Safety
     ///
-    /// As for [`RawSharedLock::acquire_shared`], with [`release_shared`](Self::release_shared).
+    /// Same requirements as [`RawSharedLock::acquire_shared`], with
+    /// [`release_shared`](Self::release_shared).
     pub unsafe fn acquire_shared(&self, node: &L::SharedNode) -> Result<(), B::Refusal> {
         // Relaxed: as in `acquire`.
         self.hold.waiting.fetch_add(1, Relaxed);
@@ -191,7 +194,7 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
         }
     }
 
-    /// Whether who leaves may leave the lock between hosts to others of its host.
+    /// Whether a rank that leaves may leave the lock between hosts to others of its host.
     fn may_pass(&self, hold: u32) -> bool {
         hold / PASS < L::Memory::BATCH && self.hold.is_waited_for()
     }

@@ -18,11 +18,11 @@
 //!
 //! [`Hierarchical`] is a part's lock where its users are on several hosts.
 //!
-//! [`Robust`] are the same words with a record of who has added what, so that a rank's death leaves
-//! nobody waiting.
+//! [`Robust`] are the same words with a record of what each rank has added, so that a rank's death
+//! leaves no rank waiting.
 //!
 //! Unlike in the paper a writer stays counted in the global word while it waits for its part. It may
-//! wait for a reader of the part only, who by MPI's rules does not come for all parts meanwhile.
+//! wait for a reader of the part only, which by MPI's rules does not come for all parts meanwhile.
 
 mod best_effort;
 mod global;
@@ -59,7 +59,8 @@ impl<W: Wait, L: RawSharedLock> Part<'_, W, L> {
     ///
     /// # Safety
     ///
-    /// As for [`RawLock::acquire`](crate::lock::RawLock::acquire), with [`release`](Self::release).
+    /// Same requirements as [`RawLock::acquire`](crate::lock::RawLock::acquire), with
+    /// [`release`](Self::release).
     pub unsafe fn acquire(&self, node: &L::Node) {
         self.global.enter_as_writer();
         // SAFETY: our caller's promise.
@@ -81,7 +82,8 @@ impl<W: Wait, L: RawSharedLock> Part<'_, W, L> {
     ///
     /// # Safety
     ///
-    /// As for [`RawSharedLock::acquire_shared`], with [`release_shared`](Self::release_shared).
+    /// Same requirements as [`RawSharedLock::acquire_shared`], with
+    /// [`release_shared`](Self::release_shared).
     pub unsafe fn acquire_shared(&self, node: &L::SharedNode) {
         // SAFETY: our caller's promise.
         unsafe { self.lock.acquire_shared(node) }

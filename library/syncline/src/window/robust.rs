@@ -1,8 +1,8 @@
 //! Window locks that outlive their holders: what a dead rank has left in the words is taken back.
 //!
-//! The locks are [`BestEffort`] and [`Global`], whose words are counts. A count does not say who is
-//! counted, so each rank has an entry for each part, and one for all parts, that says what it has
-//! added:
+//! The locks are [`BestEffort`] and [`Global`], whose words are counts. A count does not say which
+//! ranks are counted, so each rank has an entry for each part, and one for all parts, that says
+//! what it has added:
 //!
 //! ```text
 //!   0         nothing
@@ -12,23 +12,23 @@
 //!   MOVING    the words are being changed
 //! ```
 //!
-//! Whoever waits for long asks which ranks live. If one that has added something does not, it
+//! A rank that waits for long asks which ranks live. If one that has added something does not, it
 //! repairs: it writes down that it does, waits until no living rank is moving, and writes the words
 //! anew from the entries of the living. A part that a dead rank held is marked: what the lock
 //! protects may be half done, and the next owner is told ([`Robust::is_orphaned`]).
 //!
 //! 1. A rank changes words only while its entry is `MOVING` and it has seen, behind a barrier, that
 //!    nobody repairs.
-//! 2. Whoever repairs writes words only once it has seen, behind a barrier, no living rank's entry
-//!    `MOVING`.
+//! 2. A rank that repairs writes words only once it has seen, behind a barrier, no living rank's
+//!    entry `MOVING`.
 //!
 //! Of two that do both at once, one sees the other, so no change of a word is lost in a repair. A
 //! repair leaves in the words just what the entries say: those of the dead are cleared as they are
-//! met, and whoever dies behind that is found by the next repair. Who dies while it repairs is
-//! followed by another, who starts again.
+//! met, and a rank that dies behind that is found by the next repair. A rank that dies while it
+//! repairs is followed by another, which starts again.
 //!
-//! Queue locks are not repaired: whoever is behind a dead rank in a queue waits for a word that only
-//! the dead one would have written.
+//! Queue locks are not repaired: a rank that is behind a dead one in a queue waits for a word that
+//! only the dead one would have written.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -47,10 +47,10 @@ const MOVING: u32 = 4;
 
 /// After so long a wait, and then again, a waiter asks which ranks live.
 const ASK_AFTER: Duration = Duration::from_millis(100);
-/// The clock is read once in so many pauses.
+/// The clock is read once in this many pauses.
 const PAUSES: u32 = 16;
 
-/// The words of a window, all zero at first, and who lives.
+/// The words of a window, all zero at first, and which ranks live.
 pub trait Table<const BACK_OFF: bool, W: Wait, M: Memory> {
     /// How many ranks and parts there are.
     fn ranks(&self) -> usize;
@@ -96,7 +96,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     pub unsafe fn acquire(&self, target: usize, deadline: Option<Duration>) -> bool {
         let (global, part) = (self.table.global(), self.table.part(target));
         let mut added = 0;
-        // Who is counted in the global word stays so while it waits for the part.
+        // A rank that is counted in the global word stays so while it waits for the part.
         let enter = |added| {
             if added == 0 && !global.try_enter_as_writer() {
                 return 0;
@@ -139,7 +139,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     ///
     /// # Safety
     ///
-    /// As for [`acquire`](Self::acquire).
+    /// Same requirements as [`acquire`](Self::acquire).
     #[inline]
     pub unsafe fn acquire_shared(&self, target: usize, deadline: Option<Duration>) -> bool {
         let part = self.table.part(target);
@@ -231,7 +231,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         Some(now)
     }
 
-    /// As [`change`](Self::change), to nothing; waits for repairs to end.
+    /// Like [`change`](Self::change), but to an empty entry; waits for repairs to end.
     #[inline]
     fn must_change(&self, target: usize, added: u32, mut change: impl FnMut()) {
         let mut wait = Waiting::default();
@@ -271,7 +271,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         let has_added = |rank| (0..entries).any(|at| self.table.entry(rank, at).load(Relaxed) != 0);
         let is_dead = |rank| !self.table.lives(rank);
         let needed = match (repairer as usize).checked_sub(1) {
-            // Whoever repairs looks at all ranks.
+            // The repairing rank looks at all ranks.
             Some(repairer) => is_dead(repairer),
             None => (0..self.table.ranks()).any(|rank| has_added(rank) && is_dead(rank)),
         };
@@ -285,7 +285,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         true
     }
 
-    /// Writes all words anew. This rank is written down as the one who repairs.
+    /// Writes all words anew. This rank is written down as the one that repairs.
     #[cold]
     fn repair(&self) {
         // Pairs with the light one in `change` (rules 1 and 2).

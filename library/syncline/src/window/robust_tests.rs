@@ -256,7 +256,7 @@ fn another_repairs_where_the_repairer_dies() {
 }
 
 /// Three ranks add under a part's lock, alone and in passing all parts, while a fourth dies again and
-/// again and is repaired by whoever waits, and by a rank that does nothing else.
+/// again and is repaired by ranks that wait, and by a rank that does nothing else.
 #[test]
 fn sums_are_exact_beside_deaths() {
     struct Shared(Words, UnsafeCell<u64>);

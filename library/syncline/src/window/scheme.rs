@@ -51,7 +51,7 @@ impl Scheme {
     /// What it does, in a few words.
     pub fn idea(self) -> &'static str {
         match self {
-            Scheme::FullSupport => "counters, and pauses that double after each try in vain",
+            Scheme::FullSupport => "counters, and pauses that double after each failed try",
             Scheme::BestEffort => "the same counters without such pauses, for comparison",
             Scheme::WriterPrecedence => "queues; writers go before readers that come later",
             Scheme::ReaderPrecedence => "queues; readers go before writers that wait",

@@ -124,7 +124,7 @@ impl Between for OfHost<'_> {
     }
 
     fn release(&self, exclusive: bool) {
-        // SAFETY: the host or the thread has it so.
+        // SAFETY: the host or the thread holds it that way.
         unsafe {
             if exclusive {
                 self.0.between.release(&self.0.nodes[self.1]);
@@ -167,7 +167,7 @@ fn two_hosts_keep_apart_and_leave_nothing_behind() {
     });
     // SAFETY: all threads have ended.
     assert_eq!(unsafe { *hosts.sum.get() }, 4 * ROUNDS);
-    // Who comes last for a while has left it to nobody, or a reader has given it up.
+    // The last rank for a while has left it to no other, or a reader has given it up.
     for host in [0, 1, 0] {
         let before = hosts.taken.load(Relaxed);
         let (lock, alone) = (hosts.lock(host), Default::default());
@@ -180,7 +180,7 @@ fn two_hosts_keep_apart_and_leave_nothing_behind() {
     }
 }
 
-/// A reader to whom a writer has left the lock between hosts lets readers of other hosts in.
+/// A reader that got the lock between hosts from a writer lets readers of other hosts in.
 #[test]
 fn what_is_left_to_a_reader_keeps_no_other_host_out() {
     let hosts = &Hosts::default();

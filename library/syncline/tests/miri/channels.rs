@@ -69,7 +69,8 @@ fn stream<Q: RawChannel<Item: Numbered>>() {
     });
 }
 
-/// Whoever waits for an end that goes is told so, and nothing that was sent is lost or leaks.
+/// A thread that waits for an end learns when that is dropped, and nothing that was sent is lost or
+/// leaks.
 fn ends<Q: RawChannel<Item: Numbered>>() {
     let (mut sender, mut receiver) = channel::over::<Q>(2);
     assert_eq!(receiver.recv_timeout(AT_ONCE), Err(RecvTimeoutError::Timeout));

@@ -66,7 +66,7 @@ fn tries<L: TryLock>() {
 
 fn timed<L: TimedLock>() {
     let mutex: Count<L> = Mutex::from_raw(L::default(), Box::new(0));
-    // Those who give up are in the midst of those who don't, and come again.
+    // Threads that give up stand among threads that don't, and come again.
     behind(mutex.lock(), |number| {
         for _ in 0..ROUNDS {
             if number != 1 {

@@ -68,7 +68,7 @@ fn every_attempt_sees_one_moment() {
     run(THREADS, |thread| if thread % 2 == 0 { transfer(thread) } else { look() });
 }
 
-/// As `every_attempt_sees_one_moment`, by messages: with two lock servers.
+/// Like `every_attempt_sees_one_moment`, by messages: with two lock servers.
 #[test]
 fn lock_servers_keep_transactions_apart() {
     const ACCOUNTS: usize = 8;
@@ -170,7 +170,7 @@ fn a_long_transaction_is_not_starved_by_short_ones() {
 }
 
 /// A list that grows and shrinks at its head while others walk along it: nodes that were taken
-/// out stay until those who are on them have left.
+/// out stay until the threads that are on them have left.
 #[test]
 fn nodes_outlive_those_who_walk_on_them() {
     struct Node {

@@ -73,8 +73,8 @@ fn boxed() {
     own_keys_and_others::<syncline::table::Boxed>(60_000);
 }
 
-/// Values so large that most of the time is spent copying: whoever loses the processor does so in
-/// the middle of a copy, so that this finds torn ones on a single processor too.
+/// Values so large that most of the time is spent copying: a thread that loses the processor does
+/// so in the middle of a copy, so that this finds torn ones on a single processor too.
 #[test]
 fn readers_of_one_contended_key_see_no_torn_value() {
     const WORDS: usize = 512;
@@ -101,8 +101,8 @@ fn readers_of_one_contended_key_see_no_torn_value() {
     });
 }
 
-/// All keys in one long chain, in which entries move forward when others are taken out: whoever
-/// looks for one that stays finds it, wherever it goes meanwhile.
+/// All keys in one long chain, in which entries move forward when others are taken out: a thread
+/// that looks for one that stays finds it, wherever it goes meanwhile.
 #[test]
 fn entries_that_move_are_found() {
     /// Hashes that differ in their upper bits alone: one bucket, but many tags.

@@ -21,7 +21,7 @@ impl Hash for Key {
     }
 }
 
-/// What happens after so many comparisons more.
+/// What happens after this many comparisons more.
 type Meanwhile = (u32, Rc<dyn Fn()>);
 
 thread_local! {
@@ -75,7 +75,7 @@ impl Hasher for OwnHash {
 type Equal = BuildHasherDefault<NoHash>;
 type Lower = BuildHasherDefault<OwnHash>;
 
-/// Runs an operation, and another one when the first has compared so many keys of its bucket, or
+/// Runs an operation, and another one when the first has compared this many keys of its bucket, or
 /// after it.
 fn with_another<R>(
     comparisons: u32,

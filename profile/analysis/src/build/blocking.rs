@@ -97,7 +97,7 @@ impl Pairs {
     }
 }
 
-/// Adds up the pairs by their two places.
+/// Sums the pairs by their two call sites.
 pub fn over_all_locks(pairs: &[Pair], stacks: &Stacks) -> Vec<Blocking> {
     let mut numbers = HashMap::new();
     let mut blocking: Vec<Blocking> = Vec::new();

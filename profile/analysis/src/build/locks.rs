@@ -25,7 +25,7 @@ struct Sum {
     wake_ups: u64,
     /// Number of creations, by stack.
     created: HashMap<usize, u64>,
-    /// The value that a semaphore began with, the largest.
+    /// The largest value that a semaphore began with.
     begins_with: Option<u64>,
     sites: HashMap<(usize, Op), Tally>,
     /// Number of calls, by thread.
@@ -33,7 +33,7 @@ struct Sum {
 }
 
 impl Locks {
-    /// Adds what one thread did to one lock at one place: a site, a stack and a thread.
+    /// Adds what one thread did to one lock at one call site with one stack.
     pub fn add(
         &mut self,
         op: Op,

@@ -1,9 +1,9 @@
 //! Adds up the file of a process.
 //!
-//! The rows of a recording say what *one thread* did to *one lock* at *one place*. Here they
-//! are added up three times over, by lock, by call site and by thread. Counters stay in
-//! ticks until all is added; what cannot be true (a counter that was overwritten) gives a
-//! wrong figure and no failure.
+//! The rows of a recording say what *one thread* did to *one lock* at *one call site*. Here they
+//! are summed in three ways: by lock, by call site and by thread. Counters stay in ticks until all
+//! is added; impossible values (of a counter that was overwritten) give a wrong figure and no
+//! failure.
 
 mod blocking;
 mod locks;
@@ -40,7 +40,7 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Adds up a file. `progress` is told how many of how many stacks have their names.
+    /// Adds up a file. `progress` gets how many of all stacks have their names.
     pub fn process(
         &self,
         file: &ProcessFile,
@@ -139,8 +139,8 @@ fn arguments(file: &ProcessFile, session: Option<&Session>) -> Vec<String> {
     whole.cloned().unwrap_or(known)
 }
 
-/// How a process ended, by what `record` or its parent saw of its end, which is told of the last program
-/// that it ran, and by what it said itself.
+/// How a process ended: by what `record` or its parent saw, which applies to the last program that
+/// it ran, and by what the process wrote itself.
 fn state(file: &ProcessFile, session: Option<&Session>) -> State {
     let ending = session.and_then(|session| session.ending);
     match ending.filter(|_| !file.next_program().exists()) {
@@ -167,7 +167,7 @@ fn takes_lock(op: Op) -> bool {
     wants(op) && Kind::of(op.primitive()) == Kind::Lock
 }
 
-/// Whether an operation may find taken what it wants.
+/// Whether an operation may find its object taken.
 fn wants(op: Op) -> bool {
     matches!(op.class(), Class::Acquire | Class::Try)
 }

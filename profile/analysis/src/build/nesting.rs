@@ -1,4 +1,4 @@
-//! Which lock was held already when another was taken.
+//! Locks that were already held when another was taken.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::model::{Lock, Nesting, Outer};
 #[derive(Default)]
 pub struct Nests {
     seen: HashMap<Key, u64>,
-    /// Locks that were ever seen taken with another one held.
+    /// Locks that were taken at least once with another one held.
     nested: HashSet<(Primitive, u64)>,
     /// Number of the site where a lock was acquired, by stack.
     acquired_at: HashMap<usize, usize>,
@@ -24,12 +24,12 @@ struct Key {
     lock: u64,
     site: usize,
     stack: usize,
-    /// Address and stack of the lock held already.
+    /// Address and stack of the lock that was already held.
     outer: Option<(u64, usize)>,
 }
 
 impl Nests {
-    /// Adds what one thread saw at one place.
+    /// Adds what one thread did at one call site.
     pub fn add(&mut self, row: &Row, site: usize, stack: usize, stacks: &Stacks) {
         if !wants(row.op) {
             return;
@@ -52,7 +52,7 @@ impl Nests {
         self.nested.insert((primitive, lock));
     }
 
-    /// What was seen of locks that were ever taken with another one held, most often first.
+    /// The locks that were taken with another one held, most frequent first.
     pub fn finish(self, site_numbers: &[usize], locks: &[Lock]) -> Vec<Nesting> {
         let Nests { mut seen, nested, acquired_at } = self;
         seen.retain(|key, _| nested.contains(&(key.primitive, key.lock)));

@@ -10,7 +10,7 @@ use syncline_code::symbols::place::is_wrapper;
 /// that was just leaving is often missed, and changes nothing.
 const UNKNOWN_HOLDERS: f64 = 0.2;
 
-/// The notes of a process, what changes the figures first.
+/// The notes of a process; those that affect the figures come first.
 pub fn notes(file: &ProcessFile, process: &Process) -> Vec<Note> {
     let header = &file.header;
     let mut notes = Vec::new();

@@ -1,4 +1,4 @@
-//! Call sites, added up over locks, threads and the ways to get there.
+//! Call sites, summed over locks, threads and stacks.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -28,7 +28,7 @@ struct Sum {
     stacks: HashMap<usize, WaySum>,
 }
 
-/// What was done on one way to a site, in ticks.
+/// What was done at a site by one stack, in ticks.
 #[derive(Default)]
 struct WaySum {
     calls: u64,
@@ -37,7 +37,7 @@ struct WaySum {
 }
 
 impl Sites {
-    /// Adds what one thread did to one lock at one place, and gives the site's number.
+    /// Adds what one thread did to one lock at one call site, and returns the site's number.
     pub fn add(
         &mut self,
         op: Op,

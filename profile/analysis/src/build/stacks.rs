@@ -77,7 +77,7 @@ impl Stacks {
         }
     }
 
-    /// The frame to show for a stack, as short as it can be found again: its file and line,
+    /// The frame to show for a stack, in the shortest form that identifies it: its file and line,
     /// or else its function.
     pub fn short_place(&self, stack: usize) -> Option<String> {
         let frame = self.symbols.frame(self.place(stack)?);

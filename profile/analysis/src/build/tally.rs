@@ -14,8 +14,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The session, if it is that of this very process, says how long a process ran that
-    /// could not say so itself.
+    /// The session, if it is that of this process, says how long the process ran if its own file
+    /// does not.
     pub fn new(file: &ProcessFile, session: Option<&Session>) -> Clock {
         let header = &file.header;
         let ticks_per_second = header.ticks_per_second as f64;
@@ -82,8 +82,8 @@ pub struct Tally {
     pub held_timed: u64,
     /// As in [`Figures`].
     pub futile: u64,
-    /// Holds that were looked at, their ticks, those off the processor, and how often the
-    /// holder slept and was preempted.
+    /// Holds that were sampled, their ticks, those off the processor, and how often the holder
+    /// slept and was preempted.
     pub holder: [u64; 5],
     /// Waits by length.
     pub histogram: [u64; BUCKETS],
@@ -126,8 +126,8 @@ impl Tally {
         tally.held_max = tally.held_max.max(counts.held_max);
         let samples = u64::from(counts.held_samples);
         tally.held_timed = samples.saturating_add(timed_after_waiting);
-        // Stratified: those that waited are all timed, and the mean of the sample stands
-        // for those that did not.
+        // A stratified estimate: acquisitions that waited are all timed, and the mean of the sample
+        // stands for those that did not wait.
         let not_waited = counts.calls.saturating_sub(timed_after_waiting);
         tally.held = held_after_waiting as f64 + mean_held(counts) * not_waited as f64;
         if wants(row.op) {
@@ -216,8 +216,8 @@ impl Tally {
 
 /// The mean of the holds that were sampled, in ticks.
 fn mean_held(counts: &syncline_recording::layout::Row) -> f64 {
-    /// Samples from which on the longest does not count. A holder that loses its processor
-    /// holds on for milliseconds, and each sample stands for more than a hundred holds.
+    /// From this many samples on, the longest does not count. A holder that loses its processor
+    /// holds the lock for milliseconds, and each sample stands for more than a hundred holds.
     const MANY: u32 = 32;
     let (ticks, samples) = (counts.held_ticks as f64, f64::from(counts.held_samples));
     match counts.held_samples {

@@ -27,7 +27,7 @@ pub fn threads(
     let mut threads = Vec::new();
     for thread in &file.threads {
         let record = &thread.record;
-        // Else what it used before its process was attached to is in its sum.
+        // Otherwise the sum includes processor time from before its process was attached to.
         let is_known =
             file.header.attached == 0 || file.header.based != 0 || record.creator != u32::MAX;
         let mut waited_ticks = BTreeMap::new();
@@ -87,7 +87,7 @@ pub fn threads(
     threads
 }
 
-/// Whether somebody looked at the latest thread when its process ended, or was read.
+/// Whether the latest thread was sampled when its process ended, or was read.
 fn looked_at(record: &ThreadRecord) -> bool {
     record.state != THREAD_EXITED && record.left_cpu_ns != 0
 }
@@ -114,8 +114,8 @@ fn seconds(nanoseconds: i64) -> f64 {
     nanoseconds.max(0) as f64 / 1e9
 }
 
-/// Processor time of a thread that was not seen to end, as if it had gone on as until it was last
-/// looked at; none if that was in the first half of its life.
+/// Processor time of a thread whose end was not recorded, extrapolated from its last sample; `None`
+/// if that was in the first half of its life.
 fn living_cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
     let lived = clock.ended().saturating_sub(record.started) as f64;
     let seen = record.seen_cpu_at.saturating_sub(record.started) as f64;

@@ -10,7 +10,8 @@ use super::stacks::Stacks;
 use super::tally::Clock;
 use crate::model::{Activity, Lock, Span, Timeline};
 
-/// Windows at most. There are more where a thread soon went quiet after it had waited very often.
+/// The most windows. There would be more if a thread soon went quiet after it had waited very
+/// often.
 const MOST_WINDOWS: usize = 4096;
 
 /// A thread's events, with the site of each while the sites have no final numbers.
@@ -66,7 +67,7 @@ pub fn timeline(
 fn windows(file: &ProcessFile, clock: &Clock) -> Vec<(f64, f64)> {
     let logs = || file.threads.iter().filter(|thread| thread.record.log != 0);
     let common = logs().map(|thread| thread.windows).fold(Windows::ALL, Windows::common);
-    // A log that is full at the end has lost what came after.
+    // A log that is full at the end lacks later events.
     let full = logs().filter(|thread| full(&thread.record)).filter_map(|thread| thread.log.last());
     let until = full.map(|event| event.ended).fold(file.ended(), u64::min);
     let seconds = |(from, to)| (clock.since_start(from), clock.since_start(to));

@@ -1,4 +1,4 @@
-//! What became of findings.
+//! Compares the findings of two recordings.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::model::{Finding, Gain, Process, Rule};
 /// runs of one program differ by as much.
 const LEAST_CHANGE: f64 = 0.01;
 
-/// What became of a finding.
+/// How a finding has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -28,13 +28,13 @@ pub enum Fate {
 /// A finding before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FindingChange {
-    /// What became of it.
+    /// How it has changed.
     pub fate: Fate,
     /// Which rule found it.
     pub rule: Rule,
-    /// What is wrong; as it is told after the change, if it is still there.
+    /// What is wrong; in the words of the second recording, if the finding is still there.
     pub title: String,
-    /// The place, likewise.
+    /// The call site, also as in the second recording.
     pub place: String,
     /// What its fix would have brought before.
     pub before: Option<Gain>,
@@ -50,7 +50,8 @@ pub fn changes(before: &Process, after: &Process) -> Vec<FindingChange> {
     }
     let mut changes = Vec::new();
     for finding in &after.findings {
-        // Of several at one place the one with most to gain is compared with that of before.
+        // Of several findings at one call site, the one with most to gain is compared with the
+        // earlier one.
         let was = earlier.get_mut(&key(finding, after)).and_then(Vec::pop);
         changes.push(change(was, Some(finding)));
     }
@@ -63,7 +64,7 @@ pub fn changes(before: &Process, after: &Process) -> Vec<FindingChange> {
     changes
 }
 
-/// What a finding is known by in every recording of a program.
+/// What identifies a finding in every recording of a program.
 pub(crate) type Key = (Rule, Place);
 
 /// The key of a process's finding.

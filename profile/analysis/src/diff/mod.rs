@@ -1,13 +1,13 @@
 //! Compares two recordings of a program: before a change, and after it.
 //!
-//! Runs need not be equally long, so times and counts are told per second of run time. Lines
-//! move when a program is changed: a place is its function and file, and what several lines
-//! of a function do with one operation is added up. Findings are the same if rule and place
+//! Runs need not be equally long, so times and counts are given per second of run time. Lines move
+//! when a program is changed: a call site is identified by its function and file, and several lines
+//! of a function with one operation are summed. Findings are the same if their rule and call site
 //! are.
 //!
-//! Of recordings with several processes one is compared: in the first, the one that lost most
-//! time waiting for locks; in the second, the one of that name that did, or the one that did
-//! of all.
+//! Of recordings with several processes one is compared: in the first recording, the process that
+//! lost most time waiting for locks; in the second, the one of that name that lost most, or else
+//! the one that lost most of all.
 
 mod findings;
 mod sites;
@@ -21,7 +21,7 @@ pub use findings::{Fate, FindingChange};
 pub(crate) use findings::{Key, key};
 pub use sites::{Rates, SiteChange};
 
-/// What two recordings differ in.
+/// The differences of two recordings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diff {
     /// The run before.
@@ -35,14 +35,14 @@ pub struct Diff {
     pub sites: Vec<SiteChange>,
 }
 
-/// A place that is found again although lines have moved.
+/// A call site, identified so that it is found again although lines have moved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Place {
     function: String,
     file: Option<String>,
 }
 
-/// Compares two recordings; none if either of them is empty.
+/// Compares two recordings; `None` if either of them is empty.
 pub fn diff(before: &Analysis, after: &Analysis) -> Option<Diff> {
     let first = before.processes.first()?;
     let same_name = after.processes.iter().find(|process| process.name() == first.name());
@@ -69,14 +69,14 @@ pub(crate) fn run(process: &Process) -> Run {
     }
 }
 
-/// So much in each second of the run.
+/// An amount per second of the run.
 fn per_second(sum: f64, process: &Process) -> f64 {
     if process.seconds > 0.0 { sum / process.seconds } else { 0.0 }
 }
 
 impl Place {
-    /// The place of a frame. An offset behind a function's name is as fleeting as a line; one
-    /// behind the name of a file is all that is known.
+    /// The call site of a frame. An offset behind a function's name changes as easily as a line,
+    /// and is left out; one behind the name of a file is all that is known.
     fn of(frame: &Frame, process: &Process) -> Place {
         let module = frame.module.map(|module| process.modules[module].name());
         let function = match frame.function.rsplit_once("+0x") {

@@ -1,4 +1,4 @@
-//! What became of call sites.
+//! Compares the call sites of two recordings.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,11 @@ pub struct SiteChange {
     pub function: String,
     /// The file's name without its folders, if it is known.
     pub file: Option<String>,
-    /// The line where most was waited, after the change, or else before it.
+    /// The line with most waiting, after the change, or else before it.
     pub line: Option<u32>,
-    /// What was done there before; none if it was not there.
+    /// What was done there before; `None` if it was not there.
     pub before: Option<Rates>,
-    /// What is done there after; none if it is not there.
+    /// What is done there after; `None` if it is not there.
     pub after: Option<Rates>,
 }
 
@@ -41,7 +41,8 @@ pub struct Rates {
 }
 
 impl SiteChange {
-    /// Seconds that are waited more in each second of run time; below 0 if less.
+    /// The change of the seconds that are waited in each second of run time; negative if they are
+    /// fewer.
     pub fn waited(&self) -> f64 {
         self.difference(|rates| rates.waited)
     }
@@ -52,8 +53,8 @@ impl SiteChange {
     }
 }
 
-/// The sites of both processes. Locks come before what else is waited for; within them
-/// those come first whose waiting has changed most, then whose holding, then whose calls.
+/// The sites of both processes. Locks come before what else is waited for; within them, the order
+/// is by the change of waiting, then of holding, then of calls.
 pub fn changes(before: &Process, after: &Process) -> Vec<SiteChange> {
     let mut before = rates(before);
     let mut changes = Vec::new();
@@ -76,7 +77,7 @@ pub fn changes(before: &Process, after: &Process) -> Vec<SiteChange> {
 
 type Key = (Op, Place);
 
-/// What was done at each place, and the line of the site with most waiting.
+/// What was done at each call site, and the line with most waiting.
 fn rates(process: &Process) -> BTreeMap<Key, (Option<u32>, Rates)> {
     let mut sums: BTreeMap<Key, (Option<u32>, Rates)> = BTreeMap::new();
     for site in &process.sites {

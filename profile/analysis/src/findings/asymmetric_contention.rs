@@ -2,11 +2,12 @@
 //! (SyncPerf, section 2.1.4). A hash that puts most keys into few buckets makes few of the
 //! buckets' locks hot; the data is split, but not evenly.
 //!
-//! Locks are of one kind if they are taken at the same places, were created by the same calls, and lie
-//! at equal distances from each other, as those of an array do: what is made at one line may have as
-//! many purposes as it has owners, and a class of tables as many tables. SyncPerf compares the highest
-//! rate with the lowest, and of thousands of locks two always differ by chance; so here the hot ones,
-//! all together, must stand out from the median, and their waits must be worth it.
+//! Locks are of one kind if they are taken at the same call sites, were created by the same calls,
+//! and lie at equal distances from each other, as those of an array do: locks that are made at one
+//! line may serve as many purposes as they have owners, as with a class of which there are many
+//! tables. SyncPerf compares the highest rate with the lowest, and of thousands of locks two always
+//! differ by chance; so here the hot ones, all together, must stand out from the median, and their
+//! waits must be worth it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,20 +21,20 @@ use crate::findings::family::{
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// Fewer locks than that are not a kind.
+/// Fewer locks than this are not a kind.
 const FEWEST_LOCKS: usize = 4;
 /// How many times the median's a hot lock's acquisitions and contention must be at least:
 /// SyncPerf's, which has the lowest in place of the median.
 const TIMES: f64 = 2.0;
 /// At most this share of the locks may be hot. If more are, they are simply too few.
 const FEW: f64 = 0.25;
-/// The same in place of high contention: so many threads would be in a section at once,
-/// were they not kept apart. Few find a lock taken where few threads run at a time.
+/// An alternative to high contention: this many threads would be in a section at once if the lock
+/// did not exclude them. If few threads run at a time, few find a lock taken.
 const AT_ONCE: f64 = 0.3;
 /// The least share of the distances between neighbouring locks that must be multiples of one
-/// for them to be elements of an array, some of which are not used.
+/// distance, for the locks to be elements of an array, some of which are not used.
 const IN_STEP: f64 = 0.8;
-/// Whatever the heap gives lies at multiples of this many bytes.
+/// Heap blocks lie at multiples of this many bytes.
 const ALIGNMENT: u64 = 16;
 /// The least share of the waiting for locks of a kind that must be for the hot ones.
 const MOST_WAITING: f64 = 0.8;
@@ -88,7 +89,7 @@ fn created(process: &Process, locks: &[usize]) -> usize {
 
 struct Kind<'a> {
     process: &'a Process,
-    /// The hot ones, most waiting first.
+    /// The hot locks, those with most waiting first.
     hot: Vec<usize>,
     locks: usize,
     /// Those of them that were created and never taken.

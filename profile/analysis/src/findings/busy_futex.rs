@@ -1,17 +1,17 @@
 //! Futexes of the program's own, in which threads wait much and often. Rust's `std` and
 //! `parking_lot`, `std::atomic::wait` and hand-written locks take a free lock without any
-//! call, so only those who have to wait are seen: there are no acquisitions to hold the
-//! waits against, no holders and no sections.
+//! call, so only threads that have to wait are seen: there are no acquisitions to compare the waits
+//! with, no holders and no sections.
 //!
 //! Workers that have nothing to do wait in a futex as well. They wait long, are seldom woken,
-//! and others wake them. Threads that stand in each other's way wait shortly and often; or
-//! each of those who wait wakes others as well, since who has got the lock lets go of it, and
-//! there are fewer futexes than threads.
+//! and by other threads. Threads that contend wait shortly and often; or each waiter wakes others
+//! as well, since the thread that has got the lock releases it, and there are fewer futexes than
+//! threads.
 //!
-//! Locks that are many already, one for each table say, are now and then waited for as well, above
-//! all while a holder has lost its processor. So where there are more futexes than threads, one
-//! of them alone has to be waited in so much. (Locks may wait in a futex of each thread, as
-//! `parking_lot`'s do: then there are as many as threads.)
+//! Where there are already many locks, such as one for each table, threads now and then wait for
+//! one as well, above all while a holder has lost its processor. So if there are more futexes than
+//! threads, the waiting in a single one of them has to reach the threshold. (Locks may wait in a
+//! futex of each thread, as `parking_lot`'s do: then there are as many futexes as threads.)
 
 use syncline_recording::Class;
 
@@ -20,17 +20,17 @@ use crate::findings::family::few;
 use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, SiteUse};
 use crate::options::Thresholds;
 
-/// The least share of all threads' time that is waited at one place. Less is not much, for
-/// what can't be told from an event.
+/// The least share of all threads' time that is waited at one call site. Less is not worth a
+/// finding, since the futex may be an event.
 const LEAST_SHARE: f64 = 0.05;
-/// Longer waits on the average are those of threads with nothing to do: a section that is
-/// held a millisecond would be rare.
+/// Waits whose mean is longer are those of threads with nothing to do: a section that is held a
+/// millisecond would be rare.
 const LONGEST_WAIT: f64 = 1e-3;
 
-/// The least waits in a second of threads that wake each other.
+/// The least number of waits in a second, of threads that wake each other.
 const LEAST_RATE: f64 = 10.0;
 
-/// Places where threads wait much and often in futexes.
+/// Call sites where threads wait much and often in futexes.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let sites = process.sites.iter().enumerate();
     let futexes = sites.filter(|(_, s)| s.kind == Kind::Futex && s.op.class() == Class::Wait);
@@ -109,7 +109,7 @@ mod tests {
         woken_by(1, waits, waited)
     }
 
-    /// The same, and so many threads wake others.
+    /// The same, and this many threads wake others.
     fn woken_by(wakers: usize, waits: u64, waited: f64) -> usize {
         let mut drawn = process(10.0, 4);
         drawn.threads("operate", 4, 10.0);

@@ -2,12 +2,12 @@
 
 use crate::model::{Answer, Evidence, Inspected, OpenQuestion, Unit};
 
-/// So many things.
+/// A number of things.
 pub fn count(what: &str, number: u64) -> Evidence {
     number_of(what, number as f64, Unit::Count)
 }
 
-/// So many in a second.
+/// A number of things in a second.
 pub fn rate(what: &str, per_second: f64) -> Evidence {
     number_of(what, per_second, Unit::PerSecond)
 }
@@ -22,7 +22,7 @@ pub fn share(what: &str, share: f64) -> Evidence {
     number_of(what, share, Unit::Share)
 }
 
-/// How many times as much.
+/// A factor.
 pub fn times(what: &str, times: f64) -> Evidence {
     number_of(what, times, Unit::Times)
 }

@@ -1,10 +1,10 @@
-//! Locks that are taken at the same places are of one family: they protect the same kind of
-//! data in the same way, and what is wrong with them is one problem. 92,000 quiet locks that
-//! one line takes are one busy family (SyncPerf, section 3.1.2).
+//! Locks that are taken at the same call sites are of one family: they protect the same kind of
+//! data in the same way, and what is wrong with them is one problem. 92,000 quiet locks that one
+//! line of code takes are one busy family (SyncPerf, section 3.1.2).
 //!
-//! A family also says what is at stake: how much time could go away at most if its locks
-//! were not there. A rule only speaks from a floor of that on, for SyncPerf's thresholds
-//! alone (1,000 acquisitions a second) would blame locks that cost a thousandth of a percent.
+//! A family also bounds the gain: the most time that the program could save without its locks. A
+//! rule applies only above a floor of that bound, since SyncPerf's thresholds alone (1,000
+//! acquisitions a second) would blame locks that cost a thousandth of a percent.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -19,41 +19,40 @@ pub const PAIR: f64 = 20e-9;
 /// The same for a lock that several threads take in turn: its cache line comes from another
 /// processor, for the acquisition and often for the release again.
 pub const SHARED_PAIR: f64 = 100e-9;
-/// As [`PAIR`], for locks that one thread each mostly takes: they stay in its cache, or come
-/// before it needs them, in a walk over an array.
+/// Like [`PAIR`], for locks each of which mostly one thread takes: they stay in its cache, or are
+/// prefetched in a walk over an array.
 const OWN_PAIR: f64 = 7e-9;
-/// A lock that fewer threads than that share is mostly one thread's.
+/// A lock that fewer threads than this share is mostly one thread's.
 const ONE_THREAD: f64 = 1.2;
-/// What a section's time held has too much: the clock is read within it. A section of two
+/// By how much a section's measured time is too long: the clock is read within it. A section of two
 /// instructions is recorded with this length.
 const CLOCK: f64 = 10e-9;
-/// From this share of the run time on, calls are worth a look where it is known from the
-/// section's instructions what to do. It is 10,000 acquisitions a second of a shared lock:
-/// each of the bugs of SyncPerf's Table 2 is above, and both false alarms of its section
-/// 4.3 (1,252 and 1,916 a second) are below.
+/// From this share of the run time on, calls are worth a finding if the section's instructions show
+/// what to do. It is 10,000 acquisitions a second of a shared lock: each of the bugs of SyncPerf's
+/// Table 2 has more, and both false alarms of its section 4.3 (1,252 and 1,916 a second) have less.
 pub const COST_FLOOR: f64 = 0.001;
-/// The same where what to do is a guess.
+/// The same if the advice is a guess.
 pub const UNSURE_COST_FLOOR: f64 = 0.01;
-/// From this share of the run time on, waits of all threads together are worth a look. The
-/// least that paid in SyncPerf's Table 2 was canneal's: half a second of 51.
+/// From this share of the run time on, waits of all threads together are worth a finding. The
+/// smallest that paid off in SyncPerf's Table 2 was canneal's: half a second of 51.
 pub const WAITED_FLOOR: f64 = 0.005;
-/// Waits, and tries refused, that there must be before a share of them means anything.
+/// The least number of waits and refused tries for a share of them to mean anything.
 pub const FEWEST_TAKEN: u64 = 10;
 
-/// From this share of the acquisitions on that are in functions which wait for a condition or
-/// signal it, a lock is the condition's.
+/// If this share of a lock's acquisitions is in functions that wait for a condition or signal it,
+/// the lock is the condition's.
 const OF_CONDITION: f64 = 0.1;
 
 /// Seconds of processor time that a sleep and its wake-up take: two system calls and two
 /// context switches.
 pub const WAKE_UP: f64 = 5e-6;
 
-/// Locks that are taken at the same places.
+/// Locks that are taken at the same call sites.
 pub struct Family<'a> {
     process: &'a Process,
     /// The locks, most time waited first.
     pub locks: Vec<usize>,
-    /// Where they are taken, most calls first.
+    /// The call sites that take them, those with most calls first.
     pub sites: Vec<usize>,
 }
 
@@ -120,7 +119,7 @@ impl Family<'_> {
         self.figures().map(|figures| figures.waits + figures.refused).sum()
     }
 
-    /// Of all calls, the share that found the lock taken.
+    /// The share of all calls that found the lock taken.
     pub fn contention(&self) -> f64 {
         let wanted: u64 = self.figures().map(|f| f.calls + f.timeouts + f.refused).sum();
         if wanted == 0 { 0.0 } else { (self.found_taken() as f64 / wanted as f64).min(1.0) }
@@ -136,18 +135,19 @@ impl Family<'_> {
         mean_held(self.figures().map(|figures| figures.held).sum(), self.calls())
     }
 
-    /// Threads that take them at most at one place.
+    /// The most threads that take them at one call site.
     pub fn threads(&self) -> usize {
         self.sites.iter().map(|&site| self.process.sites[site].threads).max().unwrap_or(0)
     }
 
-    /// Seconds that an acquisition and its release may take when nobody is in the way.
+    /// The most seconds that an acquisition and its release take without contention.
     pub fn pair(&self) -> f64 {
         // With fewer locks than threads, threads share one. With more it isn't known.
         if self.locks.len() < self.threads() { SHARED_PAIR } else { PAIR }
     }
 
-    /// The same, not at most but as it was measured where a fix took it away.
+    /// The same as a measured value rather than a bound: what a fix saved where it removed the
+    /// calls.
     pub fn likely_pair(&self) -> f64 {
         let mut locks = self.locks.iter().map(|&lock| &self.process.locks[lock]);
         let one_thread = |lock: &Lock| threads_of(lock).is_none_or(|threads| threads < ONE_THREAD);
@@ -178,7 +178,7 @@ impl Family<'_> {
         self.at_conditions() > 0
     }
 
-    /// Whether it is what the locks are for: a queue's, whose sides wait for each other.
+    /// Whether the locks exist for the condition: a queue's, whose sides wait for each other.
     pub fn is_of_condition(&self) -> bool {
         self.at_conditions() as f64 >= OF_CONDITION * self.calls() as f64
     }
@@ -198,27 +198,28 @@ impl Family<'_> {
     }
 }
 
-/// How many threads would be in the sections of a lock at once if nobody kept them apart and
-/// each had a processor: the share of their working time that it is held, times the
-/// threads that take it. Where that is more than one there is no way past waiting, whatever the
-/// processors and the load of the machine make of it. Contention is not: where few threads
-/// run at a time, few find the lock taken.
+/// How many threads would be in the sections of a lock at once if it did not exclude them and each
+/// had a processor: the share of their working time that it is held, times the number of threads
+/// that take it. If that is more than one, waiting is unavoidable, whatever the processors and the
+/// load of the machine. Contention is no such measure: if few threads run at a time, few find the
+/// lock taken.
 pub fn wanted_at_once(process: &Process, lock: &Lock) -> f64 {
     let at_its_places = || lock.sites.iter().map(|use_| process.sites[use_.site].threads).max();
     let threads = threads_of(lock).unwrap_or_else(|| at_its_places().unwrap_or(0) as f64);
     share_of_work(process, lock) * threads
 }
 
-/// How many threads share a lock, if all took it equally often: one that another thread takes
-/// once in a while is as good as its own thread's. None if nobody took it.
+/// The effective number of threads that share a lock: that of as many threads that took it equally
+/// often. A lock that another thread takes once in a while is nearly its own thread's. `None` if
+/// no thread took it.
 fn threads_of(lock: &Lock) -> Option<f64> {
     let calls = || lock.threads.iter().map(|&(_, calls)| calls as f64);
     let squares: f64 = calls().map(|calls| calls * calls).sum();
     (squares > 0.0).then(|| calls().sum::<f64>().powi(2) / squares)
 }
 
-/// The share of their working time that a lock is held by the threads that take it: what others do
-/// meanwhile makes no difference to them.
+/// The share of their working time that a lock is held by the threads that take it: what other
+/// threads do meanwhile makes no difference to this.
 pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
     let worked = |thread: &Thread| {
         let alive = thread.seconds - thread.waiting.locks - thread.waiting.events;
@@ -229,7 +230,7 @@ pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
         [] => process.threads.iter().map(worked).sum(),
         _ => takers.map(worked).sum(),
     };
-    // Those who read together do not keep each other out.
+    // Readers that hold a lock together do not keep each other out.
     let alone = lock.sites.iter().filter(|use_| !is_to_read(use_.op));
     let held: f64 = alone.map(|use_| mean_held(use_.held, use_.calls) * use_.calls as f64).sum();
     if worked > 0.0 { (held / worked).min(1.0) } else { 0.0 }
@@ -244,7 +245,7 @@ pub fn share_of_run(process: &Process, seconds: f64) -> f64 {
     if process.seconds > 0.0 { seconds / process.seconds } else { 0.0 }
 }
 
-/// The mean time held in so many holds, in seconds.
+/// The mean time held in this many holds, in seconds.
 pub fn mean_held(held: f64, calls: u64) -> f64 {
     if calls == 0 { 0.0 } else { (held / calls as f64 - CLOCK).max(0.0) }
 }
@@ -254,21 +255,22 @@ pub fn few(locks: &[usize]) -> Vec<usize> {
     locks.iter().copied().take(5).collect()
 }
 
-/// What is more first, for sorting.
+/// Compares for a descending order.
 pub fn descending(a: f64, b: f64) -> Ordering {
     b.total_cmp(&a)
 }
 
-/// Sites, or others, that belong together: each points to another of its set, the root to itself.
+/// Disjoint sets of sites, or of other things: each element points to another of its set, the root
+/// to itself.
 pub struct Sets(Vec<usize>);
 
 impl Sets {
-    /// So many, each a set of its own.
+    /// This many elements, each a set of its own.
     pub fn new(sites: usize) -> Sets {
         Sets((0..sites).collect())
     }
 
-    /// The one that stands for its set: the first of it.
+    /// The element that represents a set: its first.
     pub fn root(&mut self, mut site: usize) -> usize {
         while self.0[site] != site {
             self.0[site] = self.0[self.0[site]];
@@ -277,7 +279,7 @@ impl Sets {
         site
     }
 
-    /// Makes one set of the sets of both.
+    /// Joins the sets of both.
     pub fn unite(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         self.0[a.max(b)] = a.min(b);

@@ -1,11 +1,12 @@
 //! Locks that are taken in both orders: one thread holds A and wants B while another holds
 //! B and wants A, and both wait for ever. That it never happened in the recorded run proves
-//! nothing. The same goes round three locks and more.
+//! nothing. Circles of three and more locks count as well.
 //!
 //! Locks are the nodes of a graph, with an edge from each lock to those that were taken with
-//! it held; what can be reached from each other both ways is one finding. No danger is
+//! it held; locks that can be reached from each other in both directions are one finding. These are
+//! no danger:
 //!
-//! - a try: who is refused lets go of what it has;
+//! - a try: a thread that is refused releases what it has;
 //! - a lock that is only held and only wanted to read;
 //! - two orders under one and the same third lock, which lets one thread in at a time;
 //! - locks that one thread alone uses.
@@ -25,7 +26,7 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     graph.knots().into_iter().filter_map(|knot| graph.finding(&knot)).collect()
 }
 
-/// Which lock was taken with which one held.
+/// The locks that were taken with another one held, and that other one.
 struct Graph<'a> {
     process: &'a Process,
     /// By the lock that was held and the one that was taken.
@@ -103,7 +104,7 @@ impl<'a> Graph<'a> {
             );
             evidence.push(count(&what, most.seen));
         }
-        // Where the second of two locks is taken somebody waits for ever.
+        // The call site where the second of two locks is taken: there a thread waits for ever.
         let mut seen_at: BTreeMap<usize, u64> = BTreeMap::new();
         for nesting in &nestings {
             *seen_at.entry(nesting.site).or_default() += nesting.seen;
@@ -132,7 +133,7 @@ impl<'a> Graph<'a> {
             locks: few(&locks),
             evidence,
             advice: "Take the locks in one order everywhere, by rank or by address. Where the \
-                     order can't be chosen, try for the second one, and let go of the first if \
+                     order can't be chosen, try for the second one, and release the first if \
                      it is refused."
                 .to_owned(),
             open_question: None,
@@ -142,7 +143,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// The shortest way round that begins with an edge.
+    /// The shortest circle that begins with an edge.
     fn shortest(&self, (held, taken): (usize, usize)) -> Option<Vec<(usize, usize)>> {
         let mut came_from = HashMap::from([(taken, held)]);
         let mut queue = VecDeque::from([taken]);
@@ -223,7 +224,7 @@ fn place(process: &Process, stack: usize) -> String {
     frame.map_or_else(|| "an unknown place".to_owned(), |frame| process.frames[frame].place())
 }
 
-/// What can be reached from a lock, itself among it.
+/// The locks that can be reached from a lock, with that lock.
 fn reached(lock: usize, next: &HashMap<usize, Vec<usize>>) -> HashSet<usize> {
     let mut reached = HashSet::from([lock]);
     let mut left = vec![lock];
@@ -242,8 +243,8 @@ mod tests {
     use crate::findings::testing::{Drawn, process};
 
     /// Draws orders of locks, such as `a b` for b taken with a held, and `a b c` for c taken
-    /// in b in a. A lock is taken at a place for each text it appears in; `?` after it is a
-    /// try, `r` a read.
+    /// in b in a. A lock has one call site for each text that it appears in; `?` after it is a try,
+    /// `r` a read.
     fn orders(drawn: &[&str]) -> Vec<Finding> {
         found(&nested(drawn))
     }

@@ -1,15 +1,15 @@
 //! Barriers that a program made of a lock and a condition.
 //!
-//! All who come count themselves under the lock; all but the last wait for the condition, and the
-//! last one wakes them. So, other than at a queue, threads wait and wake all in one function, and
-//! there are as many arrivals to each broadcast as threads meet.
+//! All threads that arrive count themselves under the lock; all but the last wait for the
+//! condition, and the last one wakes them. So, unlike at a queue, threads wait and wake in one
+//! function, and there are as many arrivals for each broadcast as there are threads that meet.
 
 use syncline_recording::{Class, Op, Primitive};
 
 use super::family::Family;
 use crate::model::Process;
 
-/// How far the arrivals for a broadcast may be from a whole number: the run ends in between.
+/// How far the arrivals for a broadcast may be from a whole number: the run may end within a round.
 const WHOLE: f64 = 0.02;
 
 /// The function in which threads meet at the locks of a family, if they do.
@@ -32,8 +32,8 @@ pub fn function<'a>(process: &'a Process, family: &Family) -> Option<&'a str> {
     conditions.into_iter().any(meets).then_some(here)
 }
 
-/// Whether so many arrivals are as many for each round as two threads or more, and not more than
-/// come there.
+/// Whether this many arrivals are a whole number for each round, of two threads or more, and of no
+/// more threads than come there.
 fn is_whole(arrivals: u64, rounds: u64, threads: usize) -> bool {
     let each = arrivals as f64 / rounds.max(1) as f64;
     let most = threads as f64 + WHOLE;

@@ -1,6 +1,6 @@
 //! What is wrong: one file for each kind of problem, each a pure function over a process's
-//! figures. A rule's file says in its first paragraph what it takes for a problem; its
-//! thresholds are constants with their reasons.
+//! figures. A rule's file says in its first paragraph what counts as a problem; its thresholds are
+//! constants with their reasons.
 
 mod asymmetric_contention;
 mod blocked_holder;
@@ -49,7 +49,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let findings = ALL.iter().flat_map(|rules| rules(process, thresholds)).collect();
     let mut findings = precedence::one_for_each_problem(findings);
     if findings.is_empty() {
-        // To play the run back, for nothing, is most of the work.
+        // Most of the work is to play the run back, which has no use without findings.
         return findings;
     }
     let predictor = Predictor::new(process);

@@ -1,6 +1,6 @@
-//! Which finding comes first: what brings most. Predictions err by some points, so of those that
-//! promise about the same, the one comes first whose calls and waits take most time: that is what
-//! it would bring where threads have more processors.
+//! The order of findings: those with most gain come first. Predictions are off by some points. So
+//! of findings with about the same gain, the one whose calls and waits take most time comes first:
+//! that time would be the gain if threads had more processors.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -22,9 +22,9 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
         .then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))
 }
 
-/// Seconds of all threads that go to the locks of a finding's places: waits, refused tries, and the
-/// calls themselves. Threads that wait for an event may have nothing to do, but for where the event is
-/// that a lock of the program's own is given back, or that a queue has room again.
+/// Seconds of all threads spent on the locks of a finding's call sites: waits, refused tries, and
+/// the calls themselves. Threads that wait for an event may have nothing to do, unless the event is
+/// that a lock of the program's own is released, or that a queue has room again.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
     let of_events = matches!(finding.rule, Rule::OwnLock | Rule::ShortQueue);
     let sites = finding.sites.iter().map(|&site| &process.sites[site]);

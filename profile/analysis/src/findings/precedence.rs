@@ -1,11 +1,11 @@
-//! One problem, one finding. A lock that is taken for nothing is often contended as well,
-//! and held while its holder is preempted; the fix of the first takes the others with it.
-//! So of several findings at one place only the first in the order of the rules stays
+//! One problem is one finding. A lock that is taken for nothing is often contended as well, and
+//! held while its holder is preempted; the fix of the first resolves the others. So of several
+//! findings at one call site only the first in the order of the rules stays
 //! ([`crate::model::Rule`]).
 
 use crate::model::Finding;
 
-/// Leaves out what a finding before it in the order says already.
+/// Leaves out findings that an earlier one in the order already covers.
 pub fn one_for_each_problem(mut findings: Vec<Finding>) -> Vec<Finding> {
     let shares_waits = |finding: &Finding| finding.rule.about().shares_waits;
     findings.sort_by_key(|finding| finding.rule);

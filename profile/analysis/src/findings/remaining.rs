@@ -1,7 +1,7 @@
 //! What no finding explains, and still takes time: each kind of lock, each loop of tries and each
-//! event that takes 2 % of the threads' time or more gets a sentence. It says who waits for whom, and
-//! by which numbers the rules pass it over, so that an expert can go on from there. So do locks that
-//! nobody waits for, but that are taken so often that the calls themselves take 5 %.
+//! event that takes 2 % of the threads' time or more gets a sentence. It says which threads wait
+//! for which, and by which numbers the rules do not apply, so that an expert can go on from there.
+//! Locks that no thread waits for get a sentence too if their calls take 5 %.
 
 use syncline_recording::{Class, Primitive};
 
@@ -15,14 +15,14 @@ use syncline_present::number::{counted, duration, grouped, percent};
 
 /// From this share of the threads' time on.
 const LEAST: f64 = 0.02;
-/// The same for calls, whose time is an estimate.
+/// The share of the threads' time for calls, whose time is an estimate.
 const LEAST_IN_CALLS: f64 = 0.05;
-/// A finding explains the waiting of a family if it speaks of places with this share of it.
+/// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
 /// Threads that run for less than this share of their time have nothing to do.
 const IDLE: f64 = 0.1;
 
-/// Rules that speak of what calls cost, or of what could go wrong, and not of waiting.
+/// Rules about the cost of calls, or about what could go wrong, and not about waiting.
 const NOT_OF_WAITING: [Rule; 6] = [
     Rule::SpinlockInstead,
     Rule::ManyTinySections,
@@ -104,7 +104,7 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
     })
 }
 
-/// Locks that are taken so often that this takes time, though nobody is in the way.
+/// Locks that are taken so often that the calls take time, although no thread waits.
 fn calls(
     process: &Process,
     family: &Family,
@@ -154,7 +154,7 @@ fn locks_in_words(process: &Process, family: &Family) -> String {
     }
 }
 
-/// Where most of the waits were held up.
+/// The call site whose holders caused most of the waits.
 fn blockers(process: &Process, family: &Family) -> String {
     let all = || family.locks.iter().flat_map(|&lock| &process.locks[lock].blockers);
     let Some(holder) = all().max_by(|a, b| a.waited.total_cmp(&b.waited)).and_then(|b| b.holder)
@@ -167,7 +167,7 @@ fn blockers(process: &Process, family: &Family) -> String {
     format!(", {} of it while held from {holder}", percent(share.min(1.0)))
 }
 
-/// What holders did meanwhile, where that was looked at.
+/// What holders did meanwhile, if that was sampled.
 fn holders(times: impl Iterator<Item = HolderTime>) -> Option<String> {
     let (mut looked_at, mut slept, mut preempted) = (0, 0, 0);
     for time in times {
@@ -185,7 +185,7 @@ fn holders(times: impl Iterator<Item = HolderTime>) -> Option<String> {
     })
 }
 
-/// `meets` says whether threads meet in the function of that place.
+/// `meets` says whether threads meet in the function of that call site.
 fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<Remaining> {
     let site = &process.sites[number];
     if site.kind == Kind::Lock {
@@ -211,7 +211,7 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     )];
     if kind == Primitive::Condvar && meets() {
         why.push(
-            "it is a barrier of the program's own: whoever comes last lets the others go on"
+            "it is a barrier of the program's own: the last thread to come lets the others go on"
                 .to_owned(),
         );
     }
@@ -235,14 +235,15 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     })
 }
 
-/// The share of their time that those who come to a site work; none if nobody is known.
+/// The share of their time that the threads which come to a site work; `None` if no thread is
+/// known.
 fn worked(process: &Process, site: &Site) -> Option<f64> {
     let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
     let seconds: f64 = threads().map(|thread| thread.seconds).sum();
     (seconds > 0.0).then(|| threads().map(|thread| thread.worked()).sum::<f64>() / seconds)
 }
 
-/// Where those who wait are mostly woken.
+/// Where the waiters are mostly woken.
 fn wakers(process: &Process, objects: &[usize]) -> String {
     let wakes = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
     match wakes.max_by_key(|used| used.calls) {
@@ -266,7 +267,7 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, finding, process};
 
-    /// Four threads that wait so long for a lock, of 50 seconds.
+    /// Four threads that wait this long for a lock, of 50 seconds.
     fn waits(waited: f64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);

@@ -1,6 +1,7 @@
-//! Threads that can't go on, as far as that can be told from what each waits for when the recording
-//! ends or is read: a circle of threads, each waiting for a lock that the next one holds; and, where no
-//! thread runs any more, those that wait for a condition, whose last signal came too early.
+//! Threads that can't go on, as far as that is evident from what each waits for when the recording
+//! ends or is read: a circle of threads, each waiting for a lock that the next one holds; and,
+//! where no thread runs any more, those that wait for a condition, whose last signal came too
+//! early.
 
 use syncline_recording::Op;
 
@@ -9,10 +10,10 @@ use crate::name;
 use crate::name::primitive;
 use syncline_present::number::grouped;
 
-/// A wait that is shorter may be about to end: in seconds.
+/// A shorter wait may be about to end; in seconds.
 const LONG: f64 = 0.1;
 
-/// Waits that run out of time, or may, and those for what is not known.
+/// Leaves out waits that have a deadline, or may have one, and waits for unknown objects.
 const ENDS_BY_ITSELF: [Op; 6] = [
     Op::MutexTimedlock,
     Op::RwlockTimedRead,
@@ -22,7 +23,7 @@ const ENDS_BY_ITSELF: [Op; 6] = [
     Op::FutexWait,
 ];
 
-/// All that is seen.
+/// All circles and hopeless waits.
 pub fn find(process: &Process) -> Vec<Stuck> {
     if matches!(process.state, State::Exited { .. }) {
         return Vec::new();
@@ -34,7 +35,7 @@ pub fn find(process: &Process) -> Vec<Stuck> {
     stuck
 }
 
-/// What a thread waits for, long enough to be worth a look.
+/// What a thread waits for, if it has waited long enough.
 fn waiting(thread: &Thread) -> Option<&WaitingNow> {
     thread.waiting_now.as_ref().filter(|now| !thread.ended && now.seconds >= LONG)
 }
@@ -77,7 +78,7 @@ fn deadlock(process: &Process, threads: Vec<usize>) -> Stuck {
     Stuck { trap: Trap::Deadlock, seconds: shortest(process, &threads), why: text(&lines), threads }
 }
 
-/// Nobody runs, so nobody will signal.
+/// No thread runs, so none will signal.
 fn lost_wake_up(process: &Process) -> Option<Stuck> {
     let living = || (0..process.threads.len()).filter(|&t| !process.threads[t].ended);
     let for_good = |thread: usize| {
@@ -146,7 +147,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, process};
 
-    /// Three threads of which these wait, each for the lock of that number, which that one holds.
+    /// Three threads; the named ones wait, each for the lock with this number, which the named
+    /// holder has.
     fn waits(all: &[(usize, usize, Option<usize>)]) -> Drawn {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 3, 10.0);

@@ -1,5 +1,5 @@
 //! Processes drawn by hand, for the tests of the rules: a few lines say which threads lived
-//! how long, and what was done at which place to which lock. The sums that a real analysis
+//! how long, and what was done to which lock at which call site. The sums that a real analysis
 //! makes of a recording (rates, contention, waiting by kind) follow from that.
 //!
 //! ```text
@@ -28,7 +28,7 @@ pub use sections::one_word;
 /// A process that is being drawn. It reads and writes as the [`Process`] that it is.
 pub struct Drawn(Process);
 
-/// What was done to one lock at one place, all threads together.
+/// What all threads together did to one lock at one call site.
 #[derive(Clone, Copy, Default)]
 pub struct Use {
     /// As in [`Figures`].
@@ -47,7 +47,7 @@ pub struct Use {
     pub held: f64,
 }
 
-/// A process that ran so many seconds where it could use so many processors, with a first
+/// A process that ran this many seconds where it could use this many processors, with a first
 /// thread that lived as long.
 pub fn process(seconds: f64, processors: usize) -> Drawn {
     let mut drawn = Drawn(Process {
@@ -102,8 +102,8 @@ pub fn finding(rule: Rule, sites: &[usize]) -> Finding {
 }
 
 impl Drawn {
-    /// Threads with this start function that lived so many seconds each, up to the end.
-    /// Gives the place of the first of them.
+    /// Threads with this start function that lived this many seconds each, up to the end. Returns
+    /// the index of the first of them.
     pub fn threads(&mut self, start_function: &str, threads: usize, seconds: f64) -> usize {
         for _ in 0..threads {
             self.thread(Some(start_function), seconds);
@@ -137,7 +137,7 @@ impl Drawn {
         self.thread_seconds += seconds;
     }
 
-    /// A thread waited so many seconds for an object of this kind.
+    /// A thread waited this many seconds for an object of this kind.
     pub fn waited(&mut self, thread: usize, primitive: Primitive, seconds: f64) {
         let thread = &mut self.threads[thread];
         thread.waiting.add(Kind::of(primitive), seconds);
@@ -145,7 +145,7 @@ impl Drawn {
         thread.cpu = thread.cpu.map(|cpu| cpu - seconds);
     }
 
-    /// A thread was ready for so many seconds of its life, and had no processor.
+    /// A thread was ready for this many seconds of its life, and had no processor.
     pub fn ready(&mut self, thread: usize, seconds: f64) {
         let thread = &mut self.threads[thread];
         thread.ready = thread.ready.map(|ready| ready + seconds);
@@ -175,7 +175,7 @@ impl Drawn {
         self.locks.len() - 1
     }
 
-    /// Locks created at one place.
+    /// Locks created at one call site.
     pub fn locks_created(&mut self, primitive: Primitive, locks: usize, place: &str) -> Vec<usize> {
         let created_at = self.stack(place);
         let made: Vec<usize> =
@@ -186,7 +186,7 @@ impl Drawn {
         made
     }
 
-    /// A call site, at a place such as `push at queue.c:12`.
+    /// A call site with a name such as `push at queue.c:12`.
     pub fn site(&mut self, op: Op, place: &str) -> usize {
         let stack = self.stack(place);
         let (frame, threads) = (self.stacks[stack].place, self.threads.len());
@@ -240,7 +240,7 @@ impl Drawn {
         self.stacks[stack].frames.push(frame);
     }
 
-    /// What was done to a lock at a place.
+    /// Adds what was done to a lock at a call site.
     pub fn uses(&mut self, lock: usize, site: usize, done: Use) {
         let seconds = self.seconds;
         let op = self.sites[site].op;
@@ -287,8 +287,8 @@ impl Drawn {
         });
     }
 
-    /// Acquisitions of a lock at a site that were looked at, with the lock held already
-    /// and the site where that one was taken.
+    /// Sampled acquisitions of a lock at a site, with the lock that was already held and the site
+    /// where that one was taken.
     pub fn nested(&mut self, lock: usize, site: usize, outer: Option<(usize, usize)>, seen: u64) {
         let outer = outer.map(|(outer, at)| Outer {
             address: self.locks[outer].address,

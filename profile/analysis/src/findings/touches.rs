@@ -1,8 +1,8 @@
 //! What a critical section touches, which decides what it needs: from the reading of its
 //! instructions, and from a trace of it, where there is one.
 //!
-//! Instructions tell what a section may touch, a trace what it touched, and which of that threads
-//! share. So of both the one counts that asks for less.
+//! Instructions show what a section may touch; a trace shows what it touched, and which data
+//! threads share. Of the two, the one that requires less counts.
 
 use crate::model::{Data, Inspected, Process, Section, Site};
 
@@ -12,10 +12,11 @@ const ONE_WORD_INSTRUCTIONS: usize = 16;
 /// Instructions of a section that is over before a waiter has gone to sleep: some tens of
 /// nanoseconds.
 const FEW_INSTRUCTIONS: usize = 48;
-/// Traced sections that say what all of a place do: what one in thirty does is among them.
+/// This many traced sections represent all of a call site: they include what one section in thirty
+/// does.
 const ENOUGH_SECTIONS: u64 = 100;
 
-/// What a section touches, what asks for least first.
+/// What a section touches, in the order of what it requires, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Touches {
     /// Nothing that others can reach.
@@ -33,7 +34,7 @@ pub enum Touches {
 }
 
 impl Touches {
-    /// What a section touches; none if its reading is not complete.
+    /// What a section touches; `None` if its reading is not complete.
     pub fn of(section: &Section) -> Option<Touches> {
         if !section.complete {
             return None;
@@ -62,7 +63,7 @@ impl Touches {
         })
     }
 
-    /// What traced sections touched; none if that is not enough to tell.
+    /// What traced sections touched; `None` if too few were traced.
     pub fn of_inspected(inspected: &Inspected) -> Option<Touches> {
         match inspected.data {
             Data::Local => Some(Touches::Nothing),
@@ -87,8 +88,8 @@ impl Touches {
         read.into_iter().chain(traced).min()
     }
 
-    /// What all sections at these sites touch together, where every site counts that makes
-    /// at least `least` of the calls; none if one of them is not known.
+    /// What all sections at these sites touch together, counting every site that makes at least
+    /// `least` of the calls; `None` if one of them is not known.
     pub fn of_all(process: &Process, sites: &[usize], least: f64) -> Option<Touches> {
         let calls = |site: &usize| process.sites[*site].figures.calls as f64;
         let all: f64 = sites.iter().map(calls).sum();
@@ -104,7 +105,7 @@ impl Touches {
 /// Functions that only give memory back: what an atomic count that came to 0 leads to.
 const FREES: &[&str] = &["free", "operator delete", "_ZdlPv", "_ZdlPvm", "cfree"];
 
-/// Functions that only read what they are given.
+/// Functions that only read their arguments.
 const READS: &[&str] = &[
     "memcmp",
     "bcmp",
@@ -121,8 +122,8 @@ const READS: &[&str] = &[
     "wmemcmp",
 ];
 
-/// Functions that have no business in a critical section, or seldom, and what a call takes, about, in
-/// seconds: they tell the time, draw random numbers, allocate, format, write, or sleep.
+/// Functions that seldom or never belong into a critical section, and about how many seconds a call
+/// takes: they read the time, draw random numbers, allocate, format, write, or sleep.
 const MOVABLE: &[(f64, &[&str])] = &[
     (50e-9, &["rand", "random", "rand_r", "drand48", "clock_gettime", "gettimeofday", "time"]),
     (
@@ -180,7 +181,7 @@ const MOVABLE: &[(f64, &[&str])] = &[
 const SHARE_OF_HELD: f64 = 0.05;
 
 /// Of the functions that sections at a site call, those that could mostly be called outside, and that
-/// matter for a section that is held for so many seconds: in a loop any of them may.
+/// matter for a section that is held for this many seconds: in a loop any of them may.
 pub fn movable_calls(section: &Section, held: f64) -> Vec<&str> {
     let takes = |call: &str| {
         let of = MOVABLE.iter().find(|(_, names)| names.contains(&plain(call)));

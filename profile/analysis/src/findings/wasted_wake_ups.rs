@@ -1,11 +1,11 @@
 //! Threads that are woken for nothing: a broadcast to a crowd of which one finds something to
-//! do, or a wake-up system call for which nobody waits.
+//! do, or a wake-up system call without waiters.
 //!
-//! A wake-up of a condition is futile if the thread waits again without having let go of the
-//! lock in between. Each costs two context switches and the lock.
+//! A wake-up of a condition is futile if the thread waits again without having released the lock in
+//! between. Each costs two context switches and the lock.
 //!
-//! A signal that nobody waits for is no finding: the C library returns at once. A program's
-//! own futex goes to the kernel for it, if it does not count its sleepers.
+//! A signal without waiters is no finding: the C library returns at once. A program's own futex
+//! goes to the kernel for it, if it does not count its sleepers.
 
 use syncline_recording::{Op, Primitive};
 
@@ -14,18 +14,19 @@ use crate::findings::family::{WAKE_UP, few};
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// The least share of the wake-ups of a condition that find nothing to do. A few come from
-/// threads that were faster, and can't be helped.
+/// The least share of the wake-ups of a condition that find nothing to do. A few are unavoidable,
+/// since another thread was faster.
 const FUTILE: f64 = 0.5;
-/// Seconds that a system call takes which finds nobody to wake.
+/// Seconds that a system call takes that finds no waiter.
 const WAKE_NOBODY: f64 = 0.3e-6;
 /// The least share of the run time that wake-ups for nothing must take. Where a queue is filled
-/// faster than its threads wake up, half of them come too late however they are told, and that
+/// faster than its threads wake up, half of them come too late however they are woken, and that
 /// takes 2 %.
 const HERD_FLOOR: f64 = 0.05;
-/// The least share of the run time that system calls must take which wake nobody.
+/// The least share of the run time that system calls which wake no thread must take.
 const CALLS_FLOOR: f64 = 0.01;
-/// The most wake-ups of a futex that may have met somebody, where most are said not to have.
+/// The largest share of wake-ups of a futex that may have met a waiter, for the futex to count as
+/// one without waiters.
 const MET: f64 = 0.1;
 
 /// Wake-ups for nothing.
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// Sixteen workers that were woken so often in ten seconds, and so often for nothing.
+    /// Sixteen workers with this many wake-ups in ten seconds, of which this many were for nothing.
     fn herd(woken: u64, futile: u64, waker: Op) -> Vec<Finding> {
         let mut drawn = process(10.0, 4);
         drawn.threads("serve", 16, 10.0);

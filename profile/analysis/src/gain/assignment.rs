@@ -2,10 +2,9 @@
 
 use crate::model::Group;
 
-/// Seconds that go away when each group has the proposed threads and all threads of a group
-/// the same work. At least so many seconds remain in any case: the processor time of all
-/// threads, on all processors. Work may be more than that, where threads sleep or wait for
-/// devices.
+/// Seconds that the run gets shorter when each group has the proposed threads and all threads of a
+/// group the same work. Some seconds remain in any case: the processor time of all threads, on all
+/// processors. Work may be more than that, where threads sleep or wait for devices.
 pub fn seconds(groups: &[Group], least: f64) -> f64 {
     let slowest = |time: fn(&Group) -> f64| groups.iter().map(time).fold(least, f64::max);
     let before = slowest(|group| group.busiest);

@@ -1,4 +1,4 @@
-//! What a remedy does to tracks.
+//! Applies a remedy to tracks.
 
 use std::collections::HashSet;
 
@@ -28,11 +28,11 @@ pub fn changed(tracks: &[Track], process: &Process, remedy: &Remedy) -> Vec<Trac
     let cheaper = matches!(remedy, Remedy::CheaperCalls { .. });
     let mut slept = vec![0u64; tracks.len()];
     for (track, slept) in tracks.iter_mut().zip(&mut slept) {
-        // Of waits that become fewer every so many-th stays.
+        // If waits become fewer, every n-th stays.
         let mut due = 0.0;
         track.waits.retain_mut(|wait| {
             let Some(site) = wait.site.filter(|site| at.contains(site)) else { return true };
-            // What a thread waits for has to happen, however it is told of it.
+            // The event that a thread waits for has to happen, however the thread learns of it.
             if cheaper
                 && process.sites[site].kind == Kind::Event
                 && let Ends::With { delay, .. } = &mut wait.ends
@@ -60,7 +60,7 @@ pub fn changed(tracks: &[Track], process: &Process, remedy: &Remedy) -> Vec<Trac
     tracks
 }
 
-/// Sections that end earlier, and so the waits for them.
+/// Makes sections end earlier, and so the waits for them.
 struct Earlier {
     /// Work by which a section at these sites becomes shorter.
     by: f64,
@@ -104,8 +104,7 @@ impl Earlier {
 }
 
 /// Takes the cost of calls, and of sleeping, off the threads' work, evenly over all that a
-/// thread does. Each thread is taken to make its share of the calls as it does of all
-/// acquisitions.
+/// thread does. Each thread's share of the calls is assumed to be its share of all acquisitions.
 pub fn cheapen(
     tracks: &mut [Track],
     process: &Process,

@@ -1,27 +1,27 @@
-//! The run without the stretches that its logs forgot: what was kept, put end to end.
+//! The run without the stretches that its logs lack: the kept windows, joined end to end.
 //!
-//! Logs keep windows of a long run, spread evenly over it. Played back are the windows, each
-//! thread going straight from one to the next; so what a thread does in one counts in all later
-//! ones, and only at the very end does anybody wait for the slowest.
+//! Logs keep windows of a long run, spread evenly over it. The prediction plays the windows back,
+//! and each thread goes straight from one to the next. So a thread's delay in one window counts in
+//! all later ones, and threads wait for the slowest only at the very end.
 
 use crate::model::{Activity, Process, Span};
 
-/// Waits that are played back at most. More would take seconds.
+/// The most waits that are played back. More would take seconds.
 const MOST_WAITS: usize = 200_000;
-/// Windows at least, where some must be left out: enough to see each phase of a run.
+/// The fewest windows, if some must be left out: enough to see each phase of a run.
 const FEWEST: usize = 8;
 
-/// What is played back of a run.
+/// The parts of a run that are played back.
 pub struct Kept {
-    /// In order: from when to when.
+    /// The windows in order: start and end.
     windows: Vec<(f64, f64)>,
     /// Seconds in windows before each.
     before: Vec<f64>,
 }
 
 impl Kept {
-    /// What is played back of a process: all windows of its timeline, or parts of them if that
-    /// is too much.
+    /// The parts of a process that are played back: all windows of its timeline, or parts of them
+    /// if that is too much.
     pub fn of(process: &Process) -> Kept {
         let waits = || {
             let spans = process.timeline.threads.iter().flatten();

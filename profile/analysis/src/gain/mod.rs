@@ -1,24 +1,23 @@
 //! What a fix would bring: the recorded run is played back as it would have gone with it.
 //!
-//! 1. [`tracks`] makes of the recorded waits what each thread had to do: so much work, then
-//!    a wait that ends once a certain other thread has come so far, then more work.
+//! 1. [`tracks`] makes of the recorded waits what each thread had to do: this much work, then a
+//!    wait that ends once a certain other thread has come so far, then more work.
 //! 2. [`change`] takes away, moves or shortens what the remedy does.
 //! 3. [`replay`] lets the threads run again, on as many processors, and says when the last
 //!    one is done.
 //!
-//! Recording makes a run slower, most of all in short sections that are waited for: what is counted there
-//! is counted while the lock is held, and the next one waits for that. How long it took is in the
-//! recording, so the run that is played back is first made what it would have been without
-//! ([`unrecorded`]).
+//! Recording makes a run slower, most of all in short sections that are waited for: the recorder
+//! counts there while the lock is held, and the next thread waits for that. The recording has the
+//! time that this took, so the recorder's time is first removed from the run ([`unrecorded`]).
 //!
-//! The gain is the run time of the changed tracks against that of the unchanged ones. So a
-//! wait that others did not depend on brings nothing; a thread that no longer waits for a
-//! lock comes earlier to the barrier behind it; and where all processors are busy, less
-//! waiting brings nothing at all.
+//! The gain is the difference between the run times of the unchanged and the changed tracks. So
+//! removing a wait that no thread depended on gains nothing; a thread that no longer waits for a
+//! lock arrives earlier at the barrier behind it; and if all processors are busy, less waiting
+//! gains nothing at all.
 //!
-//! What it does not know: which data the threads would touch, and so how caches would do;
-//! and threads that no longer wait for one lock may meet at another. `docs/accuracy.md`
-//! holds predictions against measurements.
+//! The prediction does not know which data the threads would touch, and so how caches would behave;
+//! and threads that no longer wait for one lock may contend for another. `docs/accuracy.md` holds
+//! predictions against measurements.
 
 mod assignment;
 mod change;
@@ -53,7 +52,7 @@ impl Predictor<'_> {
         Predictor { process, processors, tracks, before }
     }
 
-    /// What a remedy would bring; none if that can't be told.
+    /// What a remedy would bring; `None` if unknown.
     pub fn gain(&self, remedy: &Remedy) -> Option<Gain> {
         let (share, method) = match remedy {
             Remedy::Unknown => return None,

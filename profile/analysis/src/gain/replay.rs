@@ -1,9 +1,9 @@
 //! Lets threads do what their tracks say, on a number of processors, and finds out how long
 //! that takes.
 //!
-//! All who work at a moment get on at one pace: 1, or the processors over what they want
-//! of them. So there is one clock of work for all, besides that of time, and what happens
-//! next is the earliest of two heaps.
+//! All threads that work at a moment advance at one pace: 1, or the number of processors divided by
+//! what the threads demand, if that is more. So there is one clock of work for all threads, besides
+//! the clock of time, and the next event is the earliest of two heaps.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,9 +11,9 @@ use std::collections::BinaryHeap;
 use super::tracks::{Ends, Track, Wait};
 
 /// Below this share of a processor, a thread that never waits for another is taken for one
-/// that sleeps on its own, such as a timer: the run does not last as long as it does.
+/// that sleeps on its own, such as a timer. The length of the run does not depend on it.
 const SLEEPER: f64 = 0.05;
-/// Work that is too little to tell from none, for sums of rounded numbers.
+/// Work below this counts as none, since sums of rounded numbers are inexact.
 const NOTHING: f64 = 1e-12;
 
 /// Seconds from the start until the last thread is done.
@@ -33,12 +33,12 @@ struct Replay<'a> {
     now: f64,
     /// Work that a thread which never waited would have done so far.
     worked: f64,
-    /// What those who work or spin want of the processors.
+    /// The processors that working and spinning threads demand.
     wanted: f64,
     threads: Vec<Thread>,
-    /// By `worked`: who comes to a stop.
+    /// Threads that come to a stop, by `worked`.
     stops: BinaryHeap<Reverse<(Moment, usize)>>,
-    /// By `now`: whose wait is over.
+    /// Threads whose wait ends, by `now`.
     timers: BinaryHeap<Reverse<(Moment, usize)>>,
     ended: f64,
 }
@@ -57,12 +57,12 @@ struct Thread {
     /// `worked` at that moment.
     since: f64,
     next_wait: usize,
-    /// Work at which others wait for it, in order, and the next of them.
+    /// Amounts of its work that other threads wait for, in order, and the next of them.
     awaited: Vec<f64>,
     next_awaited: usize,
-    /// Who waits for it now, for how much work, and how long it takes to go on then.
+    /// The threads that wait for it now, for how much work, and how long they take to go on then.
     waiters: Vec<Waiter>,
-    /// What it waits for spins, if it waits.
+    /// Whether it spins while it waits; `None` if it does not wait.
     waits: Option<bool>,
     started: bool,
 }
@@ -121,7 +121,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// A thread has come to where it waits, is waited for, or is done.
+    /// Handles a thread that has reached a point where it waits, is waited for, or is done.
     fn stop(&mut self, number: usize) {
         let track = &self.tracks[number];
         let thread = &mut self.threads[number];
@@ -161,7 +161,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// A thread that does not work waits for something, or goes on if it has happened.
+    /// Makes a thread that does not work wait for an event, or go on if that has happened.
     fn wait_for(&mut self, number: usize, ends: Ends, spins: bool) {
         self.threads[number].waits = Some(spins);
         if spins {
@@ -171,13 +171,13 @@ impl<'a> Replay<'a> {
             Ends::With { thread, work, delay } if self.threads[thread].done + NOTHING < work => {
                 self.threads[thread].waiters.push(Waiter { work, delay, thread: number });
             }
-            // It has happened before: nobody sleeps, and nobody has to be woken.
+            // It has happened before: the thread does not sleep, and need not be woken.
             Ends::With { .. } => self.go_on(number),
             Ends::After(seconds) => self.go_on_after(number, seconds.max(0.0)),
         }
     }
 
-    /// A thread goes on in so many seconds.
+    /// Lets a thread go on in this many seconds.
     fn go_on_after(&mut self, number: usize, seconds: f64) {
         if seconds > 0.0 {
             self.timers.push(Reverse((Moment(self.now + seconds), number)));
@@ -186,7 +186,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// A wait is over.
+    /// Ends a wait.
     fn go_on(&mut self, number: usize) {
         let Some(spun) = self.threads[number].waits.take() else { return };
         if spun {
@@ -204,8 +204,9 @@ impl<'a> Replay<'a> {
         self.stops.push(Reverse((Moment(thread.since + left.max(0.0)), number)));
     }
 
-    /// Threads that wait for each other in a circle, which a recorded run did not: who held
-    /// a lock is not always known for sure. The one whose wait ended first goes on.
+    /// Of threads that wait for each other in a circle, the one whose recorded wait ended first
+    /// goes on. The recorded run had no circle, but the holder of a lock is not always known for
+    /// sure.
     fn first_stuck(&mut self) -> Option<usize> {
         let stuck = (0..self.threads.len()).filter(|&n| self.threads[n].waits.is_some());
         let ended = |n: usize| {
@@ -229,7 +230,7 @@ fn stop_of(thread: &Thread, track: &Track) -> f64 {
     wait.min(awaited).min(track.work).max(thread.done)
 }
 
-/// A number that is one, to sort by.
+/// A number that is not NaN, to sort by.
 #[derive(Clone, Copy, PartialEq)]
 struct Moment(f64);
 

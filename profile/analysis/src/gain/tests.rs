@@ -1,4 +1,4 @@
-//! Predictions for runs that are made here, by a scheduler of its own: the truth is the same
+//! Predictions for runs of a small scheduler in this file. The true gain comes from the same
 //! program, scheduled without what the remedy takes away.
 
 use syncline_recording::{Op, Primitive};
@@ -7,14 +7,14 @@ use super::Predictor;
 use crate::findings::testing::{self, Drawn, Use};
 use crate::model::{Activity, Remedy, Span};
 
-/// What a thread of a made program does.
+/// A step of a thread.
 #[derive(Clone, Copy)]
 enum Do {
-    /// So much work, in ticks of the scheduler.
+    /// Works, for this many ticks of the scheduler.
     Work(u32),
     Lock(usize),
     Unlock(usize),
-    /// Until all threads have come.
+    /// Waits until all threads have arrived.
     Barrier,
 }
 
@@ -25,19 +25,18 @@ struct Program {
     locks: usize,
 }
 
-/// What came of running it.
+/// The result of a run.
 struct Run {
     ticks: u32,
     waits: Vec<Vec<Span>>,
     cpu: Vec<u32>,
 }
 
-/// Seconds of a tick: so many that what it costs to sleep is next to nothing.
+/// Seconds of a tick, long enough that the cost of sleeping is next to nothing.
 const TICK: f64 = 1e-3;
 
 impl Program {
-    /// Runs it on so many processors, each tick another thread's turn where there are more
-    /// threads than processors.
+    /// Runs the program. With more threads than processors, the threads take turns, tick by tick.
     fn run(&self, processors: usize) -> Run {
         let count = self.threads.len();
         let mut next = vec![0; count];
@@ -49,7 +48,7 @@ impl Program {
         let mut arrived = Vec::new();
         let (mut cpu, mut turn, mut now) = (vec![0; count], 0, 0);
         loop {
-            // All that takes no time.
+            // Steps that take no time.
             let mut moved = true;
             while moved {
                 moved = false;
@@ -110,7 +109,7 @@ impl Program {
         Program { threads: self.threads.iter().map(thread).collect(), locks: self.locks }
     }
 
-    /// The program with so much work moved from within each section of a lock to behind it.
+    /// The program with `by` ticks of work moved from within each section of a lock to behind it.
     fn shortened(&self, lock: usize, by: u32) -> Program {
         let thread = |steps: &Vec<Do>| {
             let mut inside = false;
@@ -136,7 +135,7 @@ impl Program {
         Program { threads: self.threads.iter().map(thread).collect(), locks: self.locks }
     }
 
-    /// What a recording of a run says. Its first thread is one that does nothing.
+    /// The recording of a run. Its first thread does nothing.
     fn recorded(&self, run: &Run, processors: usize) -> Drawn {
         let seconds = f64::from(run.ticks) * TICK;
         let mut drawn = testing::process(seconds, processors);
@@ -184,7 +183,7 @@ impl Program {
     fn compare(&self, fixed: &Program, remedy: &Remedy, processors: usize) -> (f64, f64) {
         let (before, after) = (self.run(processors), fixed.run(processors));
         let process = self.recorded(&before, processors);
-        let predicted = Predictor::new(&process).gain(remedy).expect("it can be told").share;
+        let predicted = Predictor::new(&process).gain(remedy).expect("it can be predicted").share;
         (predicted, 1.0 - f64::from(after.ticks) / f64::from(before.ticks))
     }
 }
@@ -202,8 +201,8 @@ fn span(began: u32, ended: u32, lock: usize, by: Option<usize>) -> Span {
     }
 }
 
-/// Threads that each, so many times, work alone for about `outside` ticks and then for
-/// `inside` under a lock.
+/// Threads that alternate: about `outside` ticks of work without the lock, then `inside` ticks
+/// under it.
 fn workers(threads: usize, rounds: usize, outside: u32, inside: u32) -> Program {
     let mut random = fastrand::Rng::with_seed(7);
     let mut thread = |_| {
@@ -297,7 +296,7 @@ fn windows_stand_for_the_whole_run() {
             spans.retain(|s| windows.iter().any(|&(from, to)| s.began < to && s.ended > from));
         };
         process.timeline.threads.iter_mut().for_each(forget);
-        let predicted = Predictor::new(&process).gain(remedy).expect("it can be told").share;
+        let predicted = Predictor::new(&process).gain(remedy).expect("it can be predicted").share;
         let fixed = program.without(0).run(4);
         (predicted, 1.0 - f64::from(fixed.ticks) / f64::from(run.ticks))
     };
@@ -323,6 +322,6 @@ fn calls_that_cost_less_are_less_work() {
     let process = program.recorded(&run, 1);
     let remedy =
         Remedy::CheaperCalls { sites: vec![0], seconds_per_call: 10.0 * TICK, waits_left: 1.0 };
-    let gain = Predictor::new(&process).gain(&remedy).expect("it can be told");
+    let gain = Predictor::new(&process).gain(&remedy).expect("it can be predicted");
     assert_close((gain.share, 0.1));
 }

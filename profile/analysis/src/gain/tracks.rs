@@ -1,17 +1,17 @@
-//! What each thread had to do, told in *work*: seconds of a processor that it does not share.
+//! What each thread had to do, measured in *work*: seconds of a processor that it does not share.
 //!
 //! Where more threads ran than there are processors, each got a part of one, and a second on
-//! the clock was less than a second of work. Waits are told by what ended them: the work
-//! that another thread had done by then. Thus a track says nothing of when things happened,
-//! only of what had to happen first; [`super::replay`] finds out when.
+//! the clock was less than a second of work. Waits are described by what ended them: the work that
+//! another thread had done by then. Thus a track says nothing of when things happened, only of what
+//! had to happen first; [`super::replay`] finds out when.
 
 use syncline_recording::{Op, Primitive};
 
 use super::kept::Kept;
 use crate::model::{Activity, Process, Span, Thread};
 
-/// From this share of a processor on a thread is taken to want a whole one while it runs:
-/// the clock of processor time is not exact.
+/// From this share of a processor on, a thread counts as demanding a whole one while it runs: the
+/// clock of processor time is not exact.
 const WHOLE: f64 = 0.9;
 
 /// What one thread had to do.
@@ -25,8 +25,8 @@ pub struct Track {
     pub work: f64,
     /// Seconds of the recording that it stands for.
     pub lived: f64,
-    /// The part of a processor that it wants while it works: less than 1 if it sleeps or
-    /// reads files in between, which recordings do not show.
+    /// The part of a processor that it demands while it works: less than 1 if it sleeps or reads
+    /// files in between, which recordings do not show.
     pub demand: f64,
 }
 
@@ -50,16 +50,16 @@ pub struct Wait {
 /// What ends a wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ends {
-    /// Another thread has done so much work.
+    /// Another thread has done this much work.
     With {
         /// That thread.
         thread: usize,
         /// Its work by then.
         work: f64,
-        /// Seconds from then until the one who waits goes on: the wake-up.
+        /// Seconds from then until the waiter goes on: the wake-up.
         delay: f64,
     },
-    /// So many seconds are over: what ended it is not known.
+    /// This many seconds have passed: the cause of its end is not known.
     After(f64),
 }
 
@@ -79,7 +79,7 @@ pub fn tracks(process: &Process, processors: f64) -> Vec<Track> {
     let ends = |by: Option<usize>, from: f64, to: f64| match by {
         Some(thread) if thread < works.len() => {
             let life = &lives[thread];
-            // Who waits itself by then had done it before it began to.
+            // A thread that waits itself by then had done it before its wait began.
             let since = life.waiting_at(to).map_or(to, |wait| wait.began).max(from);
             Ends::With { thread, work: works[thread].by(to, life, &pace), delay: to - since }
         }
@@ -133,7 +133,7 @@ impl Life {
     }
 }
 
-/// What is played back of each thread's life, in seconds of [`Kept`].
+/// The part of each thread's life that is played back, in seconds of [`Kept`].
 fn lives(process: &Process) -> Vec<Life> {
     let kept = Kept::of(process);
     let life = |(number, thread): (usize, &Thread)| {
@@ -155,8 +155,8 @@ fn lives(process: &Process) -> Vec<Life> {
     process.threads.iter().enumerate().map(life).collect()
 }
 
-/// Who ended a wait. At a barrier it is the last to come, who waits there as well, for a
-/// moment at most.
+/// The thread that ended a wait. At a barrier it is the last to come, which waits there as well,
+/// for a moment at most.
 fn by(process: &Process, number: usize, wait: &Span) -> Option<usize> {
     if !matches!(wait.op, Op::BarrierWait | Op::OmpBarrier) {
         return wait.by;
@@ -175,7 +175,7 @@ fn spins(op: Op) -> bool {
     op.primitive() == Primitive::Spinlock
 }
 
-/// How fast those who ran got on, over time: 1 while there was a processor for each.
+/// How fast the running threads got on, over time: 1 while there was a processor for each.
 struct Pace {
     /// Moments at which it changed, each with the work that one thread could have done
     /// until then, and the pace from then on.

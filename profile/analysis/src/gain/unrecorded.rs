@@ -1,10 +1,10 @@
-//! The tracks of a run as it would have been if nobody had recorded it.
+//! The tracks of a run as it would have been without the recorder.
 //!
-//! After a wait the recorder notes how long that was and who was in the way, and before the release how
-//! long the lock was held: some hundred nanoseconds, in which the lock is held for nothing. A section of
-//! twenty nanoseconds that everybody wants becomes ten times as long by that, and its waits are those of
-//! the longer one. Without it each wait for such a section ends so much earlier, and a thread has so much
-//! less to do.
+//! After a wait the recorder notes how long that was and which thread was in the way, and before
+//! the release how long the lock was held: some hundred nanoseconds, in which the lock is held for
+//! nothing. A contended section of twenty nanoseconds becomes ten times as long by that, and its
+//! waits are those of the longer one. Without the recorder, each wait for such a section ends
+//! earlier by that time, and a thread has that much less to do.
 
 use super::change::cheapen;
 use super::tracks::{Ends, Track};
@@ -35,8 +35,9 @@ pub fn unrecorded(mut tracks: Vec<Track>, process: &Process) -> Vec<Track> {
     tracks
 }
 
-/// By how many seconds a wait for a lock would end earlier: the recorder's time in the section of who is in
-/// the way, who had waited himself in as many cases as sections after waits are of the time held.
+/// By how many seconds a wait for a lock would end earlier: the recorder's time in the section of
+/// the thread in the way. That thread had waited itself in a share of the cases: the share of the
+/// time held that sections after waits have.
 fn earlier(lock: &Lock) -> f64 {
     let figures = &lock.figures;
     let waits = figures.waits as f64;
@@ -57,7 +58,7 @@ mod tests {
     use crate::findings::testing::{Use, process};
 
     /// Two threads of a second's work each, of which the second ends a wait of the first; the lock was
-    /// waited for so often of a hundred times, and the recorder took a millisecond each time.
+    /// waited for this often of a hundred times, and the recorder took a millisecond each time.
     fn ends(waits: u64) -> (f64, f64) {
         let mut drawn = process(1.0, 2);
         drawn.threads("work", 2, 1.0);
@@ -88,7 +89,8 @@ mod tests {
 
     #[test]
     fn waits_end_earlier_and_threads_have_less_to_do() {
-        // A hundred milliseconds in all, half of them each thread's; all who are in the way had waited.
+        // A hundred milliseconds in all, half of them each thread's; all threads in the way had
+        // waited.
         let (ended, work) = ends(100);
         assert!((work - 0.95).abs() < 1e-9, "{work}");
         assert!((ended - 0.95 * 0.499).abs() < 1e-9, "{ended}");

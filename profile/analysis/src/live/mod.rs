@@ -1,8 +1,7 @@
-//! What happens now in a running program: the difference between two looks at its
-//! recording.
+//! What happens now in a running program: the difference between two readings of its recording.
 //!
-//! A look must be cheap, for it comes every second: counters are added up anew each time,
-//! and names are looked up only for what is shown, and kept.
+//! A reading must be cheap, since it is done every second: counters are summed anew each time.
+//! Names are looked up only for what is shown, and kept.
 
 mod stuck;
 
@@ -20,7 +19,7 @@ use crate::options::Options;
 use syncline_code::file::library::Library;
 use syncline_code::symbols::Symbols;
 
-/// A recording that is looked at again and again.
+/// A recording that is read again and again.
 pub struct Live {
     recording: PathBuf,
     options: Options,
@@ -28,23 +27,23 @@ pub struct Live {
     processes: HashMap<PathBuf, Seen>,
 }
 
-/// What happened in one process since the look before.
+/// What happened in one process since the last reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates {
     /// Process number.
     pub pid: u32,
     /// Path of the executable.
     pub executable: String,
-    /// Seconds since the look before.
+    /// Seconds since the last reading.
     pub seconds: f64,
     /// Threads that have not ended.
     pub threads: usize,
-    /// What anything happened to: locks before futexes before events, each with most
-    /// waiting first.
+    /// The objects with any activity: locks, then futexes, then events; in each group those with
+    /// most waiting first.
     pub locks: Vec<LockRates>,
     /// The threads that wait now.
     pub waiting: Vec<ThreadWait>,
-    /// Those that can't go on.
+    /// The threads that can't go on.
     pub stuck: Vec<Stuck>,
 }
 
@@ -58,7 +57,7 @@ pub struct LockRates {
     pub address: u64,
     /// What it is.
     pub primitive: Primitive,
-    /// Where most was waited, or called if nothing was.
+    /// The call site with most waiting, or with most calls if none waited.
     pub place: String,
     /// Calls a second.
     pub calls: f64,
@@ -73,7 +72,7 @@ pub struct LockRates {
 /// A thread that waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadWait {
-    /// The kernel's number of it.
+    /// Its thread number in the kernel.
     pub tid: u32,
     /// Its name.
     pub name: String,
@@ -98,7 +97,7 @@ impl Live {
     /// How many locks of a process get their names.
     pub const NAMED: usize = 50;
 
-    /// Starts with nothing seen: the first look tells only what waits now.
+    /// Starts empty: the first reading reports only what waits now.
     pub fn new(recording: &Path, options: &Options) -> Live {
         let library = Library::new(&options.debug_dirs);
         let options = options.clone();
@@ -197,11 +196,11 @@ struct Sum {
     change: [u64; 3],
     /// Threads that wait now.
     waiting: usize,
-    /// Where most was waited: ticks, calls and the stack.
+    /// The stack with most waiting: ticks, calls and the stack.
     most: (u64, u64, u32),
 }
 
-/// The locks in their order, each with the stack where most was waited.
+/// The locks in their order, each with the stack with most waiting.
 fn rates(
     changes: &Counters,
     waiting: &[ThreadWait],

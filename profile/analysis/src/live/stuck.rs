@@ -1,8 +1,8 @@
 //! Threads of a running program that can't go on.
 //!
-//! To find out takes the whole recording and all names, so it is asked only when it looks like it: a
-//! thread has waited long for a lock, or all threads have waited long for anything. Once that is
-//! answered, nobody asks again before these waits have ended or others have come.
+//! Finding out takes the whole recording and all names, so it is done only on suspicion: if a
+//! thread has waited long for a lock, or all threads have waited long for anything. After an
+//! answer, the question is not asked again before these waits have ended or others have begun.
 
 use std::path::Path;
 use std::rc::Rc;

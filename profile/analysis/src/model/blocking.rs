@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Who held one lock when others waited for it.
+/// The threads that held one lock when others waited for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Blocker {
     /// Site where others waited.
@@ -11,7 +11,7 @@ pub struct Blocker {
     pub holder_stack: usize,
     /// Site of that acquisition, if it is known.
     pub holder: Option<usize>,
-    /// Place in [`super::Process::threads`] of the latest thread that was in the way.
+    /// Index in [`super::Process::threads`] of the latest thread that was in the way.
     pub thread: Option<usize>,
     /// Waits.
     pub waits: u64,
@@ -19,16 +19,16 @@ pub struct Blocker {
     pub waited: f64,
 }
 
-/// Two places that exclude each other, over all locks.
+/// Two call sites that exclude each other, over all locks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Blocking {
-    /// Site of those who waited.
+    /// The call site of the waiters.
     pub waiter: usize,
     /// Stack at which the holders had acquired the lock: the one with most waiting behind it.
     pub holder_stack: usize,
     /// Site of that acquisition, if it is known.
     pub holder: Option<usize>,
-    /// The holder's place, as [`super::Site::place`].
+    /// The holder's call site, as [`super::Site::place`].
     pub holder_place: String,
     /// Locks that this happened with.
     pub locks: usize,

@@ -10,7 +10,7 @@ use syncline_recording::layout::{BUCKETS, FIRST_BUCKET_LOG2};
 pub enum Kind {
     /// Waiting for another thread to leave a critical section: time lost.
     Lock,
-    /// A futex word of the program's own: a lock or an event, which can't be told apart.
+    /// A futex word of the program's own: a lock or an event, which can't be distinguished.
     Futex,
     /// Waiting for something to happen. It may be time lost, or a worker with nothing to do.
     Event,
@@ -64,13 +64,13 @@ pub struct Figures {
     /// Seconds that threads did little but try, and were refused: between refused tries of a thread
     /// that came within 5 microseconds. It is not part of `waited`.
     pub spun: f64,
-    /// Seconds that the recorder itself took while a lock was held that had been waited for: part of no
-    /// time held, but of what others waited.
+    /// Seconds that the recorder itself took while a lock was held that had been waited for. They
+    /// are not part of the time held, but they are part of other threads' waits.
     pub recorder: f64,
     /// Waits that had not ended when the recording did.
     pub unfinished: u64,
-    /// Of all calls that wanted a lock, the share that found it taken: they had to wait or
-    /// were refused (SyncPerf, figure 1). 0 where no lock is wanted.
+    /// The share of the calls for a lock that found it taken: they had to wait or were refused
+    /// (SyncPerf, figure 1). 0 where no lock is wanted.
     pub contention: f64,
     /// `calls` in a second of the process's run time.
     pub calls_per_second: f64,
@@ -86,10 +86,10 @@ pub struct Figures {
     pub held_max: f64,
     /// Acquisitions whose time held was measured.
     pub held_timed: u64,
-    /// What became of the holder's processor in some of the holds.
+    /// What happened to the holder's processor in some of the holds.
     pub holder: HolderTime,
     /// Waits for a condition whose wake-up found nothing to do: the thread waited again
-    /// without having let go of the lock.
+    /// without having released the lock.
     pub futile: u64,
     /// The waits that ended, by their length.
     pub histogram: Histogram,
@@ -102,11 +102,11 @@ impl Figures {
     }
 }
 
-/// What became of the holder's processor, in those holds that were looked at: some of those
-/// that had waited, and a few of the others.
+/// What happened to the holder's processor, in the sampled holds: some of those that had waited,
+/// and a few of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HolderTime {
-    /// Holds that were looked at.
+    /// Holds that were sampled.
     pub looked_at: u64,
     /// Their seconds.
     pub seconds: f64,
@@ -138,7 +138,7 @@ pub struct Bucket {
 }
 
 impl Histogram {
-    /// Makes one of a recording's buckets, whose bounds are in ticks.
+    /// Converts a recording's buckets, whose bounds are in ticks.
     pub(crate) fn new(counts: &[u64; BUCKETS], ticks_per_second: f64) -> Histogram {
         let bound = |place: usize| {
             2f64.powi(place as i32 + FIRST_BUCKET_LOG2 as i32 - 1) / ticks_per_second

@@ -1,4 +1,4 @@
-//! What is wrong, why it is thought so, what to do, and what that would bring.
+//! What is wrong, the evidence for it, what to do, and the gain.
 
 use serde::{Serialize, Serializer};
 
@@ -10,24 +10,24 @@ pub struct Finding {
     /// Which rule found it; with it the JSON report has the kind of problem, as `category`.
     #[serde(flatten, serialize_with = "with_category")]
     pub rule: Rule,
-    /// What is wrong, in one line, without the place.
+    /// What is wrong, in one line, without the call site.
     pub title: String,
-    /// The place in the source, as [`super::Site::place`], or what else names it.
+    /// The call site in the source, as [`super::Site::place`], or another name for where it is.
     pub place: String,
     /// Sites, the most important first.
     pub sites: Vec<usize>,
     /// Locks, the most important first; at most a handful of them, since there may be
     /// thousands.
     pub locks: Vec<usize>,
-    /// Why it is thought so.
+    /// The evidence for it.
     pub evidence: Vec<Evidence>,
     /// What to do.
     pub advice: String,
-    /// What counts can't tell, and the command that answers it.
+    /// A question that counts can't answer, and the command that does.
     pub open_question: Option<OpenQuestion>,
     /// What the fix would do to the program.
     pub remedy: Remedy,
-    /// What it would bring; none if that can't be told.
+    /// The gain; `None` if unknown.
     pub gain: Option<Gain>,
 }
 
@@ -71,14 +71,14 @@ pub enum Unit {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "does", rename_all = "snake_case")]
 pub enum Remedy {
-    /// Nobody waits at these sites for these locks any more, and the calls go away.
+    /// Threads no longer wait at these sites for these locks, and the calls are removed.
     RemoveLock {
         /// All its sites.
         sites: Vec<usize>,
-        /// Seconds that an acquisition and its release take when nobody is in the way.
+        /// Seconds that an acquisition and its release take without contention.
         seconds_per_call: f64,
     },
-    /// The lock becomes so many, of which each waits for its own share only.
+    /// The lock becomes this many locks, and a thread waits only for its own share of them.
     SplitLock {
         /// Sites whose waits become fewer.
         sites: Vec<usize>,
@@ -92,7 +92,7 @@ pub enum Remedy {
         /// The share, from 0 to 1.
         to: f64,
     },
-    /// Each call becomes cheaper by so much, and its waits as well.
+    /// Each call becomes cheaper by this much, and its waits as well.
     CheaperCalls {
         /// The sites.
         sites: Vec<usize>,
@@ -111,7 +111,7 @@ pub enum Remedy {
         /// The groups.
         groups: Vec<Group>,
     },
-    /// Nothing that could be put into numbers.
+    /// A change without a predictable gain.
     Unknown,
 }
 
@@ -135,7 +135,7 @@ pub struct Group {
 pub struct Gain {
     /// The share of the run time that goes away, from 0 to 1.
     pub share: f64,
-    /// The same in seconds of the recorded run.
+    /// The gain in seconds of the recorded run.
     pub seconds: f64,
     /// How it was predicted.
     pub method: Method,

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// the locks that are taken there.
 ///
 /// A trace shows what happened in some sections: it knows which data threads really shared, which
-/// reading the instructions does not; but not what a rare way through them does.
+/// reading the instructions does not show. But it does not show what a rare path does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Inspected {
     /// Sections traced here.
@@ -25,8 +25,8 @@ pub struct Inspected {
     pub unshared_lines: Vec<String>,
     /// Threads in traced sections of these locks.
     pub threads: usize,
-    /// Share of pairs of sections of different threads that are independent; none if there was
-    /// no pair.
+    /// Share of pairs of sections of different threads that are independent; `None` if there was no
+    /// pair.
     pub independent: Option<f64>,
     /// Independent pieces of data that the locks guard, as far as was seen.
     pub pieces: u64,
@@ -48,7 +48,7 @@ pub enum Data {
     OneWord,
     /// Many pieces that have nothing to do with each other.
     Pieces,
-    /// Mostly independent but for one field.
+    /// Mostly independent, except for one field.
     OneField {
         /// The field.
         field: String,

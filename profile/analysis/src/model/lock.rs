@@ -27,19 +27,20 @@ pub struct Lock {
     pub begins_with: Option<u64>,
     /// What was done to it. `calls` leaves out wake-ups and creation.
     pub figures: Figures,
-    /// Whether it was used where so many locks are that they were not counted one by one: its
-    /// `calls` are then an estimate, and other threads may have used it as well. Its waits are exact.
+    /// Whether it was used at a call site with so many locks that they were not counted one by one:
+    /// its `calls` are then an estimate, and other threads may have used it as well. Its waits are
+    /// exact.
     pub sampled: bool,
     /// Wake-ups: signals, broadcasts, posts.
     pub wake_ups: u64,
-    /// Where it stands by contention and acquisitions; none if it is not a lock.
+    /// Its quadrant, by contention and acquisitions; `None` if it is not a lock.
     pub quadrant: Option<Quadrant>,
     /// Where it was used, also to wake others, the sites with most waiting first.
     pub sites: Vec<SiteUse>,
-    /// Who held it when others waited, most time first.
+    /// The holders when others waited, most time first.
     pub blockers: Vec<Blocker>,
-    /// Who used it: places in [`super::Process::threads`], each with its calls. Not part of
-    /// the JSON report.
+    /// The threads that used it: places in [`super::Process::threads`], each with its calls. Not
+    /// part of the JSON report.
     #[serde(skip)]
     pub threads: Vec<(usize, u64)>,
 }

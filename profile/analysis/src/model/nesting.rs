@@ -2,19 +2,19 @@
 
 use serde::Serialize;
 
-/// How often a lock was taken at a site with a certain lock held, among the acquisitions
-/// that were looked at: a site's first by each thread, one in 128, and all that waited.
+/// How often a lock was taken at a site with a certain lock held, among the sampled acquisitions: a
+/// site's first by each thread, one in 128, and all that waited.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Nesting {
-    /// Place in [`super::Process::locks`] of the lock that was taken.
+    /// Index in [`super::Process::locks`] of the lock that was taken.
     pub lock: usize,
-    /// Place in [`super::Process::sites`] of where it was taken.
+    /// Index in [`super::Process::sites`] of the call site that took it.
     pub site: usize,
     /// Stack at which it was taken.
     pub stack: usize,
-    /// The lock held already, the innermost of them; none for acquisitions without one.
+    /// The lock that was already held, the innermost of them; `None` for acquisitions without one.
     pub outer: Option<Outer>,
-    /// Acquisitions that were looked at and found it so.
+    /// Sampled acquisitions with that lock held.
     pub seen: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What could not be seen, and what that means for the figures.
+//! What could not be recorded, and what that means for the figures.
 
 use std::fmt;
 

@@ -26,8 +26,8 @@ pub enum State {
     /// It still ran when the recording was read, and its file was in its memory; or recording ended
     /// before it did.
     Running,
-    /// It ended without notice, ran another program in its place, or still runs where that can't be
-    /// seen from here.
+    /// It ended without notice, replaced itself by another program, or still runs where that can't
+    /// be seen from here.
     Unknown,
 }
 
@@ -44,7 +44,7 @@ pub struct Process {
     pub arguments: Vec<String>,
     /// When recording began, in nanoseconds since 1970.
     pub started: u64,
-    /// Seconds from then to the end, or until it was last seen.
+    /// Seconds from then to the end, or until it was last sampled.
     pub seconds: f64,
     /// How it ended.
     pub state: State,
@@ -52,7 +52,7 @@ pub struct Process {
     pub thread_seconds: f64,
     /// Seconds that its threads waited, all together.
     pub waiting: Waiting,
-    /// Where the lives of its threads went, all together.
+    /// What its threads spent their time on, all together.
     pub times: Times,
     /// The share of the threads' time that was lost waiting for locks.
     pub lock_share: f64,
@@ -60,18 +60,18 @@ pub struct Process {
     pub lock_quadrants: QuadrantCounts,
     /// How many call sites stand in which quadrant.
     pub site_quadrants: QuadrantCounts,
-    /// Processors that the program could use; none if the recording does not say.
+    /// Processors that the program could use; `None` if the recording does not say.
     pub processors: Option<usize>,
     /// Threads that can't go on.
     pub stuck: Vec<Stuck>,
-    /// What is wrong, most to gain first. Of several runs, a gain is the mean of all, with none in those
-    /// that the finding was not seen in.
+    /// What is wrong, most to gain first. Of several runs, a gain is the mean of all, with 0 for
+    /// runs without the finding.
     pub findings: Vec<Finding>,
     /// In how many runs each finding was seen, if several were read as one.
     pub runs: Option<Runs>,
-    /// What else time goes to, most first.
+    /// Other things that take time, most first.
     pub remaining: Vec<Remaining>,
-    /// What slowing places down has shown, where `syncline whatif` has done it.
+    /// What slowing call sites down has shown, if `syncline whatif` has done it.
     pub whatif: Vec<WhatIf>,
     /// The locks and what else was waited for: locks first, most time waited first.
     pub locks: Vec<Lock>,
@@ -86,7 +86,7 @@ pub struct Process {
     pub timeline: Timeline,
     /// The threads, in the order of their creation.
     pub threads: Vec<Thread>,
-    /// The call stacks. Place 0 is the empty stack.
+    /// The call stacks. Index 0 is the empty stack.
     pub stacks: Vec<Stack>,
     /// The places in the code that they go through.
     pub frames: Vec<Frame>,
@@ -106,7 +106,8 @@ impl Process {
         }
     }
 
-    /// What slowing this place down has shown: a finding's, or one of what remains.
+    /// What slowing this call site down has shown: a finding's, or that of another thing that takes
+    /// time.
     pub fn whatif(&self, place: &str) -> impl Iterator<Item = &WhatIf> {
         self.whatif.iter().filter(move |whatif| whatif.place == place)
     }
@@ -134,7 +135,7 @@ impl Process {
         self.sites.iter().map(|site| site.figures.spun).sum()
     }
 
-    /// Places of the locks, and of what else is waited for, that are used at a site.
+    /// Indices of the locks, and of other objects that are waited for, that are used at a site.
     pub fn used_at(&self, site: usize) -> impl Iterator<Item = usize> {
         let here = move |lock: &Lock| lock.sites.iter().any(|used| used.site == site);
         (0..self.locks.len()).filter(move |&lock| here(&self.locks[lock]))
@@ -152,7 +153,7 @@ impl Process {
         frames.iter().copied().find(|&frame| !wraps_locks(&self.frames[frame], &self.modules))
     }
 
-    /// All calls of a stack, to tell apart what one line does for different callers.
+    /// All calls of a stack, to distinguish what one line does for different callers.
     pub fn calls_of(&self, stack: usize) -> &[usize] {
         self.stacks.get(stack).map_or(&[], |stack| &stack.frames)
     }

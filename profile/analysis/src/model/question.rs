@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use syncline_recording::command_line;
 
-/// What counts can't tell.
+/// A question that counts can't answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpenQuestion {
     /// The question.
@@ -17,8 +17,8 @@ pub struct OpenQuestion {
 /// The command that answers a question; as text, what a user is to type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// What critical sections touch: `syncline inspect`, with the places of this recording once it is
-    /// known which one that is.
+    /// What critical sections touch: `syncline inspect`, with the call sites of this recording,
+    /// once its path is known.
     Inspect(Option<Recorded>),
     /// The program recorded anew, after a change.
     Record,

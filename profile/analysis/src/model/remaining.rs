@@ -1,4 +1,4 @@
-//! Where time goes that no finding explains.
+//! Things that take time and that no finding explains.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Remaining {
     pub what: String,
     /// What waiting for it means.
     pub kind: Kind,
-    /// Where most time goes, as [`super::Site::place`].
+    /// The call site with most of the time, as [`super::Site::place`].
     pub place: String,
     /// The sites, most time first.
     pub sites: Vec<usize>,
@@ -19,11 +19,11 @@ pub struct Remaining {
     pub seconds: f64,
     /// Of the time of all threads, from 0 to 1.
     pub share: f64,
-    /// Whether those who wait there do hardly anything else: a pool that has no work, or a thread
-    /// that waits for others to end.
+    /// Whether the threads that wait there do hardly anything else: a pool that has no work, or a
+    /// thread that waits for others to end.
     pub idle: bool,
-    /// Who waits for whom, and what was ruled out by which numbers.
+    /// Which threads wait for which, and what was ruled out by which numbers.
     pub why: String,
-    /// What would tell more, and the command.
+    /// The question to ask next, and the command that answers it.
     pub open_question: Option<OpenQuestion>,
 }

@@ -8,7 +8,7 @@ use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use super::Delayed;
 
-/// The kind of a problem: SyncPerf's five (Table 1), and what it could not see.
+/// The kind of a problem: SyncPerf's five (Table 1), and kinds that it could not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -35,10 +35,10 @@ pub enum Category {
 /// Which rule found it: one for each row of SyncPerf's Table 1, and one for each of ours.
 /// Its name is what `--rule` and the workloads of `docs/accuracy.md` call it.
 ///
-/// They stand in the order in which they are believed where several speak of the same waits or calls:
-/// those first whose fix leaves nothing for the others. Locks that are not needed, then waits for the
-/// wrong thing, then better primitives, then better use of the same ones, then symptoms, then small
-/// change; and at the end those that never say what another one says.
+/// Their order is their precedence if several apply to the same waits or calls: the first are those
+/// whose fix leaves nothing for the others. First come locks that are not needed, then waits for
+/// the wrong thing, better primitives, better use of the same ones, symptoms, and small gains; at
+/// the end are those that never coincide with another one.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, EnumIter, IntoStaticStr,
 )]
@@ -101,38 +101,38 @@ pub enum Rule {
     BothOrders,
 }
 
-/// What there is to know of a rule beside what it finds.
+/// The properties of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
     /// The kind of problem.
     pub category: Category,
-    /// Whether other rules may speak of the same waits and calls: one finding is left of theirs.
+    /// Whether other rules may apply to the same waits and calls: then one finding of them stays.
     pub shares_waits: bool,
-    /// Which other lock, put in place of the program's, would mend it.
+    /// The kind of lock that, instead of the program's, would fix the problem.
     pub mended_by: AnotherLock,
-    /// What `whatif` slows down to ask what it costs; none for whatever is there.
+    /// What `whatif` slows down to measure the cost; `None` for whatever the call site has.
     pub delayed: Option<Delayed>,
 }
 
-/// Whether another lock in the place of the program's own mends a problem.
+/// Whether another lock instead of the program's own fixes a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnotherLock {
     /// It does not.
     No,
-    /// One that costs less where nobody waits.
+    /// One that costs less without contention.
     Cheaper,
     /// One that lets a holder without a processor run.
     Yielding,
-    /// One that hands over sooner, or sleeps otherwise.
+    /// One that hands over sooner, or that sleeps differently.
     HandingOver,
 }
 
-/// One that speaks of the same waits as others.
+/// A rule that may apply to the same waits as others.
 const fn shared(category: Category, mended_by: AnotherLock, delayed: Option<Delayed>) -> About {
     About { category, shares_waits: true, mended_by, delayed }
 }
 
-/// One that never says what another says.
+/// A rule that never coincides with another.
 const fn alone(category: Category) -> About {
     About { category, shares_waits: false, mended_by: AnotherLock::No, delayed: None }
 }
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// The order of the table is the order of precedence, which those without one follow.
+    /// The order of the table is the order of precedence; rules without precedence come last.
     #[test]
     fn those_that_share_waits_come_first() {
         let shares: Vec<bool> = Rule::all().map(|rule| rule.about().shares_waits).collect();

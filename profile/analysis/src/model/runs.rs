@@ -1,4 +1,4 @@
-//! What several runs of a program say together.
+//! The findings of several runs of a program together.
 
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub struct Run {
 pub struct Runs {
     /// Each of them, in the order in which they were given.
     pub runs: Vec<Run>,
-    /// Which of them is shown.
+    /// The one that is shown.
     pub shown: usize,
     /// The findings of all: first those of the run that is shown, in its order, and then those that
     /// only others have.
@@ -46,14 +46,15 @@ pub struct Seen {
     pub place: String,
     /// The runs that it was seen in.
     pub runs: usize,
-    /// The least share of the run time that one of these promises; none if none can tell.
+    /// The least gain that one of these runs predicts, as a share of the run time; `None` if none
+    /// predicts one.
     pub least: Option<f64>,
     /// The largest.
     pub most: Option<f64>,
 }
 
 impl Runs {
-    /// In how many runs a finding of the process that is shown was seen, by its place in the list.
+    /// In how many runs a finding of the process that is shown was seen, by its index in the list.
     pub fn seen(&self, finding: usize) -> Option<&Seen> {
         self.findings.get(finding)
     }

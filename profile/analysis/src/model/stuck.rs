@@ -13,7 +13,7 @@ pub enum Trap {
 }
 
 impl Trap {
-    /// What it is called, and what that is.
+    /// Its name, and its kind.
     pub fn in_words(self) -> (&'static str, &'static str) {
         match self {
             Trap::Deadlock => ("DEADLOCK", "each thread waits for a lock that the next one holds"),
@@ -29,11 +29,11 @@ impl Trap {
 pub struct Stuck {
     /// Why.
     pub trap: Trap,
-    /// Places in [`super::Process::threads`]; of a deadlock each waits for the next, and the last for
-    /// the first.
+    /// Indices in [`super::Process::threads`]; in a deadlock each waits for the next, and the last
+    /// for the first.
     pub threads: Vec<usize>,
     /// Seconds for which the latest of them waited.
     pub seconds: f64,
-    /// Who waits where, for what, and for whom.
+    /// Which thread waits where, for what, and for which thread.
     pub why: String,
 }

@@ -8,23 +8,23 @@ use syncline_recording::{Op, Primitive};
 use super::times::Known;
 use super::{Times, Waiting};
 
-/// A thread, or several with the same start function one after the other, where there were
-/// more threads than a recording keeps apart.
+/// A thread, or several successive ones with the same start function, if there were more threads
+/// than a recording distinguishes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Thread {
     /// Its number in the recording.
     pub index: u32,
-    /// The kernel's number of it.
+    /// Its thread number in the kernel.
     pub tid: u32,
     /// Its name.
     pub name: String,
-    /// How many threads this one stands for: 1, but for those one after the other.
+    /// How many threads this one stands for: 1, unless it is several successive ones.
     pub lifetimes: u32,
-    /// Its start function; none for the first thread.
+    /// Its start function; `None` for the first thread.
     pub start_function: Option<String>,
     /// Stack of its creation, if that was recorded.
     pub created_at: Option<usize>,
-    /// Place in [`super::Process::threads`] of the thread that created it.
+    /// Index in [`super::Process::threads`] of the thread that created it.
     pub creator: Option<usize>,
     /// When it began, in seconds since the recording did; the latest of several.
     pub started: f64,
@@ -32,15 +32,15 @@ pub struct Thread {
     pub seconds: f64,
     /// Whether it ended before the recording did.
     pub ended: bool,
-    /// Seconds of processor time. Of one that did not end as it was last seen, in the second half of
-    /// its life, as if it had gone on so; none if it was not.
+    /// Seconds of processor time. For a thread that did not end, they are extrapolated from its
+    /// last sample, if that was in the second half of its life; `None` without such a sample.
     pub cpu: Option<f64>,
-    /// Seconds that it was ready to run and had no processor, also at the end of a wait; none if
-    /// it lived on, and nobody could look when the process ended.
+    /// Seconds that it was ready to run and had no processor, also at the end of a wait; `None` if
+    /// it lived on, and could not be sampled when the process ended.
     pub ready: Option<f64>,
     /// Seconds in refused tries, as [`super::Figures::spun`].
     pub spun: f64,
-    /// Where its life went.
+    /// What it spent its time on.
     pub times: Times,
     /// Acquisitions of locks.
     pub acquisitions: u64,
@@ -59,7 +59,7 @@ impl Thread {
         (self.seconds - waiting).max(0.0)
     }
 
-    /// Divides its life by what else is known of it.
+    /// Divides its life by kinds, by what else is known of it.
     pub fn divided(&self) -> Times {
         Times::of(&Known {
             life: self.seconds,
@@ -96,7 +96,7 @@ pub struct WaitingNow {
     pub stack: Option<usize>,
     /// Seconds so far.
     pub seconds: f64,
-    /// For a lock: place in [`super::Process::threads`] of who held it when the wait began.
+    /// For a lock: index in [`super::Process::threads`] of the holder when the wait began.
     pub holder: Option<usize>,
     /// Stack at which that thread had acquired it.
     pub holder_stack: Option<usize>,

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-/// From where on a lock or a call site is called contended, or busy.
+/// The values above which a lock or a call site is called contended, or busy.
 ///
-/// The values by default are those of SyncPerf (section 4.1), found by experience there.
+/// The defaults are those of SyncPerf (section 4.1), which found them by experience.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Thresholds {
     /// A higher share of acquisitions that found the lock taken is high contention.

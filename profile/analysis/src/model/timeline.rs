@@ -9,8 +9,8 @@ use syncline_recording::Op;
 pub struct Timeline {
     /// Whether acquisitions are there (`syncline record --timeline`), or waits only.
     pub holds: bool,
-    /// The windows for which every thread's log is complete, in order: from when to when, in
-    /// seconds since the recording began. One, of the whole run, where all was kept.
+    /// The windows for which every thread's log is complete, in order: start and end, in seconds
+    /// since the recording began. If everything was kept, it is one window with the whole run.
     pub windows: Vec<(f64, f64)>,
     /// When the run ended, in seconds since the recording began.
     pub to: f64,
@@ -36,8 +36,8 @@ pub struct Span {
     pub site: Option<usize>,
     /// Place in [`super::Process::stacks`].
     pub stack: usize,
-    /// For a wait: place in [`super::Process::threads`] of who held the lock, or ended the
-    /// wait.
+    /// For a wait: index in [`super::Process::threads`] of the thread that held the lock, or ended
+    /// the wait.
     pub by: Option<usize>,
 }
 

@@ -1,8 +1,8 @@
-//! Where a thread's time went, in kinds that add up to its life.
+//! What a thread spent its time on, in kinds that add up to its life.
 //!
 //! Three things are known of a thread: how long each of its waits took, how long it was on a processor,
 //! and how long it was ready for one and had none; the latter two are the kernel's, over its whole life.
-//! What it did outside of its waits is what they leave:
+//! The rest of its life follows from these:
 //!
 //! ```text
 //! life   |---- waits (locks, futexes, events) ----|-- refused tries --|-------- outside --------|
@@ -10,9 +10,9 @@
 //! ```
 //!
 //! Neither the kernel nor the recorder says which part of the ready time was at the ends of waits, when a
-//! thread had been woken and had no processor yet. As much as there is room for is taken to be outside of
-//! them; the rest must have been within. So `kernel` is the least that it can have been. Where the
-//! processor time is not known, the time outside of waits is `unknown`.
+//! thread had been woken and had no processor yet. As much of it as fits is assumed to be outside
+//! of waits; the rest must have been within. So `kernel` is a lower bound. If the processor time is
+//! not known, the time outside of waits is `unknown`.
 
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub struct Times {
     pub events: f64,
     /// In the kernel otherwise, outside of waits: asleep, or waiting for a device, a network or a poll.
     pub kernel: f64,
-    /// Outside of waits, where it is not known what the thread did.
+    /// Outside of waits, time in which the thread's activity is not known.
     pub unknown: f64,
     /// Of `locks`, `futexes` and `events`: ready to run without a processor, as far as that must have
     /// been within them.
@@ -98,7 +98,7 @@ impl Times {
         ]
     }
 
-    /// The part of each of so many.
+    /// The part of each, if these times are divided by `count`.
     #[must_use]
     pub fn over(&self, count: f64) -> Times {
         Times {

@@ -1,8 +1,8 @@
-//! What slowing a place down has shown: `syncline whatif`.
+//! What slowing a call site down has shown: `syncline whatif`.
 
 use serde::{Deserialize, Serialize};
 
-/// What was delayed at a place.
+/// What was delayed at a call site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delayed {
@@ -12,17 +12,17 @@ pub enum Delayed {
     Try,
     /// The ends of waits for an event.
     Wait,
-    /// The calls that acquire, before they do.
+    /// The calls that acquire, before the acquisition.
     Call,
 }
 
-/// Whether the run follows in a straight line.
+/// The shape of the curve: the run's time over the added time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// No bend can be seen.
+    /// A straight line: no bend can be seen.
     Straight,
-    /// It gets steeper: delays make themselves felt more and more.
+    /// It gets steeper: longer delays have more effect.
     BendsUp,
     /// It gets flatter.
     BendsDown,
@@ -33,7 +33,7 @@ pub enum Shape {
 pub struct Range {
     /// The median.
     pub median: f64,
-    /// Where the interval begins.
+    /// The lower end of the interval.
     pub low: f64,
     /// Where it ends.
     pub high: f64,
@@ -44,17 +44,17 @@ pub struct Range {
 pub struct Delay {
     /// The delay, in nanoseconds.
     pub nanoseconds: f64,
-    /// What all delays together are of the run.
+    /// All delays together, as a share of the run.
     pub added: f64,
-    /// What the run took longer, of its time without delays: the median.
+    /// By how much the run took longer, as a share of its time without delays: the median.
     pub longer: f64,
 }
 
 /// How the run follows the delays.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Follows {
-    /// Of what is added at the place, the share by which the run takes longer: 1 if all of it
-    /// arrives, 0 if none. Near no delay it is also the share that arrives of what is saved there.
+    /// The share of the added time by which the run takes longer: 1 if all of it arrives, 0 if
+    /// none. For small delays it is also the share of a saving that arrives.
     pub arrives: Range,
     /// Whether it is the same for all sizes.
     pub shape: Shape,
@@ -62,37 +62,39 @@ pub struct Follows {
     pub bend: Range,
 }
 
-/// What slowing a place down has shown.
+/// What slowing a call site down has shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhatIf {
-    /// The place, as [`super::Finding::place`] or [`super::Remaining::place`], or as it was asked for.
+    /// The call site, as [`super::Finding::place`] or [`super::Remaining::place`], or as the user
+    /// named it.
     pub place: String,
-    /// The calls that were delayed, as the program was told of them.
+    /// The calls that were delayed, as they were passed to the program.
     pub calls: Vec<String>,
     /// What was delayed there.
     pub delayed: Delayed,
-    /// How often it came in a run without delays.
+    /// How often it ran in a run without delays.
     pub times: f64,
     /// Seconds of a run without delays.
     pub seconds: f64,
-    /// What each size brought.
+    /// The results of each size.
     pub sizes: Vec<Delay>,
-    /// Rounds of runs that it rests on.
+    /// The number of rounds that it rests on.
     pub rounds: usize,
-    /// How the run follows; none if there were too few rounds, or if runs with delays failed.
+    /// How the run follows; `None` if there were too few rounds, or if runs with delays failed.
     pub follows: Option<Follows>,
     /// Why runs with delays failed.
     pub failed: Option<String>,
     /// Nanoseconds that a section takes, if it was sections that were delayed and a recording says.
     pub section_nanoseconds: Option<f64>,
-    /// By which share the run would be shorter at most if sections took no time.
+    /// The most by which the run would be shorter if sections took no time, as a share.
     pub saves_at_most: Option<Range>,
     /// What the report predicts of the finding, as a share of the run.
     pub predicted: Option<f64>,
 }
 
 impl WhatIf {
-    /// Nanoseconds that the run takes longer for each that is added everywhere at the place.
+    /// Nanoseconds that the run takes longer for each nanosecond that is added at every call of the
+    /// call site.
     pub fn slope(&self) -> Option<Range> {
         let Range { median, low, high } = self.follows?.arrives;
         let times = self.times;

@@ -15,7 +15,7 @@ use super::files;
 /// The longest instruction that calls: by a register and a displacement, with a prefix.
 const LONGEST: usize = 8;
 
-/// The call that returns to an address, of the code in front of that.
+/// The call that returns to an address, found in the code in front of it.
 pub fn call_before(address: u64, code: &[u8]) -> Option<Instruction> {
     // Direct, through a slot of the loader's, through a register or its memory: those with a prefix
     // first, since without it they are calls as well.
@@ -28,18 +28,18 @@ pub fn call_before(address: u64, code: &[u8]) -> Option<Instruction> {
     })
 }
 
-/// A file whose calls are asked for one by one: only the code at each is read, since a file may have
-/// hundreds of megabytes of it.
+/// A file whose calls are looked up one by one: only the code at each is read, since a file may
+/// have hundreds of megabytes of code.
 pub struct Calls {
     file: File,
     /// Addresses of code, and where in the file they begin.
     texts: Vec<(Range<u64>, u64)>,
-    /// What was found already, by return address.
+    /// The calls that were already found, by return address.
     found: RefCell<HashMap<u64, Option<Instruction>>>,
 }
 
 impl Calls {
-    /// Opens a file; none if it has no code.
+    /// Opens a file; `None` if it has no code.
     pub fn open(path: &Path) -> Option<Calls> {
         let cache = files::open(path)?;
         let file = object::File::parse(&cache).ok()?;

@@ -1,9 +1,9 @@
-//! Where the symbols of a file are: in itself, or in a separate file beside it or where
-//! distributions put such files.
+//! Finds the symbols of a file: in itself, or in a separate file, beside it or where distributions
+//! put such files.
 //!
-//! A separate file is known by the build-id that both carry, or by the name that
-//! `.gnu_debuglink` gives. A file found by its name is taken if its build-id is equal or
-//! either has none: the link's checksum over the whole file is not computed.
+//! A separate file is identified by the build-id that both carry, or by the name that
+//! `.gnu_debuglink` gives. A file found by its name is taken if its build-id is equal or either has
+//! none: the link's checksum over the whole file is not computed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -22,7 +22,7 @@ pub struct Files {
     pub binary: PathBuf,
     /// The separate file with its symbols, if there is one.
     pub debug: Option<PathBuf>,
-    /// The file with what several such files share (`.gnu_debugaltlink`), if there is one.
+    /// The file with the common parts of several such files (`.gnu_debugaltlink`), if there is one.
     pub shared: Option<PathBuf>,
 }
 
@@ -62,12 +62,12 @@ pub fn find(path: &Path, build_id: &[u8], debug_dirs: &[PathBuf]) -> Result<File
 pub const REPLACED: &str = " (deleted)";
 
 /// The path of a program whose file was replaced while it ran, which the kernel then calls
-/// `NAME (deleted)`: that of the file which is there now, if it is the same build. Without a
-/// build-id nothing says that it is.
+/// `NAME (deleted)`: the path of the present file, if that is the same build. Without a build-id it
+/// is not known to be.
 pub fn replaced(path: &Path, build_id: &[u8]) -> Option<PathBuf> {
     let now = path.as_os_str().as_bytes().strip_suffix(REPLACED.as_bytes())?;
     let now = Path::new(OsStr::from_bytes(now));
-    // A file may also be called that.
+    // A file may also really have this name.
     let is_same = !build_id.is_empty() && !path.exists();
     (is_same && Facts::read(now)?.build_id == build_id).then(|| now.to_owned())
 }

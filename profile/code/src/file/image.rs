@@ -1,8 +1,8 @@
-//! One file's names: debug information where there is some, else its symbols.
+//! One file's names: from its debug information if there is some, else from its symbols.
 //!
-//! Debug information is read by addr2line, with the loader that it brings: it knows inlined
-//! calls, compressed sections and split files. It does not look for separate files
-//! (`files` does) and knows functions only, so the symbols for variables are read here.
+//! Debug information is read by addr2line, with its own loader: it knows inlined calls, compressed
+//! sections and split files. It does not look for separate files (`files` does) and knows functions
+//! only, so the symbols for variables are read here.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::model::{Section, SymbolSource};
 /// One file's names. Addresses are those of the file.
 pub struct Image {
     source: SymbolSource,
-    /// The file itself, if it is the one that was recorded.
+    /// The file itself, if it is the recorded one.
     binary: Option<PathBuf>,
     /// The one with its debug information, if that is another one.
     debug_file: Option<PathBuf>,
@@ -32,15 +32,15 @@ pub struct Image {
     unwind: OnceCell<Option<Unwind>>,
     calls: OnceCell<Option<Calls>>,
     locals: OnceCell<Option<Locals>>,
-    /// What was found already, by address.
+    /// The results so far, by address.
     found: RefCell<HashMap<u64, Rc<[Found]>>>,
     looked_up: Cell<usize>,
     /// Critical sections that were read already.
     pub sections: RefCell<HashMap<Acquired, Option<Section>>>,
     /// How many of the innermost frames at an acquisition's return address took the lock for their
-    /// caller, where that was looked at.
+    /// caller, if that was analysed.
     pub returned: RefCell<HashMap<u64, usize>>,
-    /// All functions that do so, once all of the file's calls were looked at.
+    /// All functions that do so, once all of the file's calls were analysed.
     pub wrappers: OnceCell<Vec<Range<u64>>>,
 }
 
@@ -51,7 +51,7 @@ pub type Acquired = (u64, bool);
 pub struct Found {
     /// The function; with an offset if its lines are not known.
     pub function: String,
-    /// The same without the offset, if there is one.
+    /// The function without the offset, if there is one.
     pub whole: Option<String>,
     /// Path of the source file.
     pub file: Option<String>,
@@ -60,7 +60,7 @@ pub struct Found {
 }
 
 impl Image {
-    /// Opens what there is for the module with this path and build-id.
+    /// Opens the files for the module with this path and build-id.
     pub fn open(path: &str, build_id: &[u8], debug_dirs: &[std::path::PathBuf]) -> Image {
         let files = match files::find(Path::new(path), build_id, debug_dirs) {
             Ok(files) => files,
@@ -117,7 +117,7 @@ impl Image {
         self.binary.as_deref()
     }
 
-    /// What names are taken from.
+    /// The source of the names.
     pub fn source(&self) -> SymbolSource {
         self.source
     }
@@ -171,17 +171,17 @@ impl Image {
         self.unwind()?.start_before(address)
     }
 
-    /// What it says of its functions' frames; none if it says nothing, or is not there.
+    /// The file's index of its functions' frames; `None` if it has none, or does not exist.
     pub fn unwind(&self) -> Option<&Unwind> {
         self.unwind.get_or_init(|| Unwind::read(self.binary()?)).as_ref()
     }
 
-    /// Its calls; none if it has no code, or is not there.
+    /// Its calls; `None` if it has no code, or is not there.
     pub fn calls(&self) -> Option<&Calls> {
         self.calls.get_or_init(|| Calls::open(self.binary()?)).as_ref()
     }
 
-    /// The variable of the function at an address that lies so many bytes below the end of its
+    /// The variable of the function at an address that lies this many bytes below the end of its
     /// frame, and how far behind the variable's start that is.
     pub fn local(&self, address: u64, below: u64) -> Option<(String, u64)> {
         let open = || Locals::read(self.debug_file.as_deref().or(self.binary())?);

@@ -1,7 +1,7 @@
 //! The files that names come from, for all processes that are read.
 //!
 //! A recording may have thousands of processes of one program. Its files are read once, whatever
-//! the number of processes that mapped them, and so is each place in them.
+//! the number of processes that mapped them, and so is each address in them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use super::image::Image;
 pub struct Library {
     debug_dirs: Vec<PathBuf>,
     images: RefCell<HashMap<Build, Rc<Image>>>,
-    /// Where the files are that were replaced while their programs ran.
+    /// The files that were replaced while their programs ran.
     replaced: RefCell<HashMap<Build, Option<PathBuf>>>,
     opened: Cell<usize>,
 }
@@ -40,12 +40,12 @@ impl Library {
         self.opened.get()
     }
 
-    /// How many places in them names were looked up for.
+    /// How many addresses in them were looked up.
     pub fn looked_up(&self) -> usize {
         self.images.borrow().values().map(|image| image.looked_up()).sum()
     }
 
-    /// The path of a module's file: of the one that is there now if it was replaced by the same.
+    /// The path of a module's file: of the present file if it was replaced by the same build.
     pub fn path(&self, module: &ModuleRecord) -> String {
         let path = module.path();
         if !path.ends_with(files::REPLACED) {

@@ -22,7 +22,7 @@ pub struct Locals {
 }
 
 impl Locals {
-    /// Reads a file; none if it can't be read.
+    /// Reads a file; `None` if it can't be read.
     pub fn read(path: &Path) -> Option<Locals> {
         let cache = files::open(path)?;
         let file = object::File::parse(&cache).ok()?;
@@ -40,7 +40,7 @@ impl Locals {
         self.sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian))
     }
 
-    /// The variable of the function at an address that lies so many bytes below the end of its
+    /// The variable of the function at an address that lies this many bytes below the end of its
     /// frame, and how far behind the variable's start that is.
     pub fn find(&self, address: u64, below: u64) -> Option<(String, u64)> {
         let (_, at) = self.units.iter().find(|(code, _)| code.contains(&address))?;
@@ -65,7 +65,7 @@ fn units(dwarf: &gimli::Dwarf<Bytes<'_>>) -> Vec<(Range<u64>, gimli::DebugInfoOf
     found
 }
 
-/// The variable of the function at an address that lies at a place, counted from the frame's end.
+/// The variable of the function at an address that lies at a distance from the frame's end.
 fn in_unit(
     dwarf: &gimli::Dwarf<Bytes<'_>>,
     unit: &gimli::Unit<Bytes<'_>>,
@@ -108,7 +108,7 @@ fn in_unit(
 /// Types behind types that are followed: a constant array of arrays of structures has some.
 const MOST_TYPES: u32 = 16;
 
-/// Where a variable lies from its frame's end on, if that is fixed.
+/// The distance of a variable from its frame's end, if that is fixed.
 fn frame_offset(
     unit: &gimli::Unit<Bytes<'_>>,
     entry: &gimli::DebuggingInformationEntry<Bytes<'_>>,
@@ -147,7 +147,7 @@ fn size_of(
     Some(size)
 }
 
-/// The name, that of a variable of an inlined function stands elsewhere.
+/// The name; that of a variable of an inlined function is in another entry.
 fn name_of(
     dwarf: &gimli::Dwarf<Bytes<'_>>,
     unit: &gimli::Unit<Bytes<'_>>,

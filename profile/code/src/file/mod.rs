@@ -1,4 +1,4 @@
-//! The files that a program was made of, read for what they tell: one of them is an
+//! The files that a program was made of, and the information in them: one of them is an
 //! [`image::Image`], all of them are a [`library::Library`].
 
 pub mod calls;

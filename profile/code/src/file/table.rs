@@ -70,7 +70,7 @@ impl Table {
     }
 
     /// Sorts by address. Of several names for one address the longest range is kept, then
-    /// the shortest name, then the first in the alphabet: an alias would be as right.
+    /// the shortest name, then the first in the alphabet: an alias would be equally right.
     fn sort(&mut self) {
         self.symbols.sort_by(|a, b| {
             (a.start, b.size, a.name.len(), &a.name).cmp(&(b.start, a.size, b.name.len(), &b.name))

@@ -1,5 +1,5 @@
-//! What a file says of its functions' frames, so that a stack can be unwound. It stays when a file
-//! is stripped: where functions start and end is known without their names.
+//! A file's index of its functions' frames, so that a stack can be unwound. Stripping does not
+//! remove it: the bounds of functions are known without their names.
 //!
 //! Addresses are those of the file.
 
@@ -30,14 +30,14 @@ pub struct Unwind {
 /// Where a function's frame ends: behind its return address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameEnd {
-    /// So far above the stack pointer.
+    /// At this distance above the stack pointer.
     FromStack(i64),
-    /// By its frame pointer.
+    /// At a distance from its frame pointer.
     FromFrame,
 }
 
 impl Unwind {
-    /// Reads a file; none if it has no index.
+    /// Reads a file; `None` if it has no index.
     pub fn read(path: &Path) -> Option<Unwind> {
         let cache = files::open(path)?;
         let file = object::File::parse(&cache).ok()?;
@@ -82,7 +82,7 @@ impl Unwind {
         Some(entry.initial_address()..entry.initial_address().checked_add(entry.len())?)
     }
 
-    /// Where the frame ends of the function that an address lies in, while it runs there.
+    /// The end of the frame of the function that an address lies in, while it runs there.
     pub fn frame_end(&self, address: u64) -> Option<FrameEnd> {
         let entry = self.entry(address)?;
         let mut context = UnwindContext::new();

@@ -1,4 +1,4 @@
-//! What a name stands for, or why for nothing.
+//! What a name refers to, or why it refers to nothing.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ pub struct Place {
     pub addresses: Range<u64>,
 }
 
-/// What a name stands for.
+/// What a name refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where it is; at least one place.
+    /// Its addresses, at least one.
     pub places: Vec<Place>,
-    /// If it is more than what was named, why.
+    /// Why the result is more than what was named, if it is.
     pub wider: Option<Wider>,
 }
 
-/// Why a whole function stands for a line in it.
+/// Why a whole function is used instead of a line in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wider {
     /// There are no lines in the files.
@@ -31,7 +31,7 @@ pub enum Wider {
     Changed,
 }
 
-/// Why a name stands for nothing.
+/// Why a name refers to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// No file has it.

@@ -1,7 +1,7 @@
-//! The other way round: which addresses of a program's files the names of a report stand for.
+//! The reverse look-up: the addresses of a program's files that the names of a report refer to.
 //!
-//! A report names a place in the code and a global variable in these ways, and all of them are
-//! understood here:
+//! A report names a position in the code or a global variable in these ways, and this module
+//! understands all of them:
 //!
 //! | name | stands for |
 //! |---|---|
@@ -13,10 +13,10 @@
 //! | `table (app)`, `table` | all of that variable |
 //! | `table+0x40 (app)` | what lies there |
 //!
-//! A call belongs to a place if the innermost function that neither is a library's lock wrapper nor
-//! takes the lock for its caller is that place's, also where functions were inlined: the rule by which
-//! a report chooses what it shows. Calls of a function that takes locks for its callers can be named
-//! as well.
+//! A call belongs to a position if that is in the innermost function that neither is a library's
+//! lock wrapper nor takes the lock for its caller, also if functions were inlined: a report chooses
+//! its frame by the same rule. Calls of a function that takes locks for its callers can be named as
+//! well.
 
 mod found;
 mod name;
@@ -62,15 +62,15 @@ impl Locator {
         Ok(Locator { files: found })
     }
 
-    /// The build-id of the file of this name, in hexadecimal; empty if it has none. None if there
+    /// The build-id of the file of this name, in hexadecimal; empty if it has none. `None` if there
     /// is no such file.
     pub fn build_id(&self, module: &str) -> Option<&str> {
         let file = self.files.iter().find(|file| file.name == module)?;
         Some(&file.build_id)
     }
 
-    /// Where the calls of a place are. `unchanged` says whether the file of this name is still the
-    /// one whose addresses the name may have.
+    /// The addresses of the calls of a position. `unchanged` says whether the file of this name is
+    /// still the one whose addresses the name may have.
     ///
     /// # Errors
     /// If the name stands for nothing.
@@ -89,7 +89,7 @@ impl Locator {
     /// Where a variable is.
     ///
     /// # Errors
-    /// As [`site`](Self::site).
+    /// Same errors as [`site`](Self::site).
     pub fn object(&self, name: &str, unchanged: impl Fn(&str) -> bool) -> Result<Found, Missing> {
         let (name, module) = name::variable(name);
         let wanted = |file: &&File| module.is_none_or(|module| file.name == module);
@@ -114,7 +114,7 @@ impl Locator {
     }
 
     /// The functions that are known to wrap locks, and the starts of the names of libraries that do
-    /// nothing else: a call from there is no place.
+    /// nothing else: a call from there is no call site.
     pub fn wrappers(&self) -> (Vec<Place>, &'static [&'static str]) {
         let of = |file: &File| -> Vec<Place> {
             search::wrappers(&file.image).into_iter().map(|range| file.place(range)).collect()
@@ -155,7 +155,7 @@ impl Locator {
             let (ranges, why) = search::search(&file.image, wanted);
             places.extend(ranges.into_iter().map(|range| (file.place(range), why)));
         }
-        // Where one file has the line, a function of the same name elsewhere is another one.
+        // If one file has the line, a function of the same name in another file is a different one.
         if places.iter().any(|(_, why)| why.is_none()) {
             places.retain(|(_, why)| why.is_none());
         } else {

@@ -1,6 +1,6 @@
-//! Names of places and variables, taken apart.
+//! Parses names of positions and variables.
 
-/// A place in the code, as it is written.
+/// A position in the code, as it is written.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Name<'a> {
     /// A function or a file, and bytes behind its start.
@@ -12,7 +12,7 @@ pub enum Name<'a> {
     },
     /// A line of a source file, or all of the function that is there.
     Line {
-        /// The function; none if only the line was given.
+        /// The function; `None` if only the line was given.
         function: Option<&'a str>,
         /// The source file, without its folders.
         file: &'a str,
@@ -24,7 +24,7 @@ pub enum Name<'a> {
 }
 
 impl Name<'_> {
-    /// Takes a name apart.
+    /// Parses a name.
     pub fn parse(text: &str) -> Name<'_> {
         let text = text.trim();
         for between in [" at ", "  "] {

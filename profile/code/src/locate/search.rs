@@ -1,4 +1,4 @@
-//! Looks through one file for the calls that belong to a place.
+//! Searches one file for the calls that belong to a position.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::section::held;
 use crate::symbols::place::wraps_locks;
 use crate::symbols::short::function as name_of;
 
-/// A place to look for.
+/// A position to search for.
 pub struct Wanted<'a> {
     /// Its function.
     pub function: Option<&'a str>,
@@ -41,7 +41,7 @@ impl Wanted<'_> {
     }
 }
 
-/// What there is of it, and why that is more than what is wanted.
+/// The calls that were found, and why they are more than what was named.
 pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wider>) {
     let mut exact = Vec::new();
     let mut function = Vec::new();
@@ -73,7 +73,8 @@ pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wi
     (functions(image, name), why)
 }
 
-/// Where the symbols have a function of this name, with all parts that a compiler made of it.
+/// The addresses of a function of this name by the symbols, with all parts that a compiler made of
+/// it.
 pub fn functions(image: &Image, name: &str) -> Vec<Range<u64>> {
     let named = image.all_functions().filter(|(_, _, function)| is_called(function, name));
     named.map(|(start, size, _)| start..start + size.max(1)).collect()

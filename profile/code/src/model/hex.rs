@@ -1,5 +1,5 @@
-//! Addresses in serialized form: hexadecimal text, for JSON's numbers are not exact in every
-//! reader, and nobody reads addresses in decimal.
+//! Addresses in serialized form: hexadecimal text, since JSON's numbers are not exact in every
+//! reader, and addresses are not read in decimal.
 
 use serde::Serializer;
 

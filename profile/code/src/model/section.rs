@@ -1,15 +1,16 @@
-//! What the instructions of a critical section do, as far as reading them tells.
+//! What the instructions of a critical section do, as far as reading them shows.
 
 use serde::Serialize;
 
-/// The instructions from an acquisition to its release, read from the program's file. Only
-/// sections are described whose every way from the acquisition leads to a release within
-/// the same function (and what was inlined into it).
+/// The instructions from an acquisition to its release, read from the program's file. A section is
+/// complete if every path from the acquisition leads to a release within the same function (and
+/// what was inlined into it).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Section {
-    /// Whether every way leads to a release; if not, the counts are those of what was seen.
+    /// Whether every path leads to a release; if not, the counts are those of the instructions that
+    /// were followed.
     pub complete: bool,
-    /// Instructions on all ways together, without the calls that acquire and release.
+    /// Instructions on all paths together, without the calls that acquire and release.
     pub instructions: usize,
     /// Whether it has a loop.
     pub loops: bool,
@@ -20,9 +21,9 @@ pub struct Section {
     pub writes: usize,
     /// Atomic instructions on such memory.
     pub atomics: usize,
-    /// Places in such memory that are read or written, told apart by how they are addressed, but
-    /// for variables that are only read to get to another, and for what only gets a copy of
-    /// another; none if that can't be told, as in a loop over an array.
+    /// Words of such memory that are read or written, distinguished by how they are addressed.
+    /// Variables that are only read to reach another, and words that only get a copy of another, do
+    /// not count; `None` if unknown, as in a loop over an array.
     pub words: Option<usize>,
     /// Functions that it calls, by their names as far as they have some, in the order of the
     /// alphabet: those that take and release inner locks too, but not the release that ends it.

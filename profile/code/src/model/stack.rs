@@ -13,8 +13,8 @@ pub struct Stack {
     /// How many of the frames each address has. Not part of the JSON report.
     #[serde(skip)]
     pub frames_at: Vec<usize>,
-    /// The frame to show for it: the innermost that is not a library's lock wrapper; none
-    /// if the stack has no frames.
+    /// The frame to show for it: the innermost that is not a library's lock wrapper; `None` if the
+    /// stack has no frames.
     pub place: Option<usize>,
     /// Whether there were more frames than a recording keeps.
     pub cut: bool,
@@ -25,12 +25,11 @@ pub struct Stack {
 /// A place in the code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Frame {
-    /// The function, demangled; where its lines are not known `function+0x12`, and where
-    /// it has no name `binary+0x1234`.
+    /// The function, demangled; if its lines are not known, `function+0x12`, and if it has no name,
+    /// `binary+0x1234`.
     pub function: String,
-    /// The function as a whole, where `function` says how far into it the place is: `push` of
-    /// `push+0x12`, and where it starts, `binary+0x1200` of `binary+0x1234`. Not part of the JSON
-    /// report.
+    /// The function as a whole, without the offset that `function` may have: `push` of `push+0x12`,
+    /// and where it starts, `binary+0x1200` of `binary+0x1234`. Not part of the JSON report.
     #[serde(skip)]
     pub whole: Option<String>,
     /// Path of the source file, if it is known.
@@ -83,7 +82,7 @@ pub struct Module {
     /// What to subtract from an address to get the one in the file's own symbols.
     #[serde(serialize_with = "super::hex::one")]
     pub bias: u64,
-    /// What names were taken from; none if nothing was looked up in it.
+    /// The source of its names; `None` if nothing was looked up in it.
     pub symbols: Option<SymbolSource>,
 }
 
@@ -94,7 +93,7 @@ impl Module {
     }
 }
 
-/// What names could be taken from, the best first.
+/// The possible sources of names, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SymbolSource {

@@ -27,17 +27,17 @@ pub type Namer<'a> = &'a mut dyn FnMut(u64) -> Option<String>;
 pub struct Code<'a> {
     /// Its sections with instructions, and their addresses.
     texts: Vec<(u64, &'a [u8])>,
-    /// Names of what the loader binds, by the address of the slot.
+    /// Names of the symbols that the loader binds, by the address of the slot.
     bound: HashMap<u64, String>,
     /// Ranges that are never written.
     constants: Vec<Range<u64>>,
     unwind: Option<&'a Unwind>,
-    /// What its functions do to locks, by their first addresses, of those that were read.
+    /// What its functions do to locks, by their first addresses, if they were read.
     pub effects: RefCell<HashMap<u64, Effect>>,
 }
 
 impl<'a> Code<'a> {
-    /// Reads a file, of whose functions this is known; none if it is not one of x86-64.
+    /// Reads a file, of whose functions this is known; `None` if it is not one of x86-64.
     pub fn new(
         file: &'a object::File<'a, &'a ReadCache<File>>,
         unwind: Option<&'a Unwind>,
@@ -100,7 +100,7 @@ impl<'a> Code<'a> {
         self.bound.get(&slot).map(String::as_str)
     }
 
-    /// Whether what is at an address never changes while the program runs.
+    /// Whether the content of an address never changes while the program runs.
     pub fn is_constant(&self, address: u64) -> bool {
         self.bound.contains_key(&address)
             || self.constants.iter().any(|range| range.contains(&address))

@@ -1,4 +1,4 @@
-//! What the instructions of a section do, added up.
+//! Sums up what the instructions of a section do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,13 @@ use super::value::{Value, Values};
 use super::ways::{Point, Ways};
 use crate::model::Section;
 
-/// What is added to a pointer at most to get to a field of what it points to. More is an
-/// address of the file: that of an array, to which an index is added.
+/// The largest offset of a field from a pointer. More is an address of the file: that of an array,
+/// to which an index is added.
 const LARGEST_FIELD: i64 = 4096;
 
-/// Adds up the instructions on these ways. Gives the addresses of the file as well that they
-/// read or write. `start` is the state after the acquisition: a condition that decided
-/// whether to lock at all, and is asked again when it comes to unlocking, is no part of the
-/// work.
+/// Sums up the instructions on these paths. Also returns the addresses of the file that they read
+/// or write. `start` is the state after the acquisition: a condition that decided whether to lock
+/// at all, and is tested again before unlocking, is no part of the work.
 pub fn count(
     ways: Ways,
     start: &State,
@@ -85,9 +84,9 @@ pub fn count(
 #[derive(Default)]
 struct Word {
     read: bool,
-    /// What was there before.
+    /// The old value.
     held: BTreeSet<Value>,
-    /// What was written there; none where that is not known.
+    /// The new value; `None` if it is not known.
     written: BTreeSet<Option<Value>>,
 }
 
@@ -101,7 +100,7 @@ impl Word {
     }
 
     /// Whether it only gets what another word held: the number that a counter gave, which can be
-    /// written as well once the lock is let go of.
+    /// written as well once the lock is released.
     fn is_copy(&self, at: Value, words: &BTreeMap<Value, Word>) -> bool {
         let others = || words.iter().filter(|&(&address, _)| address != at);
         let known = |value: Value| others().any(|(_, other)| other.held.contains(&value));
@@ -139,7 +138,7 @@ fn is_padding(instruction: &Instruction) -> bool {
     matches!(instruction.mnemonic(), Mnemonic::Nop | Mnemonic::Endbr64)
 }
 
-/// Whether a way leads back to where it was.
+/// Whether a path leads back to an earlier point.
 fn loops(ways: &Ways) -> bool {
     let mut done = BTreeSet::new();
     let mut on_the_way = BTreeSet::new();

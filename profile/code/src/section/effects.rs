@@ -1,9 +1,9 @@
 //! What the program's own functions do to locks, read from their instructions: `enter(door)`
-//! takes one if it comes back with a lock that it took, and `leave(door)` lets one go if it
-//! gives back one that it did not take.
+//! takes one if it comes back with a lock that it took, and `leave(door)` releases one if it
+//! releases a lock that it did not take.
 //!
-//! Only whether is asked, and not which lock: no values are followed. A function that does
-//! both, on different ways or one after the other, is taken for one that does neither.
+//! Only the fact counts, and not which lock: no values are followed. A function that does both, on
+//! different paths or one after the other, counts as one that does neither.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use super::names::{Effect, effect};
 const POINTS: usize = 512;
 /// How deep calls of own functions are followed.
 const LEVELS: u8 = 3;
-/// Locks taken on one way.
+/// Locks taken on one path.
 const NESTED: u8 = 8;
 
 /// What the instruction, a call or a jump to another function, does to locks.
@@ -62,7 +62,7 @@ impl Reader<'_, '_> {
         let Some(range) = self.code.function(start).filter(|_| levels > 0) else {
             return Effect::Other;
         };
-        // One that calls itself does nothing by doing so.
+        // A recursive call counts as doing nothing.
         self.code.effects.borrow_mut().insert(start, Effect::Other);
         let found = self.read(start, &range, levels);
         self.code.effects.borrow_mut().insert(start, found);

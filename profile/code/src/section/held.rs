@@ -1,12 +1,14 @@
-//! Who takes a lock for its caller.
+//! Functions that take a lock for their callers.
 //!
 //! Programs wrap their locks: `Mutex::Lock()`, `safe_mutex_lock()`, a guard of their own, in
-//! several levels, some of them inlined. No list of names has them all, but they are known by
-//! what they do: they return with the lock held. The section's own function is the innermost one
-//! in which the lock is also released, and that is the place that tells the program's locks apart.
+//! several levels, some of them inlined. No list of names has them all, but they are recognised by
+//! what they do: they return with the lock held. The section's own function is the innermost one in
+//! which the lock is also released, and that is the call site that distinguishes the program's
+//! locks.
 //!
 //! A function that waits for a condition with a lock that it neither took nor releases is called
-//! with it, so it is no more the place than one that takes it for its caller.
+//! with the lock held. So it is not the call site, just like a function that takes the lock for its
+//! caller.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -24,8 +26,8 @@ pub const LEVELS: usize = 5;
 /// Bytes of instructions that are read for all of their calls: half a second's worth.
 const LARGEST: usize = 64 << 20;
 
-/// Looks at the calls that return to these addresses of a file. What is found,
-/// [`Image::returned`] tells.
+/// Analyses the calls that return to these addresses of a file. [`Image::returned`] has the
+/// results.
 pub fn look(image: &Image, addresses: &BTreeSet<u64>) {
     let known = |address: &u64| image.returned.borrow().contains_key(address);
     let new: Vec<u64> = addresses.iter().copied().filter(|address| !known(address)).collect();
@@ -44,8 +46,8 @@ fn look_at<'a>(image: &Image, code: &Code, addresses: impl IntoIterator<Item = &
     }
 }
 
-/// All functions of a file that take a lock for their callers. It reads all of its calls; of files
-/// that are too large, none.
+/// All functions of a file that take a lock for their callers. Reads all calls of the file, or none
+/// if it is too large.
 pub fn look_everywhere(image: &Image) -> &[Range<u64>] {
     image
         .wrappers
@@ -85,7 +87,7 @@ fn all_wrappers(image: &Image, code: &Code) -> Vec<Range<u64>> {
 }
 
 /// How many of the frames at the return address of an acquisition have returned when the lock is
-/// released, the innermost first. None if it is no acquisition.
+/// released, the innermost first. `None` if it is no acquisition.
 fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
     let call = code.call_before(address)?;
     let namer: Namer = &mut |address| function_at(image, address);

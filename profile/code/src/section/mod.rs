@@ -1,18 +1,20 @@
 //! Critical sections, read from the program's instructions.
 //!
 //! From the return address of an acquisition the instructions of the function are followed
-//! along all ways, until each comes to the call that releases the lock (`walk`). What is on
-//! the ways is counted (`count`): how many instructions, loops, reads and writes of memory that
-//! others can reach, and which functions are called. That tells a counter that an atomic would
-//! do from a section that computes, and one that only reads from one that writes.
+//! along all paths, until each comes to the call that releases the lock (`walk`). The instructions
+//! on the paths are counted (`count`): how many instructions, loops, reads and writes of memory
+//! that others can reach, and which functions are called. That distinguishes a counter, for which
+//! an atomic would do, from a section that computes, and a section that only reads from one that
+//! writes.
 //!
 //! What is not followed: calls (their names are kept; of own functions it is read what they do to
 //! locks, `effects`), jumps through tables, exceptions, and
 //! what a function leaves to its caller. Such a section is not `complete`. A branch on the
-//! outcome of the acquisition is taken as it is when the lock was got, and one on a condition
-//! under which the lock was taken as it was then: `if (shared) lock(); ... if (shared) unlock();`.
+//! outcome of the acquisition is followed as if the lock was acquired, and a branch on the
+//! condition under which the lock was taken as it went then: `if (shared) lock(); ... if (shared)
+//! unlock();`.
 //!
-//! The same ways tell which functions take a lock for their callers (`held`).
+//! The same paths show which functions take a lock for their callers (`held`).
 //!
 //! Only files for x86-64 are read, and only if they are those of the recording.
 
@@ -44,8 +46,8 @@ pub fn takes_or_releases(call: &str) -> bool {
     matches!(names::effect(call), names::Effect::Acquire | names::Effect::Release)
 }
 
-/// The sections at these places of a file, in their order; none where there is no acquisition that
-/// can be read. A place that was read before, perhaps for another process, is not read again.
+/// The sections at these places of a file, in their order; `None` where there is no acquisition
+/// that can be read. A place that was read before, perhaps for another process, is not read again.
 pub fn sections(image: &Image, places: &[Acquired]) -> Vec<Option<Section>> {
     let mut known = image.sections.borrow_mut();
     let is_new = |place: &Acquired| !known.contains_key(place);
@@ -58,7 +60,7 @@ pub fn sections(image: &Image, places: &[Acquired]) -> Vec<Option<Section>> {
     places.iter().map(|place| known[place].clone()).collect()
 }
 
-/// None if the file can't be read.
+/// `None` if the file can't be read.
 fn read_all(
     image: &Image,
     places: &BTreeSet<Acquired>,
@@ -77,7 +79,7 @@ fn read_all(
     })
 }
 
-/// Does something with the instructions of a file; none if it can't be read.
+/// Does something with the instructions of a file; `None` if it can't be read.
 fn with_code<T>(image: &Image, with: impl FnOnce(&Code) -> T) -> Option<T> {
     let cache = files::open(image.binary()?)?;
     let file = object::File::parse(&cache).ok()?;

@@ -98,7 +98,7 @@ pub fn waits_with_lock(name: &str) -> bool {
         || class.starts_with("condition_variable") && last.starts_with("wait")
 }
 
-/// What a try or an acquisition returns when it succeeds; none if it returns nothing.
+/// What a try or an acquisition returns when it succeeds; `None` if it returns nothing.
 pub fn success(name: &str, tries: bool) -> Option<i64> {
     let zero = ["pthread_", "mtx_", "apr_", "uv_"].iter().any(|start| name.starts_with(start));
     match (zero, tries) {
@@ -114,7 +114,7 @@ fn names_a_guard(class: &str) -> bool {
     lower.contains("guard") || has_lock(&lower)
 }
 
-/// Whether there is a "lock" that is none of block, clock and flock.
+/// Whether the name has a "lock" that is not part of block, clock or flock.
 fn has_lock(lower: &str) -> bool {
     let is_lock = |at: usize| !lower[..at].ends_with(['b', 'c', 'f']);
     lower.match_indices("lock").any(|(at, _)| is_lock(at))

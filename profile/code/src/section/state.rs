@@ -1,10 +1,9 @@
 //! What the registers and the memory hold at one point of a function.
 //!
 //! Memory is a map from addresses to values. Different addresses are taken for different
-//! words, so a store through a pointer of unknown origin changes nothing that was known:
-//! compilers may not assume this, but who reads code to see what a lock protects can. A call
-//! may change all that is not the function's own, and those numbers on its stack whose
-//! addresses it was given.
+//! words, so a store through a pointer of unknown origin invalidates nothing: compilers may not
+//! assume this, but a reader of code that looks for what a lock protects can. A call may change all
+//! that is not the function's own, and those numbers on its stack whose addresses it was given.
 
 use std::collections::BTreeMap;
 
@@ -34,14 +33,14 @@ pub const RSP: usize = 4;
 pub struct State {
     registers: [Value; REGISTERS],
     memory: BTreeMap<Value, Value>,
-    /// What was compared last, as far as it decides equality.
+    /// The last comparison, as far as it decides equality.
     pub compared: Option<(Value, Value)>,
     /// Values that are known to be 0, or not to be, from the branches on the way.
     zero: BTreeMap<Value, bool>,
 }
 
 impl State {
-    /// Nothing is known but where the stack is.
+    /// A state in which only the stack pointer is known.
     pub fn new(values: &mut Values) -> State {
         let mut registers = std::array::from_fn(|r| values.of(Origin::Entry(r)));
         registers[RSP] = Value::stack(0);
@@ -98,12 +97,12 @@ impl State {
         }
     }
 
-    /// What a general register holds, of any width; none if it is another one.
+    /// What a general register holds, of any width; `None` if it is another one.
     pub fn part(&self, register: Register) -> Option<Value> {
         number(register).map(|r| self.registers[r])
     }
 
-    /// Whether a conditional jump is taken, where that is known. `lock` is not null.
+    /// Whether a conditional jump is taken, if that is known. `lock` is not null.
     pub fn decides(&self, jump: ConditionCode, lock: Option<Value>) -> Option<bool> {
         let (a, b) = self.compared?;
         let not_null = |value: Value| value.is_local() || Some(value) == lock;
@@ -121,7 +120,7 @@ impl State {
         }
     }
 
-    /// What a conditional jump tells if it is taken: that a value is 0, or that it is not.
+    /// What follows if a conditional jump is taken: that a value is 0, or that it is not.
     pub fn tells(&self, jump: ConditionCode) -> Option<(Value, bool)> {
         let (value, zero) = self.compared.filter(|(_, b)| *b == Value::number(0))?;
         match jump {
@@ -142,8 +141,8 @@ impl State {
         self.zero.contains_key(&value)
     }
 
-    /// The lock was taken. What was known of memory before is taken to be so still: a program
-    /// that locks under a condition asks for the same condition when it unlocks.
+    /// The lock was taken. Earlier knowledge of memory is kept: a program that locks under a
+    /// condition asks for the same condition when it unlocks.
     pub fn acquire(&mut self, at: u64, values: &mut Values) {
         let zero = self.zero.clone();
         self.call(at, values);
@@ -171,7 +170,7 @@ impl State {
         self.compared = None;
     }
 
-    /// Another way leads here as well. Says whether anything changed.
+    /// Joins the state of another path. Returns whether anything changed.
     pub fn join(&mut self, other: &State, at: u64, values: &mut Values) -> bool {
         let before = self.clone();
         for r in 0..REGISTERS {
@@ -194,7 +193,7 @@ impl State {
         *self != before
     }
 
-    /// Puts a value of so many bytes into memory; none if it is not known.
+    /// Puts a value of this many bytes into memory; `None` if it is not known.
     pub fn store(&mut self, address: Value, size: i64, value: Option<Value>) {
         for before in (1 - 8)..size.max(1) {
             self.memory.remove(&address.plus(before));

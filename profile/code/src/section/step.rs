@@ -1,7 +1,7 @@
 //! How an instruction changes what registers and memory hold.
 //!
-//! Followed are the instructions that move values, compute addresses, and compare. What any
-//! other one leaves is a value of its own: the same for the same operation on the same values.
+//! This module follows instructions that move values, compute addresses, and compare. Any other
+//! instruction leaves a new value: the same for the same operation on the same values.
 
 use iced_x86::{FlowControl, Instruction, InstructionInfo, Mnemonic, OpKind, Register};
 
@@ -12,8 +12,8 @@ use super::value::{Origin, Value, Values};
 const OPERATIONS: u32 = 16;
 
 impl State {
-    /// The state after an instruction, on the way to this address: a conditional jump tells
-    /// something on either way.
+    /// The state after an instruction, on the way to this address: a conditional jump gives
+    /// knowledge on either path.
     pub fn after(&self, i: &Instruction, to: u64) -> State {
         let mut after = self.clone();
         let target = i.near_branch_target();
@@ -110,7 +110,7 @@ impl State {
         if kind == OpKind::Register {
             return self.part(i.op_register(place));
         }
-        // Of an instruction with an operand in memory it is the first that is used.
+        // An instruction with an operand in memory uses the first.
         let address = self.address(info.used_memory().first()?, values);
         Some(self.load(address, values))
     }

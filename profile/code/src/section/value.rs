@@ -1,4 +1,4 @@
-//! What a register or a word of memory holds, as far as following the instructions tells.
+//! What a register or a word of memory holds, as far as following the instructions shows.
 //!
 //! Two places hold the same if they were computed in the same way (value numbering): the
 //! address that `lock` was called with and the one that `unlock` is called with are equal if
@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-/// A value: something known, plus a number.
+/// A value: an origin, plus a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value {
     /// What it starts from.
@@ -63,8 +63,8 @@ impl Value {
         matches!(self.base, Base::Stack | Base::Array | Base::Thread)
     }
 
-    /// What is there where ways come together that have this value and another; none if it is
-    /// neither, but something else each time.
+    /// The value where two paths join, one with this value and one with another; `None` if it is
+    /// neither, but a different one each time.
     pub fn or(self, other: Value) -> Option<Value> {
         let on_stack = |value: Value| matches!(value.base, Base::Stack | Base::Array);
         match self == other {
@@ -97,7 +97,7 @@ pub enum Origin {
     /// Left by the instruction at this address in this register, in a way that is not
     /// followed.
     Made(u64, usize),
-    /// Ways with different values come together at this address.
+    /// Paths with different values join at this address.
     Joined(u64, Where),
 }
 
@@ -161,7 +161,7 @@ impl Values {
 
     /// Whether a value is, or was computed from, what another one starts from.
     pub fn comes_from(&self, value: Value, from: Value) -> bool {
-        // A value may go into another one on many ways, so each is looked at once.
+        // A value may be part of another one on many paths, so each is visited once.
         let mut seen = BTreeSet::new();
         let mut open = vec![value];
         while let Some(value) = open.pop() {

@@ -1,8 +1,8 @@
-//! Follows the instructions of a function along all ways.
+//! Follows the instructions of a function along all paths.
 //!
-//! A point is an address, and how many locks were taken on the way there beyond the one whose
-//! section it is. Each point keeps one [`State`]; where ways come together their states are
-//! joined, and the point is gone through again if that changed anything.
+//! A point is an address, and how many locks were taken on the path to it besides the one whose
+//! section it is. Each point keeps one [`State`]. Where paths join, their states are joined, and
+//! the point is visited again if that changed anything.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,15 +16,15 @@ use super::state::{FRAME, RAX, RDI, State};
 use super::value::{Base, Value, Values};
 use super::ways::{Acquisition, Point, Ways};
 
-/// Points of one walk. A section that is longer is not one that reading tells much of.
+/// Points of one walk. Reading says little of a longer section.
 const POINTS: usize = 1024;
 /// Points of the walk from the beginning of the function to its acquisition.
 const POINTS_BEFORE: usize = 4096;
 /// Locks taken on one way beyond the first.
 const NESTED: u8 = 8;
-/// What is called where only its instructions are known.
+/// The name of a called function of which only the instructions are known.
 const UNNAMED: &str = "a function without a name";
-/// What is called where that is not known.
+/// The name of an unknown called function.
 pub const UNKNOWN: &str = "an unknown function";
 
 /// Follows ways through one function.
@@ -54,7 +54,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         if let Some(state) = ways.states.remove(&(address, 0)) {
             return state;
         }
-        // It is behind a jump that can't be followed. A frame pointer still is one.
+        // For a point behind a jump that can't be followed. The frame pointer is still known.
         let mut frames = ways.states.values().map(|state| state.register(FRAME));
         let frame = frames.rfind(|value| value.base == Base::Stack);
         let mut state = State::new(&mut self.values);
@@ -207,13 +207,13 @@ impl<'a, 'b> Walker<'a, 'b> {
                 ways.released += 1;
             }
             Effect::NoReturn => {}
-            // What is called last returns for this one.
+            // A tail call returns for this function.
             Effect::Other => ways.returned += 1,
             Effect::Release | Effect::Acquire => ways.lost = true,
         }
     }
 
-    /// The way goes through a call; none if it ends there.
+    /// The way goes through a call; `None` if it ends there.
     fn call(
         &mut self,
         (at, nested): Point,
@@ -245,7 +245,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         } else {
             ways.calls.insert(name);
         }
-        // A function that doesn't come back may be called last.
+        // A function that doesn't return may be called last.
         let inside = self.function.contains(&i.next_ip()) || !self.function.contains(&at);
         inside.then_some((i.next_ip(), depth))
     }

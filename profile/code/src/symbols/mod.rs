@@ -1,8 +1,7 @@
-//! What the addresses of one process mean: places in the code, and global variables.
+//! The meaning of the addresses of one process: positions in the code, and global variables.
 //!
-//! Everything is looked up once and when it is first asked for. Equal places get one
-//! number, whatever address they came from: a line that was inlined at ten places is still
-//! one line.
+//! Everything is looked up once and when it is first asked for. Equal positions get one number,
+//! whatever address they came from: a line that was inlined at ten places is still one line.
 
 pub mod on_stack;
 pub mod place;
@@ -36,8 +35,8 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Names for what was mapped there. No file is read before a name is asked for, but for what
-    /// is there now in place of one that was replaced.
+    /// Names for what was mapped there. No file is read before a name is requested, except to check
+    /// files that were replaced.
     pub fn new(records: &[ModuleRecord], library: &Rc<Library>) -> Symbols {
         let records = || records.iter().filter(|record| record.start < record.end);
         let modules: Vec<Module> = records().map(|record| module(record, library)).collect();
@@ -69,8 +68,8 @@ impl Symbols {
     }
 
     /// Finds out which functions on these stacks took their lock for a caller, so that
-    /// [`Symbols::stack`] knows the places. That is read from the program's instructions, for many
-    /// stacks at a time.
+    /// [`Symbols::stack`] knows the call sites. That is read from the program's instructions, for
+    /// many stacks at a time.
     pub fn read_wrappers<'a>(&mut self, stacks: impl Iterator<Item = &'a [u64]>) {
         let mut open: BTreeSet<&[u64]> = stacks.collect();
         for _ in 0..held::LEVELS {
@@ -126,8 +125,8 @@ impl Symbols {
     }
 
     /// The global variable that this address lies in: `name+0x8 (binary)`. Where its name
-    /// was stripped it is `binary+0x1234`; none if the address is in no module of the
-    /// program's own.
+    /// was stripped it is `binary+0x1234`; `None` if the address is in no module of the program's
+    /// own.
     pub fn variable(&mut self, address: u64) -> Option<String> {
         let m = self.module_of(address)?;
         let at = address.wrapping_sub(self.modules[m].bias);
@@ -143,8 +142,8 @@ impl Symbols {
         })
     }
 
-    /// The other variables on the cache lines of a variable of which so many bytes are
-    /// written; none if it is no variable itself, or not all lines are in its module.
+    /// The other variables on the cache lines of a variable of which this many bytes are written;
+    /// none if the address is in no variable, or not all lines are in its module.
     pub fn beside(&mut self, address: u64, written: u64) -> Vec<String> {
         let Some(m) = self.module_of(address) else { return Vec::new() };
         if written == 0 || place::is_wrapper(&self.modules[m]) {
@@ -158,8 +157,8 @@ impl Symbols {
         beside
     }
 
-    /// Where the instructions of a stack's place are: the module, and the return address as
-    /// one of the file.
+    /// The position of the instructions of a stack's call site: the module, and the return address
+    /// as one of the file.
     pub fn place_in_file(&mut self, stack: &Stack) -> Option<(usize, u64)> {
         let place = stack.place?;
         let mut addresses = stack.addresses.iter();
@@ -167,8 +166,8 @@ impl Symbols {
         self.call_in_file(address)
     }
 
-    /// The files of modules that names were asked of, and that are another build now or gone since
-    /// they were replaced.
+    /// The files of modules that names were requested from, and that are another build now or gone
+    /// since they were replaced.
     pub fn replaced(&self) -> impl Iterator<Item = &str> {
         self.modules.iter().filter_map(|module| match module.symbols? {
             SymbolSource::Changed => Some(module.path.as_str()),

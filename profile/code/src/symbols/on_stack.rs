@@ -1,7 +1,7 @@
 //! Variables on a stack, by the frame that they lie in.
 //!
 //! What is known is a part of the stack as it was while the frame was live. A frame ends, upwards, with
-//! the address that its function returns to. Two ways lead to it:
+//! the address that its function returns to. There are two ways to find it:
 //!
 //! ```text
 //!        ...
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! From below is tried first, and believed where the unwind table leads to a T that follows a call. What
-//! lies on a stack may be old: a frame that was there before, or an address that nobody returns to. So a
-//! name is that of the frame that fits, which is nearly always the right one.
+//! lies on a stack may be old: a frame that was there before, or an address that no function
+//! returns to. So the name is that of the frame that fits, which is nearly always the right one.
 //!
 //! The variable in the frame is read from the debug information, if it says that it lies at a fixed place.
 
@@ -68,7 +68,7 @@ struct Frame {
 
 impl Symbols {
     /// The variable on a stack that lies at an address: `total+0x8 on the stack of main (app)`, or its
-    /// place in the frame where it has no name; none if the frame is not found.
+    /// place in the frame where it has no name; `None` if the frame is not found.
     pub fn stack_variable(&mut self, address: u64, part: Part<'_>) -> Option<String> {
         let frame =
             self.frame_by_callee(address, part).or_else(|| self.frame_by_caller(address, part))?;
@@ -120,7 +120,7 @@ impl Symbols {
         places.into_iter().find_map(|at| Some((at, self.call_before(part.word(at)?)?)))
     }
 
-    /// The call that returns to an address; none if that is not behind a call.
+    /// The call that returns to an address; `None` if that is not behind a call.
     fn call_before(&mut self, address: u64) -> Option<Call> {
         let (module, at) = self.call_in_file(address)?;
         let image = self.image_of(module);

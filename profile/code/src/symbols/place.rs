@@ -6,9 +6,9 @@
 //! frame that neither is in a library which is known to wrap locks, nor took the lock for its
 //! caller*; if all frames are such, the outermost of the program's own, or else the innermost.
 //!
-//! Who took a lock for its caller is read from the program's instructions (`section::held`). The
-//! lists below name the libraries, which often can't be read, by their source files, by their
-//! functions, and by the files that they are shipped as.
+//! Whether a function took a lock for its caller is read from the program's instructions
+//! (`section::held`). The lists below name the libraries, which often can't be read, by their
+//! source files, by their functions, and by the files that they are shipped as.
 
 use crate::model::{Frame, Module};
 
@@ -69,7 +69,7 @@ pub const LIBRARIES: [&str; 7] = [
     "libsyncline_recorder.so",
 ];
 
-/// The position of the frame to show; none if there is no frame. With each frame comes whether it
+/// The position of the frame to show; `None` if there is no frame. With each frame comes whether it
 /// took the lock for its caller.
 pub fn users_own<'a>(
     frames: impl Iterator<Item = (&'a Frame, bool)>,

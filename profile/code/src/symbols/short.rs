@@ -1,6 +1,6 @@
 //! Names of functions, short enough for a line.
 
-/// Template arguments of up to so many characters are kept.
+/// Template arguments of up to this many characters are kept.
 const SHORT_ARGUMENTS: usize = 16;
 
 /// A C++ or Rust function without its parameters, the type it returns and long template
@@ -34,7 +34,7 @@ pub fn function(name: &str) -> String {
     without_return_type(short).to_owned()
 }
 
-/// What stands behind the last space that is not within brackets.
+/// The text behind the last space that is not within brackets.
 fn without_return_type(name: &str) -> &str {
     let mut depth = 0;
     let mut start = 0;

@@ -44,12 +44,12 @@ pub fn section(thread: u32) -> Made {
 }
 
 impl Made {
-    /// Reads so many bytes at an address.
+    /// Reads this many bytes at an address.
     pub fn reads(self, address: u64, bytes: u64) -> Made {
         self.touches(address, bytes, None, false)
     }
 
-    /// Writes so many bytes at an address.
+    /// Writes this many bytes at an address.
     pub fn writes(self, address: u64, bytes: u64) -> Made {
         self.touches(address, bytes, None, true)
     }

@@ -116,8 +116,8 @@ fn what_has_no_whole_set_or_two_owners_is_not_compared() {
     assert_eq!((lock.handed_over, lock.sites[0].stopped, lock.shared_mode), (1, 1, true));
 }
 
-/// A file has the sections of one thread behind those of another; what counts is who held the lock
-/// before whom.
+/// A file has the sections of one thread behind those of another; what counts is the order of the
+/// holders.
 #[test]
 fn sections_are_compared_in_the_order_in_which_they_held_the_lock() {
     let writing = |thread| section(thread).writes(0x5000, 8);
@@ -142,8 +142,9 @@ fn the_window_forgets() {
     assert_eq!((conflicting(128), conflicting(129)), (0, 1));
 }
 
-/// Three threads queue for the lock: who waited is compared with whom it waited for.
-/// The first sections of a site are traced besides what is drawn, so a rare site's are too many.
+/// Three threads queue for the lock: a section that waited is compared with the one that it waited
+/// for. The first sections of a site are traced besides what is drawn, so a rare site's are too
+/// many.
 #[test]
 fn sections_that_were_not_drawn_are_left_out_where_enough_were() {
     let made = |n: u32, early: bool| {

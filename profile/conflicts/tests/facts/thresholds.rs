@@ -161,7 +161,8 @@ fn a_rare_long_section_makes_no_lock_long() {
     assert!(matches!(all(&some(200, true))[..], [Advice::Shorten { .. }]));
 }
 
-/// Who waited, waited for a section that it depends on; that others are independent saves nothing.
+/// The thread that waited, waited for a section that it depends on; that others are independent
+/// saves nothing.
 #[test]
 fn only_needless_waiting_can_be_saved() {
     let sections = (0..400).map(|n| {
@@ -223,7 +224,7 @@ fn what_is_about_data_comes_before_what_is_about_length() {
 fn what_is_atomic_already_is_told_before_what_could_be() {
     let atomic = |thread| section(thread).adds_atomically(0x5000);
     assert_eq!(all(&of_400(|thread, _| atomic(thread))), [Advice::AlreadyAtomic]);
-    // Who holds a lock for reading may well write by atomic instructions only.
+    // A thread that holds a lock for reading may well write by atomic instructions only.
     let sharing = of_400(|thread, n| {
         let made = atomic(thread);
         if n == 7 { made.with(|r| r.flags |= SHARED) } else { made }

@@ -7,8 +7,8 @@ use crate::hand::{LOCK, SITE, counted, facts_of, section, trace};
 
 const SAMPLES: u64 = 400;
 
-/// The comparison of so many sections of four threads, of which this share writes a word that the others
-/// read.
+/// The comparison of this many sections of four threads, of which this share writes a word that the
+/// others read.
 fn sample(sections: u64, writers: f64, random: &mut fastrand::Rng) -> Comparison {
     let one = |n: u64, writes: bool| {
         let made = section(1 + n as u32 % 4).reads(0x5000, 8);
@@ -29,7 +29,7 @@ fn nineteen_of_twenty_samples_are_as_near_as_they_say() {
             (sample.share() - conflicting).abs() <= sample.uncertainty()
         });
         let near = near.count() as u64;
-        // What chance leaves of 95 % in so many samples: three standard deviations.
+        // What chance leaves of 95 % in this many samples: three standard deviations.
         let least = SAMPLES * 95 / 100 - 13;
         assert!(near >= least, "{sections} sections, {writers} write: {near} of {SAMPLES}");
     }

@@ -1,9 +1,9 @@
-//! How long a lock is held, where that is measured, and whether its holder is on a processor
-//! meanwhile.
+//! Measures how long a lock is held, and whether its holder is on a processor meanwhile.
 //!
-//! The second takes system calls. It is looked at where a wait was long or in some of those that
-//! were not; and of the acquisitions that did not wait, where the holds of their row are long, as
-//! only those can have slept. So at a place with short holds and no waits no system call is made.
+//! The second takes system calls. It is measured for holds after a long wait, and for some after
+//! short waits. For acquisitions that did not wait, it is measured if the holds of their row are
+//! long, since only long holds can have slept. So a call site with short holds and no waits makes
+//! no system call.
 
 use syncline_recording::layout::{EVENT_HOLD, EventRecord, NOBODY, Row};
 
@@ -13,16 +13,16 @@ use crate::thread::usage::Usage;
 use crate::thread::{ThreadState, records};
 use crate::{clock, options, tls};
 
-/// A wait from which on the hold that follows is always looked at, in microseconds: the two
-/// looks take less than a hundredth of it.
+/// After a wait of at least this length, in microseconds, the hold that follows is always measured:
+/// the two measurements take less than a hundredth of the wait.
 const LONG_WAIT: u64 = 50;
-/// Of the holds after shorter waits, one in this many is looked at.
+/// Of the holds after shorter waits, one in this many is measured.
 const AFTER_SHORT_WAITS: u64 = 8;
-/// Holds that did not wait are looked at where they take this long on average, in microseconds:
-/// the two looks take a twentieth of it.
+/// Holds without a wait are measured if they take this long on average, in microseconds: the two
+/// measurements take a twentieth of it.
 const LONG_HOLD: u64 = 10;
 
-/// Notes a lock as held whose acquisition did not wait, and is timed for so many others.
+/// Notes a lock as held whose acquisition did not wait, and is timed for this many others.
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is that of the acquisition.
@@ -45,7 +45,7 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
     // SAFETY: by this function's own condition.
     unsafe {
         nest::look(state, row, 1);
-        // First of all, since others may be waiting for this thread by now.
+        // This comes first, since others may be waiting for this thread by now.
         let hold = Hold::untimed((*row).lock as usize, row);
         state.held.push(Hold { since: Some(ended), waited: true, ..hold });
         let before = match (*row).wait {
@@ -56,7 +56,7 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
         if is_long || before % AFTER_SHORT_WAITS == 0 {
             let used = Usage::from_here();
             state.held.look_at_newest(used);
-            // Of a thread that is still there at the end nothing else tells.
+            // For a thread that is still there at the end, nothing else records it.
             let record = state.record.get();
             (*record).seen_cpu_ns = used.cpu;
             (*record).seen_cpu_at = used.at;
@@ -64,7 +64,7 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
     }
 }
 
-/// What takes this long, in microseconds, was no counting: the thread lost its processor meanwhile.
+/// Counting does not take this long, in microseconds: the thread lost its processor meanwhile.
 const COUNTING: u64 = 50;
 
 /// The counting of a wait that ended with a lock is done, and the program goes on: the lock counts as
@@ -107,7 +107,7 @@ fn are_long(row: &Row) -> bool {
     samples > 1 && others > (samples - 1) * clock::microseconds(LONG_HOLD)
 }
 
-/// Adds up a hold that has ended, if it was timed.
+/// Counts a hold that has ended, if it was timed.
 #[inline(never)]
 pub fn end(state: &ThreadState, hold: &Hold) {
     let Some(since) = hold.since else { return };
@@ -117,7 +117,8 @@ pub fn end(state: &ThreadState, hold: &Hold) {
     // SAFETY: state, row and record are this thread's own.
     unsafe {
         if !hold.waited {
-            // A new longest may be one that was preempted: what it is longer by counts once only.
+            // A new longest hold may be one that was preempted: its excess over the old one counts
+            // once only.
             let longer = ticks.saturating_sub((*row).held_max);
             (*row).held_ticks += (ticks - longer) * u64::from(hold.weight) + longer;
             (*row).held_max += longer;

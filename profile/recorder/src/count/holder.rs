@@ -1,4 +1,4 @@
-//! Who is in the way of a thread that waits for a lock.
+//! The thread that is in the way of one that waits for a lock.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -17,7 +17,7 @@ pub struct Holder {
     pub thread: u32,
 }
 
-/// Which other thread holds a lock now, if that can be seen.
+/// The other thread that holds a lock now, if it is found.
 pub fn holder_of(lock: usize) -> Option<Holder> {
     look(lock, Held::find)
 }
@@ -31,15 +31,14 @@ pub fn myself(lock: usize) -> Option<Holder> {
     Some(Holder { stack, thread: state.index.load(Relaxed) })
 }
 
-/// Who has just let go of a lock.
+/// The thread that has just released a lock.
 pub fn last_holder_of(lock: usize) -> Option<Holder> {
     look(lock, Held::find_released)
 }
 
-/// Looks at what the other threads hold, which they may be changing; see
-/// [`crate::thread::held`].
+/// Reads what the other threads hold, while they may be changing it; see [`crate::thread::held`].
 fn look(lock: usize, find: fn(&Held, usize) -> Option<*mut Row>) -> Option<Holder> {
-    /// Threads that are looked at: about a microsecond's worth.
+    /// The number of threads that are read: about a microsecond's worth.
     const LOOK_AT: usize = 512;
     let me = tls::state_address();
     let threads = recorder::existing()?.threads.used();
@@ -52,8 +51,7 @@ fn look(lock: usize, find: fn(&Held, usize) -> Option<*mut Row>) -> Option<Holde
     })
 }
 
-/// Adds a wait to those for this holder; if too many holders are there already, the wait
-/// stays without one.
+/// Adds a wait to those for this holder; if there are already too many holders, the wait gets none.
 ///
 /// # Safety
 /// The wait record is this thread's own.

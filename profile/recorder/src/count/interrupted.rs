@@ -1,4 +1,4 @@
-//! A lock that its holder lets go of inside a wait, as a condition variable does.
+//! A lock that its holder releases inside a wait, as a condition variable does.
 //!
 //! Between two such waits a thread may have found nothing to do: it was woken, looked, and waits
 //! again. That is seen from the hold that the first wait resumed: if the second one interrupts
@@ -16,8 +16,8 @@ use crate::thread::usage::Usage;
 use crate::thread::{ThreadState, records, rows};
 use crate::tls;
 
-/// Who finds nothing to do waits again within this many microseconds: it only looks at some
-/// variables. Who takes longer has done something.
+/// A thread that finds nothing to do waits again within this many microseconds: it only looks at
+/// some variables. One that takes longer has done something.
 const LOOK: u64 = 50;
 
 /// Waits for an event; meanwhile a lock does not count as held.
@@ -56,11 +56,11 @@ struct Interrupted {
     hold: Hold,
     /// When it was interrupted, in ticks.
     at: u64,
-    /// What its holder had used of a processor from its begin until then.
+    /// The processor time of its holder from the hold's begin until then.
     used: Option<Usage>,
 }
 
-/// Takes a lock off the held ones until [`resume`].
+/// Removes a lock from the held ones until [`resume`].
 fn interrupt(lock: usize, object: usize) -> Option<Interrupted> {
     let state = tls::state()?;
     let hold = state.held.pop(lock)?;
@@ -75,7 +75,7 @@ fn interrupt(lock: usize, object: usize) -> Option<Interrupted> {
     Some(Interrupted { lock, ret, key, hold, at, used })
 }
 
-/// Counts an earlier wait for the same object whose wake-up brought nothing.
+/// Counts an earlier wait for the same object as futile.
 fn count_if_futile(state: &ThreadState, earlier: &Resumed, object: usize, now: u64) {
     let soon = now.saturating_sub(earlier.at) < clock::microseconds(LOOK);
     let idle = earlier.notices == state.notices.get();

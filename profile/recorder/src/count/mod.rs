@@ -34,7 +34,7 @@ pub type Caller = *const usize;
 
 /// Counts an acquisition that did not wait, and notes the lock as held.
 ///
-/// Returns 0, as the caller mostly has to: so the rarer way ends in a jump.
+/// Returns 0, as the caller mostly has to: so the slow path ends in a jump.
 ///
 /// # Safety
 /// `caller` is a [`Caller`], and the spot was found for this operation on this lock.
@@ -53,7 +53,8 @@ pub unsafe fn acquired(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
     }
 }
 
-/// An acquisition that is to be timed, or held with many others, or that can't be counted.
+/// The slow path: an acquisition that is to be timed, or is held with many others, or can't be
+/// counted.
 #[cold]
 #[inline(never)]
 unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
@@ -72,8 +73,8 @@ unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i3
     }
 }
 
-/// Notes that the calling thread lets go of a lock; called just before it does. Returns
-/// the lock, so that the caller need not keep it meanwhile.
+/// Notes that the calling thread releases a lock; called just before it does. Returns the lock, so
+/// that the caller need not keep it meanwhile.
 #[inline(always)]
 pub fn releasing(lock: usize) -> usize {
     match tls::state() {
@@ -82,7 +83,8 @@ pub fn releasing(lock: usize) -> usize {
     }
 }
 
-/// A release of a lock that is not the newest, or was timed, or whose acquisition was not seen.
+/// The slow path: a release of a lock that is not the newest, or was timed, or whose acquisition
+/// was not seen.
 #[cold]
 #[inline(never)]
 fn released_rarely(state: Option<&ThreadState>, lock: usize) -> usize {
@@ -103,8 +105,8 @@ pub unsafe fn happened(op: Op, object: usize, caller: Caller) {
     unsafe { passed(spot(op, object, caller), op, caller) }
 }
 
-/// Counts an operation that neither waits nor holds, such as getting a semaphore that was
-/// positive, where that was found.
+/// Counts an operation that neither waits nor holds, such as getting a positive semaphore, in the
+/// spot that was found for it.
 ///
 /// # Safety
 /// `caller` is a [`Caller`], and the spot was found for this operation.
@@ -122,7 +124,7 @@ pub unsafe fn passed(spot: Spot, op: Op, caller: Caller) {
     }
 }
 
-/// Notes with how much an object begins, at the place of its creation: of several, the most.
+/// Notes the first value of an object, at the call site of its creation: of several, the largest.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -149,14 +151,14 @@ pub unsafe fn counted(op: Op, object: usize, caller: Caller, result: i32) -> i32
     result
 }
 
-/// Counts a try that was refused, and the time since the one before where the thread did little
+/// Counts a try that was refused, and the time since the try before it, if the thread did little
 /// else.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
 #[inline(never)]
 pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
-    /// A thread that tries again within so many microseconds does it to get the lock: it may let
+    /// A thread that tries again within this many microseconds does it to get the lock: it may let
     /// others run in between, but it does not sleep.
     const SOON: u64 = 5;
     // SAFETY: by this function's own condition.
@@ -172,7 +174,7 @@ pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
                 let now = clock::now();
                 let since = now.saturating_sub((*waits).refused_at);
                 if since < clock::microseconds(SOON) {
-                    // A handler of a signal that tries just now loses what it adds.
+                    // What a signal handler adds by a try at this moment is lost.
                     (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(since);
                 }
                 (*waits).refused_at = now;

@@ -1,14 +1,14 @@
-//! Which other lock is held when one is acquired.
+//! Records which other lock is held when one is acquired.
 //!
 //! Only acquisitions that are timed or waited are sampled. Most locks are never taken inside
-//! another: a record is made only once one was.
+//! another, so a record is made only when one is.
 
 use syncline_recording::layout::{Nest, Row};
 
 use crate::thread::{ThreadState, records};
 
-/// Looks at what the thread holds while it acquires a lock, before that counts as held. It stands for so
-/// many acquisitions.
+/// Reads what the thread holds while it acquires a lock, before the lock counts as held. It stands
+/// for this many acquisitions.
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is that of the acquisition.
@@ -39,7 +39,7 @@ pub unsafe fn look(state: &ThreadState, row: *mut Row, weight: u32) {
     }
 }
 
-/// How many acquisitions of a row were looked at so far: those whose hold was timed.
+/// How many acquisitions of a row were sampled so far: those whose hold was timed.
 unsafe fn looked_at(state: &ThreadState, row: *mut Row) -> u32 {
     // SAFETY: the caller's own state and row.
     unsafe {

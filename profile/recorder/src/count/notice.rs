@@ -1,8 +1,8 @@
-//! Who woke a thread that waited for an event.
+//! The thread that woke one that waited for an event.
 //!
-//! Who is about to wake others says so in its own record; who was woken looks through the
-//! records of the others for the latest that woke waiters of the same object. As with holders,
-//! the price is paid by the one who waited.
+//! A thread that is about to wake others says so in its own record; one that was woken looks
+//! through the records of the others for the latest that woke waiters of the same object. As with
+//! holders, the waiter pays the price.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -11,11 +11,11 @@ use syncline_recording::Op;
 use crate::recorder::{self, Recorder};
 use crate::{clock, tls};
 
-/// Threads that are looked at, the latest first: a microsecond's worth.
+/// The number of threads that are read, the latest first: a microsecond's worth.
 const LOOK_AT: u32 = 256;
 
 /// How many threads of the process wait for events, by object: several objects may share a number. Most
-/// signals of most programs wake nobody, and need no time then.
+/// signals of most programs wake no thread, and need no time then.
 pub struct Waiters([AtomicU32; Waiters::NUMBERS]);
 
 impl Waiters {
@@ -26,8 +26,9 @@ impl Waiters {
         &self.0[scattered >> (usize::BITS - Self::NUMBERS.ilog2())]
     }
 
-    /// Notes that a thread is about to wait. Who then wakes it for sure has seen the change that it
-    /// waits for, or made it under the lock that is let go of in the wait: Relaxed is enough.
+    /// Notes that a thread is about to wait. The thread that wakes it then has certainly seen the
+    /// change that it waits for, or made it under the lock that the wait releases: Relaxed is
+    /// enough.
     pub fn add(&self, object: usize) {
         self.of(object).fetch_add(1, Ordering::Relaxed);
     }
@@ -35,7 +36,7 @@ impl Waiters {
     /// Notes that it waits no more.
     pub fn take(&self, object: usize) {
         let one_less = |waiting: u32| waiting.checked_sub(1);
-        // None is there if recording began anew meanwhile.
+        // There is no notice if recording began anew meanwhile.
         let _ = self.of(object).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
     }
 
@@ -49,7 +50,7 @@ pub fn is_noticed(op: Op) -> bool {
     matches!(op, Op::CondWait | Op::CondTimedwait | Op::SemWait | Op::SemTimedwait | Op::FutexWait)
 }
 
-/// Says that the calling thread is about to wake who waits for an object.
+/// Says that the calling thread is about to wake waiters of an object.
 #[inline]
 pub fn waking(object: usize) {
     let Some(state) = tls::state().filter(|state| state.is_attached()) else { return };
@@ -59,14 +60,14 @@ pub fn waking(object: usize) {
     }
     let record = state.record.get();
     // SAFETY: the record is this thread's own; others read both words whole. Release pairs with
-    // the Acquire in `waker_of`: who finds the object finds a time that is no older.
+    // the Acquire in `waker_of`: a thread that finds the object finds a time that is no older.
     unsafe {
         AtomicU64::from_ptr(&raw mut (*record).notified_at).store(clock::now(), Ordering::Relaxed);
         AtomicU64::from_ptr(&raw mut (*record).notified).store(object as u64, Ordering::Release);
     }
 }
 
-/// Says that the calling thread has posted what nobody waited for.
+/// Says that the calling thread has posted an object without waiters.
 #[inline]
 pub fn waking_nobody() {
     if let Some(state) = tls::state() {
@@ -74,7 +75,7 @@ pub fn waking_nobody() {
     }
 }
 
-/// Index of the thread that ended a wait for an object, if that can be told.
+/// Index of the thread that ended a wait for an object, if it is found.
 pub fn waker_of(op: Op, object: usize, began: u64, ended: u64) -> Option<u32> {
     let recorder = recorder::existing()?;
     match op {
@@ -108,6 +109,6 @@ fn latest_notice(recorder: &Recorder, object: usize, began: u64, ended: u64) -> 
 fn joined(recorder: &Recorder, handle: usize) -> Option<u32> {
     let states = recorder.threads.used().iter();
     let same = states.filter(|state| state.handle.load(Ordering::Relaxed) == handle);
-    // The C library gives a number again once its thread was joined: the latest is meant.
+    // The C library reuses a number once its thread was joined: the latest thread with it counts.
     same.map(|state| state.index.load(Ordering::Relaxed)).max()
 }

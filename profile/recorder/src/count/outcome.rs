@@ -2,9 +2,9 @@
 
 /// How a wait ended.
 pub enum Outcome {
-    /// With what was waited for.
+    /// The thread got what it waited for.
     Got,
-    /// It took too long.
+    /// The deadline passed.
     TimedOut,
     /// A signal ended it.
     Interrupted,
@@ -13,7 +13,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Of a function that returns an error number.
+    /// The outcome of a function that returns an error number.
     pub fn of(result: i32) -> Outcome {
         match result {
             0 | libc::EOWNERDEAD => Outcome::Got,
@@ -22,7 +22,7 @@ impl Outcome {
         }
     }
 
-    /// Of a function that returns -1 and sets `errno`.
+    /// The outcome of a function that returns -1 and sets `errno`.
     pub fn of_errno(result: i32) -> Outcome {
         if result == 0 {
             return Outcome::Got;
@@ -35,7 +35,7 @@ impl Outcome {
         }
     }
 
-    /// Of a C11 function.
+    /// The outcome of a C11 function.
     pub fn of_c11(result: i32) -> Outcome {
         const SUCCESS: i32 = 0;
         const TIMEDOUT: i32 = 4;
@@ -46,7 +46,7 @@ impl Outcome {
         }
     }
 
-    /// Of a function that can't fail.
+    /// The outcome of a function that can't fail.
     pub fn always(_: i32) -> Outcome {
         Outcome::Got
     }

@@ -1,7 +1,7 @@
 //! Waiting: how long, and for whom.
 //!
 //! Only a call that has to wait comes here, or one that can't be tried. It can afford two
-//! looks at the clock and one at the other threads.
+//! readings of the clock and one search of the other threads.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -19,7 +19,8 @@ use crate::thread::attach::before_trying;
 use crate::thread::{records, rows};
 use crate::{clock, recorder, tls};
 
-/// Waits for a lock that another thread holds: measures the wait, and who was in the way.
+/// Waits for a lock that another thread holds: measures the wait, and notes which thread was in the
+/// way.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -34,7 +35,7 @@ pub unsafe fn wait_for_lock(
 ) -> i32 {
     let now = holder_of(lock);
     let holder = now.or_else(|| last_holder_of(lock));
-    // One that could not be seen beforehand has let go of it by now.
+    // A holder that was not found beforehand has released it by now.
     let then = |lock| holder.or_else(|| last_holder_of(lock));
     let now = now.or_else(|| myself(lock));
     // SAFETY: by this function's own condition.
@@ -116,7 +117,7 @@ unsafe fn measured(
         if let Some(waiters) = waiters {
             waiters.add(lock);
         }
-        // A thread that is cancelled here comes out nowhere, and leaves its number behind.
+        // A thread that is cancelled here does not return, and stays counted.
         let result = block();
         let ended = clock::now();
         if let Some(waiters) = waiters {
@@ -176,13 +177,13 @@ unsafe fn add_call(
     }
 }
 
-/// Whether the one who acquires is the one who releases.
+/// Whether the thread that acquires is the one that releases.
 fn has_holder(op: Op) -> bool {
     op.class() == Class::Acquire && op.primitive() != Primitive::Semaphore
 }
 
-/// Says in the thread's record what it waits for, for whoever looks at a running program
-/// or at one that was killed.
+/// Says in the thread's record what it waits for, for readers of a running program, or of one that
+/// was killed.
 fn waiting(op: Op, lock: usize, since: u64, stack: u32, holder: Option<Holder>) {
     let Some(record) = own_record() else { return };
     // SAFETY: the record is this thread's own. A reader takes the words as they come;

@@ -1,4 +1,5 @@
-//! `wait` and what is like it: the ends of children, of which the kernel tells nobody but their parent.
+//! `wait` and similar functions: the ends of children, which the kernel reports only to their
+//! parent.
 //!
 //! A process that is killed, or ends by an instruction of its own, can't say so in its file.
 
@@ -31,7 +32,7 @@ mod imp {
     use crate::count::Caller;
     use crate::recorder::children;
 
-    /// Notes what was told of a child; the program's `errno` stays.
+    /// Notes what the kernel reported of a child; the program's `errno` stays.
     fn ended(pid: pid_t, status: c_int) {
         preserving_errno(|| children::ended(pid as u32, status as u32));
     }

@@ -3,8 +3,8 @@
 //! Each exists in libc in an old and a new version with different code, of which the default
 //! of `dlsym` may be either; hence the version.
 //!
-//! A wait lets go of the mutex and takes it again, inside libc, where we don't see it: the
-//! time for that is part of the wait.
+//! A wait releases the mutex and takes it again, inside libc, where we don't see it: the time for
+//! that is part of the wait.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,9 +1,9 @@
 //! Futexes used through libc's `syscall`: the waits of Rust's standard library and
 //! parking_lot, of `std::atomic::wait`, of GLib and others.
 //!
-//! Such a lock is acquired inline; only who has to wait comes here. So what is counted is
-//! waits and wake-ups, by the address of the futex word, which for parking_lot is that of
-//! the waiting thread's parker and not of the lock.
+//! Such a lock is acquired inline; only threads that have to wait come here. So waits and wake-ups
+//! are counted, by the address of the futex word, which for parking_lot is that of the waiting
+//! thread's parker and not of the lock.
 //!
 //! `syscall` has seven arguments, one more than there are registers, so it has an entry of
 //! its own. All calls but futexes and the process's end are made on the spot, as the C library makes them.
@@ -17,7 +17,7 @@ use crate::count::{Caller, Outcome, happened, wait_for_event, waking};
 use crate::recorder;
 
 /// # Safety
-/// As of the C library's function of this name.
+/// Same requirements as the C library's function of this name.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn syscall() -> c_long {

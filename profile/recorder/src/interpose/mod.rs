@@ -18,8 +18,8 @@ mod thread;
 
 use libc::{clockid_t, timespec};
 
-/// Whether the C library would accept this deadline. Where it would not, it may refuse
-/// even what it could give at once, so nothing may be tried first.
+/// Whether the C library would accept this deadline. If it would not, it may refuse even what it
+/// could grant at once, so nothing may be tried first.
 ///
 /// # Safety
 /// `deadline` may be read.

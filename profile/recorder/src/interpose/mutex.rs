@@ -1,11 +1,10 @@
 //! `pthread_mutex_*`.
 //!
-//! Locking tries first, which tells whether it was contended. A try gives and refuses as
-//! locking does, but for this: where locking would find a deadlock with itself, a try says
-//! busy, and the lock call that follows reports the deadlock. Two kinds of mutex can't be
-//! tried: a robust one that can't be recovered is left locked by a try that says so, and one
-//! with a priority ceiling may refuse the first call and not the second. For those, the time
-//! tells.
+//! Locking tries first, which shows whether the mutex was contended. A try grants and refuses as
+//! locking does, with one exception: where locking would find a deadlock with itself, a try says
+//! busy, and the lock call that follows reports the deadlock. Two kinds of mutex can't be tried: a
+//! robust one that can't be recovered is left locked by a try that says so, and one with a priority
+//! ceiling may refuse the first call and not the second. For those, the time decides.
 
 use core::ffi::{c_int, c_void};
 

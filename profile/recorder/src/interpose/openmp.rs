@@ -2,8 +2,8 @@
 //! LLVM's libomp (`__kmpc_*`).
 //!
 //! An OpenMP lock can be tried, so its contention is known exactly. A critical section
-//! can't: there the time that it took tells. A runtime may implement one of these functions
-//! by another, through the symbol that we stand in front of; only the outer call counts.
+//! can't: there the time that it took decides. A runtime may implement one of these functions by
+//! another, through the symbol that we stand in front of; only the outer call counts.
 
 use core::ffi::{c_int, c_void};
 

@@ -61,7 +61,7 @@ mod imp {
 
 /// Runs when the program starts; operations may have come before.
 extern "C" fn starts(count: c_int, arguments: *const *const c_char) {
-    // SAFETY: the C library calls constructors with what it calls `main` with.
+    // SAFETY: the C library calls constructors with the arguments of `main`.
     unsafe { create::remember_arguments(count as usize, arguments) };
     panic::set_hook(Box::new(on_panic));
     if options::get().is_some() {

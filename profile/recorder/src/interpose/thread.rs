@@ -46,7 +46,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Takes a state for a new thread; none if it can't be recorded.
+    /// Takes a state for a new thread; `None` if it can't be recorded.
     ///
     /// # Safety
     /// The arguments are the program's, and `caller` is a [`Caller`].
@@ -72,7 +72,7 @@ impl Prepared {
         }
     }
 
-    /// Creates the thread and counts that; takes the state back if it fails.
+    /// Creates the thread and counts that; if it fails, frees the state.
     pub fn create(self, create: impl FnOnce(*mut c_void) -> c_int) -> c_int {
         let result = create((&raw const *self.state).cast_mut().cast());
         if result == 0 {
@@ -209,7 +209,7 @@ mod imp {
         _: Caller,
     ) -> c_int {
         // SAFETY: the program's own call; the record is this thread's own. A thread that
-        // another one names stores its name when it ends.
+        // is named by another one stores its name when it ends.
         unsafe {
             let result = real::pthread_setname_np(thread, name);
             let attached = tls::state().filter(|state| state.is_attached());

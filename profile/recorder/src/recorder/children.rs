@@ -1,4 +1,4 @@
-//! What a parent is told of a child's end. It may come in a signal handler.
+//! What a parent learns of a child's end. It may learn it in a signal handler.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -23,8 +23,8 @@ pub fn ended(pid: u32, status: u32) {
     }
 }
 
-/// Gives a process a file that counted nothing so far, once many of its children have made one each: those
-/// that it forks from then on begin in its file, which is far cheaper.
+/// Gives a file to a process that has counted nothing so far, once many of its children have made
+/// one each: later children begin in its file, which is far cheaper.
 fn had_its_own() {
     const MANY: u32 = 8;
     static HAD: AtomicU32 = AtomicU32::new(0);

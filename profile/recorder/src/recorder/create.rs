@@ -1,4 +1,4 @@
-//! How a process comes to a file: one that it makes, or its parent's.
+//! Gives a process its file: one that it makes, or its parent's.
 
 use core::ffi::{CStr, c_char};
 use core::ptr::null_mut;
@@ -19,8 +19,8 @@ use crate::unwind::known_modules;
 static ARGUMENTS: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static ARGUMENTS_LENGTH: AtomicUsize = AtomicUsize::new(0);
 
-/// The file of this process or, in a child that has none yet, of its parent: it is not wiped. Never
-/// freed, like all that is allocated here.
+/// The file of this process or, in a child that has none yet, of its parent: it is not wiped. It is
+/// never freed, like all memory that is allocated here.
 static LATEST: AtomicPtr<File> = AtomicPtr::new(null_mut());
 
 /// Lets children find this process's file.
@@ -28,12 +28,12 @@ pub fn leave_to_children(file: &'static File) {
     LATEST.store((&raw const *file).cast_mut(), Ordering::Release);
 }
 
-/// Leaves children nothing: recording has ended.
+/// Leaves children no file: recording has ended.
 pub fn leave_nothing() {
     LATEST.store(null_mut(), Ordering::Release);
 }
 
-/// What a child has of its parent's; none if the parent had no file.
+/// The parent's file that a child begins in; `None` if the parent had no file.
 fn inherited() -> Option<&'static File> {
     // SAFETY: never freed. Acquire pairs with the Release in `leave_to_children`, in the parent.
     unsafe { LATEST.load(Ordering::Acquire).as_ref() }
@@ -42,7 +42,7 @@ fn inherited() -> Option<&'static File> {
 /// Remembers where the program's arguments are.
 ///
 /// # Safety
-/// They are those of `main`, which lie one behind the other.
+/// The arguments are those of `main`, which lie one behind the other.
 pub unsafe fn remember_arguments(count: usize, arguments: *const *const c_char) {
     // SAFETY: by this function's own condition.
     unsafe {
@@ -56,7 +56,7 @@ pub unsafe fn remember_arguments(count: usize, arguments: *const *const c_char) 
 }
 
 /// Puts the arguments into a field that has the parent's: most children have the same, but a server
-/// may write there what a child does.
+/// may write a child's task there.
 fn describe_arguments(field: &mut [u8]) {
     let (at, length) = (&ARGUMENTS, ARGUMENTS_LENGTH.load(Ordering::Relaxed));
     let at = at.load(Ordering::Relaxed);
@@ -70,8 +70,8 @@ fn describe_arguments(field: &mut [u8]) {
     }
 }
 
-/// Makes and maps this process's file, or begins in its parent's; none if nothing is to be recorded,
-/// or the file can't be had. A child that logs everything has a file of its own.
+/// Makes and maps this process's file, or begins in its parent's; `None` if nothing is to be
+/// recorded, or the file can't be made. A child that logs everything has a file of its own.
 pub fn create() -> Option<File> {
     let options = options::get()?;
     let started = clock::process_started();

@@ -1,11 +1,11 @@
-//! The process's side of the recording: its file, mapped, and what hangs on it.
+//! The process's side of the recording: its mapped file, and the state that belongs to it.
 //!
 //! Everything that belongs to one process and one file lives in one private mapping that
 //! the kernel *wipes* in a forked child (`MADV_WIPEONFORK`): this structure, the state of
 //! each thread, the index of stacks. A child therefore finds itself with nothing, however
 //! it was forked, and its next operation begins anew: with a header of its own in its parent's
-//! file, or with a file of its own. It can't count as its parent, and no lock of ours
-//! can be left held, since the words that say so are zero.
+//! file, or with a file of its own. So it can't count in its parent's name, and no lock of ours can
+//! be left held, since the words that say so are zero.
 //!
 //! ```text
 //! FRESH --begin--> STARTING --the file is mapped--> READY --recording ends--> OFF
@@ -43,7 +43,7 @@ const STARTING: u32 = 1;
 const READY: u32 = 2;
 const OFF: u32 = 3;
 
-/// What one process has to record with. All zero is its first state.
+/// The state of one process's recording. All zero is its first state.
 #[repr(C, align(4096))]
 pub struct Recorder {
     stage: AtomicU32,
@@ -60,16 +60,16 @@ pub struct Recorder {
     pub threads: Threads,
 }
 
-/// Of a child that lives for a moment, this page is all of its own memory that it touches.
+/// A child that lives for a moment touches no memory of its own but this page.
 const _: () = assert!(offset_of!(Recorder, threads) + Threads::FIRST_ENDS <= 4096);
 
-/// Where the recorder is. The pointer outlives a fork; what it points to doesn't.
+/// The address of the recorder. The pointer outlives a fork; what it points to doesn't.
 static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(null_mut());
 
 /// The recorder, once it has a file; begins one if that was not tried yet.
 pub fn get() -> Option<&'static Recorder> {
     let recorder = mapped()?;
-    // Not read first: in a child, that would be a page fault of its own.
+    // Written without a read first, which would be one more page fault in a child.
     let (fresh, starting) = (FRESH, STARTING);
     match recorder.stage.compare_exchange(fresh, starting, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => recorder.begin(),
@@ -149,7 +149,7 @@ impl Recorder {
         unsafe { &*self.file.load(Ordering::Relaxed) }
     }
 
-    /// Notes what the threads have used that are there.
+    /// Notes the processor time of the existing threads.
     fn note_living(&self) {
         let file = self.file();
         if file.is_of_this_process() && !usage::is_sandboxed() {
@@ -157,7 +157,7 @@ impl Recorder {
         }
     }
 
-    /// Where threads get room for tables and logs.
+    /// The file's room for threads' tables and logs.
     pub fn room(&self) -> Room<'_> {
         Room { file: self.file(), shelf: &self.shelf }
     }
@@ -187,7 +187,7 @@ pub fn count_acquired_before() {
     }
 }
 
-/// Notes that recording ends and the process goes on; nobody finds a recorder from here on.
+/// Notes that recording ends and the process goes on; no thread finds a recorder from here on.
 pub fn process_is_left() {
     if let Some(recorder) = existing() {
         recorder.note_living();
@@ -222,7 +222,7 @@ pub unsafe fn rest() {
     RECORDER.store(null_mut(), Ordering::Release);
 }
 
-/// Notes that the process ends, and what the threads have used that live on until then.
+/// Notes that the process ends, and the processor time of the threads that live until then.
 pub fn process_ends() {
     if let Some(recorder) = existing() {
         recorder.note_living();

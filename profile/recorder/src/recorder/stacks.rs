@@ -1,7 +1,7 @@
 //! Call stacks, captured for new rows.
 //!
-//! To unwind takes half a microsecond, so it is asked first whether a call has the stack that one like
-//! it had, which the file's index of stacks knows.
+//! Unwinding takes half a microsecond. So the recorder first checks whether a call has the same
+//! stack as an earlier call like it, by the file's index of stacks.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! How a call gets a row that has none.
+//! Gives a row to a call that has none.
 
 use core::mem::offset_of;
 use core::ptr::null_mut;
@@ -13,8 +13,8 @@ use crate::thread::ThreadState;
 use crate::thread::rows::{Call, DEPTHS, Site, place, site};
 use crate::unwind::tools::{self, Cache, Registers};
 
-/// A row that is made for a call that has none: of its lock, if that is asked for or its site has
-/// not too many; else of all locks of its place.
+/// Makes a row for a call that has none: a row of its lock, if that is requested or its site has
+/// few enough; else the row of all locks of its place.
 pub unsafe fn made(state: &ThreadState, call: Call, of_lock: bool, from: Registers) -> *mut Row {
     let Some(_guard) = state.busy.set() else {
         recorder::count(offset_of!(Header, interrupted_operations));
@@ -40,7 +40,7 @@ pub unsafe fn made(state: &ThreadState, call: Call, of_lock: bool, from: Registe
 }
 
 /// The most frequent case, which needs neither another stack nor signals to be blocked: the place is
-/// there, its stack is that of the call, and the table of locks has room.
+/// known, its stack is that of the call, and the table of locks has room.
 unsafe fn add_here(state: &ThreadState, call: &Call, of_lock: bool) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy.
     unsafe {
@@ -67,7 +67,7 @@ unsafe fn add(
     }
 }
 
-/// Whether a call has as many rows of single locks as it gets.
+/// Whether a call already has its full number of rows of single locks.
 unsafe fn is_full(state: &ThreadState, call: &Call) -> bool {
     // SAFETY: the caller's own state.
     unsafe { site(state, call).is_none_or(|site| (*site).locks >= call.most()) }
@@ -115,8 +115,8 @@ unsafe fn add_place(
     }
 }
 
-/// Lets a place count for all locks that have no row of their own, since they are too many. The lock
-/// that had the row moves to another one.
+/// Makes a place's row count for all locks without a row of their own, since they are too many. The
+/// lock that had the row moves to another one.
 unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy. Signals are blocked, so that nothing is counted
     // in a row that is already copied.

@@ -37,8 +37,8 @@ pub fn before_trying() {
     }
 }
 
-/// The state of this thread, given to it now if it has none; none if it can't be recorded, and
-/// then its operation is counted as one that was not.
+/// The state of this thread, given to it now if it has none; `None` if it can't be recorded, and
+/// then its operation counts as not recorded.
 #[inline]
 pub fn current() -> Option<&'static ThreadState> {
     attached().or_else(|| {
@@ -50,7 +50,7 @@ pub fn current() -> Option<&'static ThreadState> {
     })
 }
 
-/// A thread that nobody saw created, or that forked, or the first one.
+/// A thread whose creation was not seen, or that forked, or the first one.
 #[cold]
 #[inline(never)]
 fn unseen() -> Option<&'static ThreadState> {
@@ -70,9 +70,9 @@ unsafe extern "C" {
     static __libc_stack_end: usize;
 }
 
-/// Finds out where the stack of a thread is that was not created through us.
+/// Finds the stack of a thread that was not created through this library.
 fn find_stack() {
-    /// No thread's stack is taken to be larger.
+    /// No thread's stack is assumed to be larger.
     const LARGEST: usize = 1 << 30;
     let local = 0u8;
     let here = (&raw const local).addr();
@@ -105,7 +105,8 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     let file = recorder.file();
     let function = start.function as u64;
     let Some((record, index)) = file.claim_thread(function) else { return give_up() };
-    // A thread that nobody saw created, in a process that ran before, has used something already.
+    // A thread whose creation was not seen, in a process that ran before, has used something
+    // already.
     let may_be_found = start.creator == u32::MAX && file.was_attached_to();
     let begun = ThreadStart {
         function,
@@ -159,7 +160,7 @@ pub unsafe fn store_name(record: *mut ThreadRecord) {
 }
 
 syncline_interpose::thread_ends!(
-    /// By which the ends of threads are noticed.
+    /// The key by which the ends of threads are noticed.
     ENDS, destructor
 );
 

@@ -1,11 +1,11 @@
 //! The locks that a thread holds, newest last, each with the row of its acquisition.
 //!
 //! It answers two questions: how long was this lock held (asked by its own thread at
-//! release, for the acquisitions that are timed), and who holds the lock that I wait for
-//! (asked by another thread). The second is a look at memory that its owner changes at will:
-//! each word is read whole, but two words may not belong together. A wrong answer then
-//! blames a holder that has just let go, and harms nothing: rows stay mapped forever, and
-//! one that has moved reads as zero. Hence every access here is relaxed.
+//! release, for the acquisitions that are timed), and which thread holds the lock that I wait for
+//! (asked by another thread). The second reads memory that its owner may change at any time: each
+//! word is read whole, but two words may not belong together. A wrong answer then blames a holder
+//! that has just let go, and harms nothing: rows stay mapped forever, and one that has moved reads
+//! as zero. Hence every access here is relaxed.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -23,9 +23,9 @@ const TAGGED: u64 = 1 << 63;
 const WAITED: usize = 1;
 /// The acquisition is timed.
 const TIMED: usize = 2;
-/// What the hold costs in processor time is looked at.
+/// The processor time of the hold is measured.
 const LOOKED_AT: usize = 4;
-/// The lock was let go of and taken again inside a wait.
+/// The lock was released and taken again inside a wait.
 const RESUMED: usize = 8;
 const TAGS: usize = WAITED | TIMED | LOOKED_AT | RESUMED;
 
@@ -38,7 +38,8 @@ pub struct Held {
     notes: [Notes; PLACES],
 }
 
-/// A lock, and the row of its acquisition. That counts for this lock, or for all of a place.
+/// A lock, and the row of its acquisition. The row counts for this lock, or for all locks of a
+/// place.
 #[repr(C)]
 struct Entry {
     lock: AtomicU64,
@@ -52,6 +53,15 @@ struct Notes {
     resumed: Cell<Resumed>,
 }
 
+impl Notes {
+    fn take_over(&self, from: &Notes) {
+        self.since.set(from.since.get());
+        self.weight.set(from.weight.get());
+        self.used.set(from.used.get());
+        self.resumed.set(from.resumed.get());
+    }
+}
+
 /// A lock that is held.
 #[derive(Clone, Copy)]
 pub struct Hold {
@@ -59,23 +69,23 @@ pub struct Hold {
     pub lock: usize,
     /// The row of its acquisition.
     pub row: *mut Row,
-    /// When it was acquired, in ticks, less the waits in which it was let go of; none if that
-    /// is not timed.
+    /// When it was acquired, in ticks, less the waits in which it was released; `None` if that is
+    /// not timed.
     pub since: Option<u64>,
     /// For how many acquisitions it is timed.
     pub weight: u32,
-    /// Whether it had to be waited for.
+    /// Whether the thread had to wait for it.
     pub waited: bool,
-    /// What the thread had used of a processor by then; none if that is not looked at.
+    /// The thread's processor time until then; `None` if that is not measured.
     pub used: Option<Usage>,
-    /// The last wait in which it was let go of.
+    /// The last wait in which it was released.
     pub resumed: Option<Resumed>,
 }
 
 /// A wait that ended, and took a lock again.
 #[derive(Clone, Copy)]
 pub struct Resumed {
-    /// What was waited for; 0 if nobody said that it had come.
+    /// The object that was waited for; 0 if no thread had announced it.
     pub object: usize,
     /// The record in which the wait was counted.
     pub waits: *mut WaitRecord,
@@ -101,22 +111,22 @@ impl Hold {
 }
 
 impl Held {
-    /// Notes an acquisition that is not timed. False if there is no place left.
+    /// Notes an acquisition that is not timed. False if there is no slot left.
     #[inline(always)]
     pub fn push_untimed(&self, lock: usize, row: *mut Row) -> bool {
         let count = self.count.load(Relaxed) as usize;
         if count >= PLACES {
             return false;
         }
-        // The place is taken before it is filled in, so that a signal handler which
-        // locks and unlocks in between leaves it alone.
+        // The slot is taken before it is filled in, so that a signal handler which locks and
+        // unlocks in between leaves it alone.
         self.count.store(count as u32 + 1, Relaxed);
         self.holds[count].lock.store(lock as u64, Relaxed);
         self.holds[count].row.store(row, Relaxed);
         true
     }
 
-    /// Notes any acquisition; forgets the oldest if there is no place left.
+    /// Notes any acquisition; forgets the oldest if there is no slot left.
     pub fn push(&self, hold: Hold) {
         if self.count.load(Relaxed) as usize >= PLACES {
             self.close_gap(0, PLACES);
@@ -137,8 +147,8 @@ impl Held {
         self.holds[count].set(hold.lock as u64, hold.row, hold.tags());
     }
 
-    /// Adds to the newest hold what its thread has used of a processor by now. It counts as
-    /// held from there on.
+    /// Adds the thread's processor time until now to the newest hold. The lock counts as held from
+    /// there on.
     pub fn look_at_newest(&self, used: Usage) {
         let count = self.count.load(Relaxed) as usize;
         if let Some(newest) = count.checked_sub(1).filter(|&newest| newest < PLACES) {
@@ -160,7 +170,7 @@ impl Held {
         }
     }
 
-    /// Takes out the newest hold, if it is of this lock and not timed. If not, [`pop`] tells.
+    /// Takes out the newest hold, if it is of this lock and not timed. If not, [`pop`] finds it.
     ///
     /// [`pop`]: Held::pop
     #[inline(always)]
@@ -176,7 +186,7 @@ impl Held {
         true
     }
 
-    /// Takes out the newest hold of a lock; none if it isn't there.
+    /// Takes out the newest hold of a lock; `None` if it isn't there.
     pub fn pop(&self, lock: usize) -> Option<Hold> {
         let place = self.newest(|held| held == lock as u64)?;
         let notes = &self.notes[place];
@@ -195,7 +205,7 @@ impl Held {
         Some(hold)
     }
 
-    /// The place of the newest hold of a lock that fits.
+    /// The index of the newest matching hold of a lock.
     fn newest(&self, fits: impl Fn(u64) -> bool) -> Option<usize> {
         let count = (self.count.load(Relaxed) as usize).min(PLACES);
         (0..count).rev().find(|&place| fits(self.holds[place].get().0))
@@ -207,16 +217,15 @@ impl Held {
         (!row.is_null()).then_some((lock, row))
     }
 
-    /// Moves the newer holds down by one, and counts one less.
+    /// Moves the newer holds down by one, and counts one less. Programs that take two locks hand over hand
+    /// do this at every other release, so notes are moved only where tags announce some.
     fn close_gap(&self, gap: usize, count: usize) {
         for from in gap + 1..count.min(PLACES) {
             let (lock, row, tags) = self.holds[from].get();
             self.holds[from - 1].set(lock, row, tags);
-            let (to, from) = (&self.notes[from - 1], &self.notes[from]);
-            to.since.set(from.since.get());
-            to.weight.set(from.weight.get());
-            to.used.set(from.used.get());
-            to.resumed.set(from.resumed.get());
+            if tags != 0 {
+                self.notes[from - 1].take_over(&self.notes[from]);
+            }
         }
         self.count.store(count as u32 - 1, Relaxed);
     }
@@ -227,7 +236,7 @@ impl Held {
         (!row.is_null()).then_some(row)
     }
 
-    /// The row with which this lock was acquired, if it is what the thread last let go of:
+    /// The row with which this lock was acquired, if it is the lock that the thread released last:
     /// a hold is taken out just before the lock is free. For other threads.
     pub fn find_released(&self, lock: usize) -> Option<*mut Row> {
         let (released, row, _) = self.holds.get(self.count.load(Relaxed) as usize)?.get();
@@ -245,7 +254,7 @@ impl Held {
         }
     }
 
-    /// Lets go of everything.
+    /// Releases everything.
     pub fn clear(&self) {
         self.count.store(0, Relaxed);
     }

@@ -1,9 +1,8 @@
-//! What the library keeps for each thread, and how a thread comes to have it.
+//! What the library keeps for each thread, and how a thread gets it.
 //!
 //! [`ThreadState`] is private memory of the process; the counters themselves are in the
-//! file. A state is given out when a thread is created, or when a thread that nobody saw
-//! created does its first operation, and goes back when the thread has run its last
-//! destructor.
+//! file. A state is given out when a thread is created, or when a thread whose creation was not
+//! seen does its first operation, and goes back when the thread has run its last destructor.
 
 mod adding;
 pub mod attach;
@@ -31,15 +30,15 @@ const LIVE_THREADS: usize = 16_384;
 /// A thread's working memory. The first line is all that the fast path touches besides the
 /// row.
 ///
-/// It is its owner's alone, but for what is atomic: that others look at. All zero after a
-/// fork, when the missing table sends the thread to [`attach`].
+/// Only its owner uses it, except for the atomic fields, which others read. All zero after a fork,
+/// when the missing table sends the thread to [`attach`].
 #[repr(C, align(64))]
 pub struct ThreadState {
     /// Its rows by place, in the file; not there while the thread counts nothing.
     pub places: Table,
     /// Highest address of the stack, from which depths are counted.
     pub stack_high: Cell<usize>,
-    /// The locks that it holds. Others read it, to find who holds a lock.
+    /// The locks that it holds. Other threads read it, to find the holder of a lock.
     pub held: Held,
 
     /// The calls that it made lately.
@@ -74,7 +73,7 @@ pub struct ThreadState {
 }
 
 impl ThreadState {
-    /// Whether its thread is recorded: else it is nobody's, or not yet somebody's.
+    /// Whether its thread is recorded: otherwise the state has no thread, or not yet.
     #[inline(always)]
     pub fn is_attached(&self) -> bool {
         self.places.is_there()
@@ -103,19 +102,19 @@ impl ThreadState {
         self.locks.leave(&LOCKS, room);
     }
 
-    /// Adds a row to those of places; none if there is no room for it.
+    /// Adds a row to those of places; `None` if there is no room for it.
     unsafe fn put_place(&self, row: Row) -> Option<*mut Row> {
         // SAFETY: by the condition above.
         unsafe { self.put(&self.places, &PLACES, row) }
     }
 
-    /// Adds a row to those of single locks; none if there is no room for it.
+    /// Adds a row to those of single locks; `None` if there is no room for it.
     unsafe fn put_lock(&self, row: Row) -> Option<*mut Row> {
         // SAFETY: by the condition above.
         unsafe { self.put(&self.locks, &LOCKS, row) }
     }
 
-    /// Mends what points to rows, which have moved.
+    /// Updates the pointers to rows that have moved.
     fn rows_moved(&self, to: impl Fn(*mut Row) -> *mut Row) {
         self.recent.clear();
         self.held.relocate(to);
@@ -123,7 +122,7 @@ impl ThreadState {
 
     unsafe fn put(&self, table: &Table, kind: &Kind, row: Row) -> Option<*mut Row> {
         let room = recorder::existing()?.room();
-        // SAFETY: by the condition above; who adds rows has marked the state busy.
+        // SAFETY: by the condition above; the code that adds rows has marked the state busy.
         unsafe { table.put(kind, room, self.record.get(), row, |to| self.rows_moved(to)) }
     }
 }
@@ -147,7 +146,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// Of a thread that nobody saw created.
+    /// The value for a thread whose creation was not seen.
     pub const UNKNOWN: Start = Start {
         function: null_mut(),
         argument: null_mut(),
@@ -172,7 +171,7 @@ impl Threads {
     /// Where the first state ends.
     pub const FIRST_ENDS: usize = offset_of!(Threads, states) + size_of::<ThreadState>();
 
-    /// Takes a state; none if all are taken.
+    /// Takes a state; `None` if all are taken.
     pub fn take(&self) -> Option<&ThreadState> {
         let mut free = self.free.load(Ordering::Acquire);
         while free as u32 != 0 {
@@ -222,13 +221,14 @@ impl Threads {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Gives out the states behind so many only; false if too few would be left.
+    /// From now on gives out only the states behind the first `used`; false if too few would be
+    /// left.
     pub fn go_on_from(&self, used: u32) -> bool {
         self.used.store(used, Ordering::Relaxed);
         (used as usize) < LIVE_THREADS / 2
     }
 
-    /// The states that were ever given out, to be looked at through their atomic parts.
+    /// The states that were ever given out, to be read through their atomic parts.
     pub fn used(&self) -> &[ThreadState] {
         let used = self.used.load(Ordering::Acquire) as usize;
         &self.states[..used.min(LIVE_THREADS)]

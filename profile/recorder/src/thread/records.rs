@@ -1,12 +1,12 @@
-//! What hangs on a row: its waits, and the locks that were held already; and the thread's log.
+//! The records of a row: its waits, and the locks that were already held; and the thread's log.
 
 use syncline_recording::layout::{EventRecord, NestRecord, Row, WaitRecord};
 
 use crate::recorder::{self, Recorder};
 use crate::thread::ThreadState;
 
-/// The wait record of a row, made if there is none; none if there is no room, or this is a
-/// signal handler that interrupted the recorder.
+/// The wait record of a row, made if there is none; `None` if there is no room, or this is a signal
+/// handler that interrupted the recorder.
 ///
 /// # Safety
 /// `state` and `row` are this thread's own.
@@ -16,7 +16,7 @@ pub unsafe fn waits_of(state: &ThreadState, row: *mut Row) -> Option<*mut WaitRe
     unsafe { record_of(state, &raw mut (*row).wait) }
 }
 
-/// The nest record of a row, as [`waits_of`].
+/// The nest record of a row, like [`waits_of`].
 ///
 /// # Safety
 /// Same requirement as [`waits_of`].

@@ -4,8 +4,8 @@
 //! to one call mostly differ in depth. Nearly all places use one lock, or a few; for these every
 //! lock has a row of its own, and all that it counts is exact. A place with many locks (a hash
 //! table's, a tree's) would have rows by the thousand, which don't fit into the cache: there one
-//! row counts for all locks but those with a row of their own, exactly, and a *sample* tells how
-//! that spreads over them: one acquisition in 128 takes what its place has counted since the last
+//! row counts for all locks but those with a row of their own, exactly, and a *sample* shows the
+//! distribution over them: one acquisition in 128 takes what its place has counted since the last
 //! one into the row of its lock. So a place's sum stays exact, and a lock's share is an estimate
 //! without bias.
 //!
@@ -31,12 +31,14 @@ use crate::thread::{ThreadState, attach};
 use crate::tls;
 use crate::unwind::tools::Registers;
 
-/// Depths at which one call of an operation is told apart; all further ones are one place.
+/// The number of depths that are distinguished for one call of an operation; all further ones are
+/// one place.
 pub const DEPTHS: u32 = 32;
 /// Rows of single locks that one call of an operation gets, at all its depths together, before
 /// its locks are counted by a sample.
 const EXACT: u32 = 256;
-/// The same for creations, which are not sampled: what is not told apart stays in the rest.
+/// Rows of single locks for creations, which are not sampled: what is not distinguished stays in
+/// the rest.
 const CREATED: u32 = 16_384;
 
 /// The row in which an operation that is about to be tried will be counted, and whether it belongs
@@ -50,13 +52,13 @@ impl Spot {
 
     const NOWHERE: Spot = Spot(null_mut());
 
-    /// The row, where it is there and nothing else is to be done than to count.
+    /// The row, if it exists and nothing is to be done but to count.
     #[inline(always)]
     pub fn plain(self) -> Option<*mut Row> {
         (!self.0.is_null() && !self.is_sampled()).then_some(self.0)
     }
 
-    /// The row; none if the operation can't be counted, which was noted.
+    /// The row; `None` if the operation can't be counted, which was noted.
     pub fn row(self) -> Option<*mut Row> {
         (!self.0.is_null()).then(|| self.0.map_addr(|address| address & !Spot::SAMPLED))
     }
@@ -94,7 +96,7 @@ impl Call {
         (row.ret ^ self.ret as u64) | (row.key ^ self.key) == 0
     }
 
-    /// The same at any depth.
+    /// The call of this operation at any depth.
     pub fn at_any_depth(self) -> Call {
         Call { key: Row::key(self.op, ANY_DEPTH), ..self }
     }
@@ -132,7 +134,7 @@ pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
     }
 }
 
-/// [`spot`], where the call was not noted lately: its row is mostly at home.
+/// The path of [`spot`] for a call that was not noted lately: its row is mostly at home.
 #[inline(never)]
 unsafe fn at_home(op: Op, lock: usize, caller: *const usize) -> Spot {
     // SAFETY: as in `spot`.
@@ -159,8 +161,8 @@ unsafe fn at_home(op: Op, lock: usize, caller: *const usize) -> Spot {
     }
 }
 
-/// [`spot`], where the row is not that of the place, or not at its home, or the operation belongs
-/// to the sample.
+/// The path of [`spot`] if the row is not that of the place, or not at its home, or the operation
+/// belongs to the sample.
 #[inline(never)]
 unsafe fn elsewhere(op: Op, lock: usize, caller: *const usize) -> Spot {
     let Some(state) = attach::current() else { return Spot::NOWHERE };
@@ -189,8 +191,8 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: *const usize) -> Spot {
     }
 }
 
-/// The row of a lock's own for an operation, made if there is none; null if it can't be had, and
-/// then the operation is counted as dropped.
+/// The lock's own row for an operation, made if there is none; null if it can't be made, and then
+/// the operation counts as dropped.
 ///
 /// # Safety
 /// Same requirements as [`spot`].
@@ -231,7 +233,7 @@ pub unsafe fn count_sampled(
             return weight.unwrap_or(1);
         };
         add_one(&raw mut (*place).calls);
-        // Looked for again: a handler may have made the table grow since it was found.
+        // The row is searched again: a handler may have made the table grow since it was found.
         if let (Some(_), Some(row)) = (guard, own(state, &call)) {
             let calls = (*place).calls;
             add(&raw mut (*row).calls, calls - (*place).held_ticks);
@@ -242,7 +244,7 @@ pub unsafe fn count_sampled(
     }
 }
 
-/// The row of a lock at a place, by what it was found with; its place's, if it has none.
+/// The row of a lock at a place; the place's, if the lock has none.
 ///
 /// # Safety
 /// The state is this thread's own, as in all that follows.
@@ -300,7 +302,7 @@ unsafe fn in_locks(state: &ThreadState, lock: usize, place: &Row) -> Option<*mut
     unsafe { state.locks.find(hash_of_lock(lock, place.ret as usize, place.key), is) }
 }
 
-/// What is noted of a call of an operation at all its depths. It lies among the rows of places, and
+/// The note of a call of an operation at all its depths. It lies among the rows of places, and
 /// begins as these do.
 #[repr(C)]
 pub struct Site {
@@ -309,7 +311,7 @@ pub struct Site {
     key: u64,
     /// Rows of single locks.
     pub locks: u32,
-    /// Depths that are told apart.
+    /// Depths that are distinguished.
     pub depths: u32,
 }
 

@@ -1,5 +1,5 @@
-//! What a thread has used of a processor: so that a holder that computes can be told from one
-//! that sleeps or was preempted.
+//! A thread's use of a processor, to distinguish a holder that computes from one that sleeps or was
+//! preempted.
 //!
 //! Two system calls, some 200 ns; both leave `errno` alone. `getrusage` counts how often a thread
 //! went off its processor, but its times are only as fine as the scheduler's tick; the thread's
@@ -18,7 +18,7 @@ use crate::{clock, tls};
 /// What a thread has used until some moment, or from one to another.
 #[derive(Clone, Copy)]
 pub struct Usage {
-    /// The moment, or how long that is, in ticks.
+    /// The moment, or the length of the interval, in ticks.
     pub at: u64,
     /// Processor time in nanoseconds.
     pub cpu: u64,
@@ -29,23 +29,23 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What the calling thread has used, at the begin of what is looked at. The moment is taken
-    /// last, and first in [`Usage::until`], so that a thread which stays on its processor has used
-    /// no less than the time in between.
+    /// The calling thread's use, at the begin of an interval. The moment is taken last, and first
+    /// in [`Usage::until`], so that a thread which stays on its processor has used no less than the
+    /// time in between.
     pub fn from_here() -> Usage {
         let (slept, preempted) = switches();
         let cpu = clock::nanoseconds(ClockId::ThreadCPUTime);
         Usage { at: clock::now(), cpu, slept, preempted }
     }
 
-    /// The same at its end, which was at this moment.
+    /// The calling thread's use at the interval's end, which was at this moment.
     pub fn until(at: u64) -> Usage {
         let cpu = clock::nanoseconds(ClockId::ThreadCPUTime);
         let (slept, preempted) = switches();
         Usage { at, cpu, slept, preempted }
     }
 
-    /// What was used since.
+    /// The use since then.
     pub fn since(self, before: Usage) -> Usage {
         Usage {
             at: self.at.saturating_sub(before.at),
@@ -55,7 +55,7 @@ impl Usage {
         }
     }
 
-    /// Of this time, in ticks, what was not spent on a processor.
+    /// The part of this time, in ticks, that was not spent on a processor.
     pub fn off_cpu(self) -> u64 {
         self.at.saturating_sub(clock::to_ticks(self.cpu))
     }
@@ -81,10 +81,11 @@ fn switches() -> (u64, u64) {
 }
 
 /// How long the calling thread was on a processor since its begin, and how long it was ready for one and had
-/// none: 0 where that can't be read. To a thread in a sandbox a file may not be open.
+/// none: 0 where that can't be read. A thread in a sandbox may not be able to open a file.
 ///
-/// `started` is when it began to be recorded, in ticks. Where it was on a processor all the time since, as
-/// nearly all threads are that live for a moment, no file is opened: that would take a tenth of their time.
+/// `started` is when it began to be recorded, in ticks. If it was on a processor all the time
+/// since, like nearly all threads that live for a moment, no file is opened: that would take a
+/// tenth of their time.
 pub fn at_end(state: &ThreadState, started: u64) -> Times {
     let times = Times { cpu_ns: clock::nanoseconds(ClockId::ThreadCPUTime), ready_ns: 0 };
     let lived = clock::to_nanoseconds(clock::now().saturating_sub(started));
@@ -95,11 +96,11 @@ pub fn at_end(state: &ThreadState, started: u64) -> Times {
     Times { ready_ns: of_this_thread().map_or(0, |times| times.ready_ns), ..times }
 }
 
-/// So many nanoseconds without a processor are not asked for.
+/// Up to this many nanoseconds without a processor, the kernel is not asked.
 const LITTLE: u64 = 10_000;
 
-/// How long the calling thread was on a processor and ready for one since it began; none where that can't
-/// be read.
+/// How long the calling thread was on a processor and ready for one since it began; `None` if that
+/// can't be read.
 pub fn so_far() -> Option<Times> {
     let times = of_this_thread()?;
     Some(Times { cpu_ns: clock::nanoseconds(ClockId::ThreadCPUTime), ..times })
@@ -110,7 +111,7 @@ fn of_this_thread() -> Option<Times> {
 }
 
 /// How long a thread of this process was on a processor, and ready for one, by its number and when it began
-/// to be recorded; none where that can't be read. The calling thread must not be in a sandbox.
+/// to be recorded; `None` if that can't be read. The calling thread must not be in a sandbox.
 pub fn of_thread(tid: u32, started: u64) -> Option<Times> {
     match tls::state() {
         Some(state) if gettid().as_raw_nonzero().get() as u32 == tid => {

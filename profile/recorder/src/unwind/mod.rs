@@ -1,11 +1,11 @@
 //! Call stacks without frame pointers, from inside a lock function.
 //!
 //! framehop reads the unwind tables that every program carries for exceptions; it takes
-//! no lock and, with caches made beforehand, allocates nothing. Which module an address
-//! belongs to is asked of the loader anew for every frame (`_dl_find_object`, glibc 2.35:
-//! no lock, safe in signal handlers), so that code that was unloaded is never read.
-//! The modules known to framehop are an immutable snapshot, exchanged as a whole; old ones
-//! stay, since another thread may be reading them.
+//! no lock and, with caches made beforehand, allocates nothing. For every frame, the loader is
+//! asked anew which module an address belongs to (`_dl_find_object`, glibc 2.35: no lock, safe in
+//! signal handlers), so that code that was unloaded is never read. The modules known to framehop
+//! are an immutable snapshot, exchanged as a whole; old ones stay, since another thread may be
+//! reading them.
 
 mod module;
 pub mod tools;
@@ -28,11 +28,11 @@ extern crate alloc;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Frames of our own above the program's, at most.
+/// The most frames of our own above the program's.
 const OWN_FRAMES: usize = 16;
 
 /// How many of the file's modules this process may know: one more than the index of the last that it,
-/// or who forked it, has put there.
+/// or the process that forked it, has put there.
 static KNOWN: AtomicU32 = AtomicU32::new(0);
 
 /// How many of the file's modules a child knows from its parent.
@@ -49,7 +49,7 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    /// More bytes than one more module and a copy of all of them take.
+    /// An upper bound of the bytes of one more module and a copy of all of them.
     fn size(&self) -> usize {
         const MODULE: usize = 1024;
         (self.modules.len() + 16) * MODULE
@@ -64,9 +64,9 @@ pub struct Trace {
     depth: usize,
     /// Where the first return address lies.
     caller: usize,
-    /// There were more frames.
+    /// Whether there were more frames.
     pub cut: bool,
-    /// Unwinding ended before the stack did.
+    /// Whether unwinding ended before the stack did.
     pub broken: bool,
 }
 
@@ -82,7 +82,7 @@ impl Trace {
         &self.frames[..self.depth]
     }
 
-    /// Where all return addresses but the first lay, in words from that; none if that is not
+    /// Where all return addresses but the first lay, in words from that; `None` if that is not
     /// known of each, or the stack is not whole.
     pub fn slots(&self) -> Option<&[u32]> {
         let slots = self.slots.get(1..self.depth)?;
@@ -136,7 +136,7 @@ impl Snapshot {
     }
 }
 
-/// The snapshot that knows the module at this address; none if there is no code there, or it
+/// The snapshot that knows the module at this address; `None` if there is no code there, or it
 /// can't be added now.
 fn knowing(recorder: &Recorder, pc: u64) -> Option<&'static Snapshot> {
     let known = snapshot()?;
@@ -147,7 +147,7 @@ fn knowing(recorder: &Recorder, pc: u64) -> Option<&'static Snapshot> {
     if known.modules.iter().any(|m| m.is(&object)) {
         return Some(known);
     }
-    // Waits for nobody: whoever comes second goes without this frame.
+    // Never waits: the thread that comes second goes without this frame.
     if recorder.modules_busy.swap(1, Ordering::Acquire) != 0 {
         return None;
     }
@@ -175,7 +175,7 @@ pub fn trace(
     }
 }
 
-/// None if the walk ended early.
+/// `None` if the walk ended early.
 fn walk(
     recorder: &Recorder,
     from: Registers,

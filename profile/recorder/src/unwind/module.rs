@@ -60,7 +60,7 @@ fn eh_frame(object: &Object) -> Option<(&'static [u8], &'static [u8])> {
 }
 
 impl Known {
-    /// What to remember of an object.
+    /// The data to keep of an object.
     pub fn of(object: &Object, recorder: &Recorder) -> Known {
         // SAFETY: the header is mapped, and its path is not written any more.
         let own = unsafe { &(*recorder.file().header()).executable };

@@ -1,10 +1,10 @@
 //! What unwinding needs and can't make on the spot: a cache, and a stack.
 //!
-//! Unwinding takes some 12 KiB of stack. A thread may have less left, and of a coroutine's
-//! stack nobody knows the size. So the library has stacks of its own, and work that may
-//! unwind moves to one of them. Meanwhile signals are blocked: a handler must find the stack
-//! that the program gave it, one that leaves by `siglongjmp` would never give ours back, and
-//! what a handler counts in a table that is being copied would be lost.
+//! Unwinding takes some 12 KiB of stack. A thread may have less left, and the size of a coroutine's
+//! stack is unknown. So the library has stacks of its own, and work that may unwind moves to one of
+//! them. Meanwhile signals are blocked: a handler must find the stack that the program gave it, one
+//! that leaves by `siglongjmp` would never give ours back, and what a handler counts in a table
+//! that is being copied would be lost.
 
 use core::arch::asm;
 use core::ptr::null_mut;
@@ -22,7 +22,7 @@ use alloc::boxed::Box;
 /// Makes unwinding fast the second time.
 pub type Cache = CacheX86_64<MustNotAllocateDuringUnwind>;
 
-/// Sets of tools: as many threads can unwind at once. Who finds none goes without.
+/// Sets of tools: as many threads can unwind at once. A thread that finds none goes without.
 const SETS: usize = 8;
 /// Bytes of each stack; only what is used takes memory.
 const STACK: usize = 256 << 10;
@@ -51,12 +51,12 @@ pub fn prepare() {
 pub fn with<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
     with_signals_blocked(|| {
         let taken = POOL.iter().enumerate().find_map(|(place, set)| {
-            // Acquire pairs with the Release below: whoever had it last is done with it.
+            // Acquire pairs with the Release below: the last owner is done with it.
             let tools = set.swap(null_mut(), Ordering::Acquire);
             (!tools.is_null()).then_some((place, tools))
         });
         let Some((place, tools)) = taken else { return action(None) };
-        // SAFETY: whoever took tools out of the pool has them alone; the stack is mapped.
+        // SAFETY: the thread that took tools out of the pool has them alone; the stack is mapped.
         let result = unsafe {
             let tools = &mut *tools;
             let cache = &mut tools.cache;

@@ -9,8 +9,8 @@ pub const THREAD_RUNNING: u32 = 1;
 /// [`ThreadRecord::state`]: the thread ended.
 pub const THREAD_EXITED: u32 = 2;
 
-/// [`ThreadRecord::creator`]: the thread ran before its process was attached to, and what it had used by
-/// its first counted call is taken off its sums.
+/// [`ThreadRecord::creator`]: the thread ran before its process was attached to, and its processor
+/// time until its first counted call is subtracted from its sums.
 pub const FOUND: u32 = u32::MAX - 1;
 
 /// A thread, or several with the same start function one after the other.
@@ -38,10 +38,11 @@ pub struct ThreadRecord {
     pub ended: u64,
     /// Ticks that earlier threads of this record lived.
     pub earlier_ticks: u64,
-    /// Processor time of the threads that ended, in nanoseconds, less what a thread that was [`FOUND`]
-    /// had used before: the sum with [`ThreadRecord::left_cpu_ns`] is what was used while it was recorded.
+    /// Processor time of the threads that ended, in nanoseconds, less the earlier time of a thread
+    /// that was [`FOUND`]: the sum with [`ThreadRecord::left_cpu_ns`] is the time while it was
+    /// recorded.
     pub cpu_ns: i64,
-    /// The latest moment at which this thread was seen, in ticks.
+    /// The latest moment at which this thread recorded something, in ticks.
     pub last_seen: u64,
     /// The table of rows of single locks, where a place has more than one: its unit in the low 48
     /// bits, log 2 of its rows in the high 16; 0 if there is none yet.
@@ -56,23 +57,23 @@ pub struct ThreadRecord {
     pub waiting_since: u64,
     /// Stack of that wait.
     pub waiting_stack: u32,
-    /// How often a table was exchanged, or a row moved from one to the other: an old one's room may
-    /// become part of a new one.
+    /// How often a table was exchanged, or a row moved from one table to the other: the space of an
+    /// old table may become part of a new one.
     pub exchanges: u32,
     /// Name, ended by a zero byte.
     pub name: [u8; 24],
-    /// The log of [`EventRecord`](super::EventRecord)s: its unit in the low 48 bits, log 2 of its places in the
-    /// high 16; 0 if there is none yet.
+    /// The log of [`EventRecord`](super::EventRecord)s: its unit in the low 48 bits, log 2 of its
+    /// slots in the high 16; 0 if there is none yet.
     pub log: u64,
-    /// Events that there were so far, kept or not.
+    /// The number of events so far, kept or not.
     pub logged: u64,
     /// What this thread last woke others with: the object of its latest signal, broadcast or
     /// futex wake, or post that somebody seemed to wait for.
     pub notified: u64,
     /// When, in ticks.
     pub notified_at: u64,
-    /// Places of the log that are in use. It may be more than there are, when events came that
-    /// found no place.
+    /// Slots of the log that are in use. It may exceed the number of slots if events came that
+    /// found none.
     pub log_kept: u64,
     /// Which events are kept: see [`crate::Windows::from_word`].
     pub log_windows: u64,
@@ -81,12 +82,12 @@ pub struct ThreadRecord {
     /// Nanoseconds that the threads that ended were ready to run and had no processor, as
     /// [`ThreadRecord::cpu_ns`]; 0 where the kernel doesn't say.
     pub ready_ns: i64,
-    /// Processor time of the latest thread when that was last looked at, in nanoseconds.
+    /// Processor time of the latest thread when that was last measured, in nanoseconds.
     pub seen_cpu_ns: u64,
     /// When that was, in ticks; 0 if never.
     pub seen_cpu_at: u64,
-    /// Who held what it waits for now, when it began to wait: the thread's index and 1; 0 if nobody
-    /// was seen.
+    /// The holder of what it waits for now, when it began to wait: the thread's index and 1; 0 if
+    /// none was found.
     pub waiting_holder: u32,
     /// Stack at which that thread had acquired it.
     pub waiting_holder_stack: u32,
@@ -97,7 +98,8 @@ pub struct ThreadRecord {
     /// The [`Header::window`](super::Header::window) that its log is of: events of earlier ones are forgotten.
     pub log_window: u32,
     /// Processor time of the latest thread when its process ended, in nanoseconds, if the thread still
-    /// lived then; 0 if it did not, or nobody could look. The thread that ends the process writes it.
+    /// lived then; 0 if it did not, or could not be measured. The thread that ends the process
+    /// writes it.
     pub left_cpu_ns: u64,
     /// Nanoseconds that it was ready to run and had no processor, by then.
     pub left_ready_ns: u64,

@@ -1,4 +1,5 @@
-//! The waits of a row, by length and by who was in the way, and what else is too rare for the row.
+//! The waits of a row, by length and by the thread in the way, and other counters that are too rare
+//! for the row.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -7,7 +8,7 @@ pub const BUCKETS: usize = 32;
 /// Waits shorter than 2 to this power ticks are in the first bucket; each bucket is twice
 /// as wide as the one before; the last one is open.
 pub const FIRST_BUCKET_LOG2: u32 = 7;
-/// Holders that a wait record tells apart.
+/// The number of holders that a wait record distinguishes.
 pub const BLOCKERS: usize = 8;
 
 /// The bucket that a wait of this many ticks belongs to.
@@ -16,11 +17,11 @@ pub fn bucket(ticks: u64) -> usize {
     (bits.saturating_sub(FIRST_BUCKET_LOG2) as usize).min(BUCKETS - 1)
 }
 
-/// Who was in the way.
+/// The thread that was in the way.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Blocker {
-    /// Where the holder had acquired the lock; 0 while this place is free.
+    /// Stack at which the holder had acquired the lock; 0 while this slot is free.
     pub stack: u32,
     /// Index of the thread that held it, the latest time.
     pub thread: u32,
@@ -30,7 +31,7 @@ pub struct Blocker {
     pub ticks: u64,
 }
 
-/// The waits of a row that has any, and what else is too rare to keep in the row.
+/// The waits of a row that has any, and other counters that are too rare to keep in the row.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct WaitRecord {
@@ -51,14 +52,14 @@ pub struct WaitRecord {
     /// How many.
     pub held_samples: u64,
     /// Waits for a condition that did not run out of time and were followed by another wait for
-    /// it, within 50 microseconds, with the lock not let go and nobody woken in between: the
+    /// it, within 50 microseconds, without releasing the lock or waking a thread in between: the
     /// wake-up had found nothing to do.
     pub futile: u64,
-    /// How many holds were looked at for what follows: those after waits of more than 50
-    /// microseconds, one in eight after shorter ones, and timed ones that had not waited where
-    /// the row's holds take more than 10 microseconds on average.
+    /// How many holds were measured for the next fields: those after waits of more than 50
+    /// microseconds, one in eight after shorter ones, and timed ones that had not waited where the
+    /// row's holds take more than 10 microseconds on average.
     pub held_looked_at: u64,
-    /// Ticks of those holds, less the waits in which the lock was let go of.
+    /// Ticks of those holds, less the waits in which the lock was released.
     pub held_looked_at_ticks: u64,
     /// Of those ticks, the ones that the holder was not on a processor.
     pub held_off_cpu_ticks: u64,
@@ -68,8 +69,8 @@ pub struct WaitRecord {
     /// How often its processor was taken from it in those holds.
     pub held_preempted: u32,
     /// Ticks that the recorder itself took in the sections after waits: it counts between the end of the
-    /// wait and the return into the program, and again before the release. They are in no time held,
-    /// but others waited for them.
+    /// wait and the return into the program, and again before the release. They are not part of any
+    /// time held, but other threads waited for them.
     pub own_ticks: u64,
     /// Ticks between refused tries of the thread that followed each other within 5 microseconds:
     /// it did nothing but try.

@@ -1,9 +1,9 @@
-//! What a parent is told of a child's end, noted in the child's header: in this process's own file, or
-//! in the child's.
+//! What a parent learns of a child's end, noted in the child's header: in this process's own file,
+//! or in the child's.
 //!
-//! This process may have no file of its own: a shell that waits for a server uses no lock. So what it is
-//! told goes where it belongs, into the file that the child has left. It may come in a signal handler;
-//! nothing here is shared with the process's own recording.
+//! This process may have no file of its own: a shell that waits for a server uses no lock. So the
+//! end is noted in the file that the child has left. The parent may learn of it in a signal
+//! handler; nothing here is shared with the process's own recording.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +15,7 @@ use super::file::File;
 use super::own_number;
 use crate::layout::{HEADER_SIZE, Header, MAGIC, PROCESS_EXITED, SEEN, VERSION};
 
-/// The part of a header that tells whose it is.
+/// The part of a header that identifies its process.
 const START: usize = offset_of!(Header, sample_period);
 
 /// Notes that a child has ended with this status, as `wait` gives it. `file` is this process's, if it has
@@ -37,7 +37,7 @@ pub fn child_ended(
         }
     });
     let note = |seen: &AtomicU32| seen.store(SEEN | status & (SEEN - 1), Ordering::Relaxed);
-    // One that did not say that it ends may have run another program, which has a file of its own.
+    // A child that did not note its end may have run another program, which has a file of its own.
     match joined {
         Some((PROCESS_EXITED, seen)) => note(seen),
         Some((_, seen)) if !elsewhere() => note(seen),
@@ -47,7 +47,7 @@ pub fn child_ended(
 }
 
 /// The header of this process's child of this number, if it writes to this process's file and its end
-/// is not noted yet: numbers are given again.
+/// is not noted yet: process numbers are reused.
 fn header_of_child(file: &File, pid: u32) -> Option<*mut Header> {
     let own = own_number();
     // SAFETY: the first header is mapped, and its word is only touched atomically.
@@ -78,7 +78,7 @@ pub fn child_ended_elsewhere(folder: &Folder, pid: u32, status: u32) -> bool {
         let bytes = start[at..at + 4].try_into();
         u32::from_ne_bytes(bytes.unwrap_or_default())
     };
-    // Numbers are given again, and mean another process in another namespace.
+    // Process numbers are reused, and mean another process in another namespace.
     let is_its = start.starts_with(&MAGIC)
         && word(offset_of!(Header, version)) == VERSION
         && word(offset_of!(Header, pid)) == pid

@@ -57,14 +57,14 @@ impl File {
             Some(file) => ProcessFile::of(file, start.max_size, HEADER_SIZE)?,
             None => ProcessFile::create(start.folder, "syncline", start.max_size, HEADER_SIZE)?,
         };
-        // SAFETY: the first page is mapped, real and zero, and nobody else knows it yet.
+        // SAFETY: the first page is mapped, real and zero, and no other thread knows it yet.
         unsafe { fill_header(file.base.cast(), file.size, start) };
         Ok(File::new(file.base.cast(), file.base.cast(), family))
     }
 }
 
 /// # Safety
-/// `header` is the mapped, zeroed first page, known to nobody else.
+/// `header` is the mapped, zeroed first page, not known to any other thread.
 unsafe fn fill_header(header: *mut Header, size: u64, start: &Start<'_>) {
     // SAFETY: by this function's own condition.
     let h = unsafe { &mut *header };

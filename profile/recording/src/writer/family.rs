@@ -5,13 +5,14 @@
 //! four places and filled with what the parent has in its own already. So a child *joins*: it claims
 //! a page of its parent's file for a header, and counts on in the same regions and the same arena,
 //! whose counters are claimed by atomic steps in the file. That takes no system call but those that
-//! tell who and when. What the parent knew when it forked, modules and stacks, stays known.
+//! return the process and the time. What the parent knew when it forked, modules and stacks, stays
+//! known.
 //!
-//! A child makes a file of its own where that is better: if it is another user's by now, if all is to
-//! be logged, or if the file might be too small for all who write to it. For each process that lives,
-//! a file is kept as large as the smallest that one gets alone ([`SHARE`]).
+//! A child makes a file of its own if that is better: if it runs as another user by now, if all is
+//! to be logged, or if the file might be too small for all processes that write to it. For each
+//! process that lives, a file is kept as large as the smallest that one gets alone ([`SHARE`]).
 //!
-//! What is needed to write and is no part of the file lies in memory that all of them share.
+//! State that writing needs and that is not part of the file lies in memory that all of them share.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -30,7 +31,7 @@ const SHARE: u64 = 16 << 20;
 /// Threads, likewise.
 const THREADS: u32 = 256;
 
-/// What processes that write to one file share besides. All zero is the beginning.
+/// The state that processes of one file share outside of the file. All zero is its first state.
 pub struct Family {
     /// How far the file is real.
     pub(super) real: Real,
@@ -66,7 +67,7 @@ impl Family {
         let (used, capacity) = file.arena();
         let fits = |live: u32| {
             let room = (used * UNIT).saturating_add(SHARE * u64::from(live)) <= capacity * UNIT;
-            // Once a large table found no room, nobody is given a small one.
+            // Once a large table found no room, no small one is given out either.
             room && !file.is_full()
                 && threads.saturating_add(live.saturating_mul(THREADS)) <= region.capacity
         };
@@ -74,7 +75,7 @@ impl Family {
         self.live.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
 
-    /// Notes that a process ended: once, whoever sees it.
+    /// Notes that a process ended: once, by whichever process sees it.
     ///
     /// # Safety
     /// The header is that of a process of this family.
@@ -99,9 +100,10 @@ pub struct Child {
 }
 
 impl File {
-    /// Begins this process, a forked child, in its parent's file; none if it needs one of its own.
+    /// Begins this process, a forked child, in its parent's file; `None` if it needs one of its
+    /// own.
     ///
-    /// `arguments` mends the parent's arguments where the child has others.
+    /// `arguments` corrects the parent's arguments if the child has others.
     pub fn join(parent: &File, child: &Child, arguments: impl FnOnce(&mut [u8])) -> Option<File> {
         let family = parent.family();
         let is_same_user = family.user.load(Ordering::Relaxed) == geteuid().as_raw();
@@ -114,13 +116,14 @@ impl File {
         };
         let own = parent.unit(unit).cast::<Header>();
         let file = File::new(parent.first(), own, family);
-        // SAFETY: the page was just claimed, is real, and known to nobody else; the first header is
-        // mapped, and its word is only touched atomically.
+        // SAFETY: the page was just claimed, is real, and no other process knows it; the first
+        // header is mapped, and its word is only touched atomically.
         unsafe {
             fill_header(own, parent, child, arguments);
             let newest = AtomicU32::from_ptr(&raw mut (*parent.first()).newest);
-            // Release pairs with the Acquire in `header_of_child`, and with readers of the file: whoever
-            // finds the header finds it filled in, and what was there before behind it.
+            // Release pairs with the Acquire in `header_of_child`, and with readers of the file: a
+            // process that finds the header finds it filled in, and what was there before behind
+            // it.
             let link = |before: u32| {
                 (*own).before = before;
                 Some(file.page())
@@ -139,7 +142,7 @@ unsafe fn fill_header(
     child: &Child,
     arguments: impl FnOnce(&mut [u8]),
 ) {
-    // SAFETY: by this function's own condition. What the parent's counters are meanwhile is not taken.
+    // SAFETY: by this function's own condition. The parent's counters are not copied.
     let h = unsafe {
         own.copy_from_nonoverlapping(parent.header(), 1);
         &mut *own

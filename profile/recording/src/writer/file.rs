@@ -95,26 +95,26 @@ impl File {
         self.at(unsafe { (*self.header()).arena_offset } + unit * UNIT)
     }
 
-    /// Claims the next record of the modules, with its index; none if there is none left.
+    /// Claims the next record of the modules, with its index; `None` if there is none left.
     pub(super) fn new_module(&self) -> Option<(*mut ModuleRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, modules), &self.family.real.modules);
         claimed.map(|(record, index)| (record.cast(), index))
     }
 
-    /// Claims the next thread record, with its index; none if there is none left.
+    /// Claims the next thread record, with its index; `None` if there is none left.
     pub(super) fn new_thread(&self) -> Option<(*mut ThreadRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, threads), &self.family.real.threads);
         claimed.map(|(record, index)| (record.cast(), index))
     }
 
-    /// Claims the next stack record, with its number; none if there is none left.
+    /// Claims the next stack record, with its number; `None` if there is none left.
     pub(super) fn new_stack(&self) -> Option<(*mut StackRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, stacks), &self.family.real.stacks);
         claimed.map(|(record, number)| (record.cast(), number))
     }
 
-    /// Claims a record of the file's region whose place in a header this is. That there was none is
-    /// noted in this process's header.
+    /// Claims a record of the region at this offset of a header. If there is none, that is noted in
+    /// this process's header.
     fn claim(&self, region: usize, real: &Watermark) -> Option<(*mut u8, u32)> {
         let of = |header: *mut Header| header.wrapping_byte_add(region).cast::<Region>();
         let (region, own) = (of(self.first), of(self.own));
@@ -154,7 +154,7 @@ impl File {
         }
     }
 
-    /// Hands out pages of the arena, by their first unit; none if there is no room.
+    /// Hands out pages of the arena, by their first unit; `None` if there is no room.
     pub(super) fn new_pages(&self, bytes: u64) -> Option<u64> {
         // SAFETY: `arena_used` is only touched atomically; the others stay as they are.
         let (used, capacity, offset) = unsafe {
@@ -175,7 +175,7 @@ impl File {
         claimed.ok()
     }
 
-    /// Whether the arena had no room when it was last asked for some. Who asks for much asks
+    /// Whether the arena had no room when it was last asked for some. Code that asks for much asks
     /// here first: a try costs time, and would be made again at every operation.
     pub(super) fn is_full(&self) -> bool {
         self.family.real.full.load(Ordering::Relaxed)
@@ -204,7 +204,7 @@ impl File {
     }
 
     /// Says that the process ends, at this tick. A child of `vfork` runs in its parent's memory, and its
-    /// end is not the parent's: for a process that this header is not of, nothing happens.
+    /// end is not the parent's: for a process without this header, nothing happens.
     pub fn end(&self, ticks: u64) {
         self.end_as(PROCESS_EXITED, ticks);
     }
@@ -227,8 +227,8 @@ impl File {
         }
     }
 
-    /// Takes the file out of memory, and has zeros in its place where it was in use: what a thread still
-    /// writes there, which was inside the recorder when recording ended, touches the file no more.
+    /// Unmaps the file, and maps zeros where it was in use. A thread that was inside the recorder
+    /// when recording ended writes to these, and no longer to the file.
     ///
     /// # Safety
     /// No thread is between two instructions that read and then follow a word of the file.
@@ -242,16 +242,16 @@ impl File {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
         let base: *mut c_void = self.first.cast();
-        // SAFETY: the mapping is this file's own, and nobody follows what it reads there, by this
-        // function's own condition.
+        // SAFETY: the mapping is this file's own, and no thread follows what it reads there, by
+        // this function's own condition.
         unsafe {
             mmap_anonymous(base, used, access, flags)?;
             munmap(base.wrapping_byte_add(used), size as usize - used)
         }
     }
 
-    /// Makes a region real up to `needed` bytes. A full file system is noted and not asked
-    /// again.
+    /// Makes a region real up to `needed` bytes. If the file system is full, that is noted and not
+    /// tried again.
     fn reach(&self, real: &Watermark, offset: u64, needed: u64, limit: u64) -> bool {
         let disk_full = [self.first, self.own].map(|header| {
             // SAFETY: both headers are mapped and real, and the word is only touched atomically.

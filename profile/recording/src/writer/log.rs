@@ -5,8 +5,8 @@
 //! so that rows always find room; where that is used up, logs stay as large as they are.
 //!
 //! A full log is thinned: what lies between windows of time is forgotten ([`Windows`]), and from
-//! then on not logged. So a log tells of the whole run, however long that is, and at least a
-//! quarter of its slots stay in use.
+//! then on not logged. So a log covers the whole run, however long that is, and at least a quarter
+//! of its slots stay in use.
 //!
 //! Where a run is recorded in windows, a command takes the logs at the end of each
 //! ([`Header::window`](crate::layout::Header::window)), and a log begins anew with the first event after
@@ -28,11 +28,11 @@ use crate::layout::{EventRecord, ThreadRecord, UNIT};
 const FIRST_LOG2: u32 = 7;
 /// By how much a log grows, log 2.
 const STEP_LOG2: u32 = 3;
-/// Slots of a full log, log 2: where it holds waits only, and where it holds all. The first is
+/// Slots of a full log, log 2: if it holds waits only, and if it holds everything. The first is
 /// half a megabyte.
 const WAITS_LOG2: u32 = 14;
 const ALL_LOG2: u32 = 18;
-/// The share of the file that logs may take: where they hold waits only, and where they hold all.
+/// The share of the file that logs may take: if they hold waits only, and if they hold everything.
 const WAITS_SHARE: u64 = 4;
 const ALL_SHARE: u64 = 2;
 
@@ -73,8 +73,8 @@ impl Log {
         }
     }
 
-    /// Adds an event, if it belongs to a window. Without room the event is lost. Where room comes from
-    /// is only asked when the log is full.
+    /// Adds an event, if it belongs to a window. Without room the event is lost. More room is
+    /// requested only when the log is full.
     ///
     /// # Safety
     /// The log and the record are this thread's own.
@@ -96,7 +96,7 @@ impl Log {
             }
             claim(&raw mut (*record).logged);
             let kept = &raw mut (*record).log_kept;
-            // A handler may not exchange or move what the thread is about to write to.
+            // A handler must not exchange or move the slot that the thread is about to write to.
             if *kept >= self.slots.get() && !interrupted {
                 self.make_room(record, event.ended, room());
             }
@@ -109,7 +109,7 @@ impl Log {
         }
     }
 
-    /// Forgets all events: they were taken.
+    /// Forgets all events, since they were taken.
     ///
     /// # Safety
     /// Same requirements as [`Log::add`].
@@ -194,8 +194,8 @@ impl Log {
                 }
             }
             let thinned = AtomicU64::from_ptr(&raw mut (*record).log_thinned);
-            // A reader that sees another number afterwards, or an odd one, reads again. Whoever
-            // comes after a kill finds the coarser windows in any case, and events in order.
+            // A reader that sees another number afterwards, or an odd one, reads again. A reader
+            // that comes after a kill finds the coarser windows in any case, and events in order.
             thinned.store(thinned.load(Ordering::Relaxed) + 1, Ordering::Release);
             AtomicU64::from_ptr(&raw mut (*record).log_windows)
                 .store(windows.word(), Ordering::Release);
@@ -254,7 +254,8 @@ fn has_all(file: &File) -> bool {
     unsafe { (*file.header()).timeline != 0 }
 }
 
-/// Room for a log, by its first unit; none if logs have had their share, or there is no room.
+/// Room for a log, by its first unit; `None` if the logs have used their share, or there is no
+/// room.
 fn claim_room(room: Room<'_>, log2: u32, slots_before: u64) -> Option<u64> {
     const EVENT: u64 = size_of::<EventRecord>() as u64;
     let share = if has_all(room.file) { ALL_SHARE } else { WAITS_SHARE };

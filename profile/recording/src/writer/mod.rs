@@ -10,11 +10,11 @@
 //! Tail       a thread's wait and nest records
 //! ```
 //!
-//! What is counted, and in which row, is up to the caller; here is only what the file looks like and how
-//! parts of it are claimed. Nothing here allocates, takes a lock, or waits, so all of it may be used
-//! inside a lock function, in a signal handler, and after a fork. A thread writes to its own record,
-//! tables and log only; what threads and processes share is claimed with one atomic step
-//! ([`crate::layout`] says which words).
+//! The caller decides what is counted, and in which row; this module only knows the form of the
+//! file and how parts of it are claimed. Nothing here allocates, takes a lock, or waits, so all of
+//! it may be used inside a lock function, in a signal handler, and after a fork. A thread writes to
+//! its own record, tables and log only; what threads and processes share is claimed with one atomic
+//! step ([`crate::layout`] says which words).
 //!
 //! All zero bytes are an empty [`Shelf`], [`Table`], [`Recent`], [`Log`] and [`Tail`], so that they can lie in memory
 //! that the kernel wipes in a forked child.

@@ -1,4 +1,4 @@
-//! What code lies where in a process.
+//! The code of a process, with its addresses.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,7 +6,7 @@ use super::file::File;
 use crate::layout::ModuleRecord;
 
 impl File {
-    /// Adds a module of this process; its index, or none if there is no room.
+    /// Adds a module of this process; its index, or `None` if there is no room.
     pub fn add_module(&self, module: &ModuleRecord) -> Option<u32> {
         let (record, index) = self.new_module()?;
         // SAFETY: the record was claimed for this module.
@@ -14,7 +14,7 @@ impl File {
         Some(index)
     }
 
-    /// Notes that other code has come to where some was before.
+    /// Notes that code was loaded at an address where other code was before.
     pub fn modules_changed(&self) {
         // SAFETY: the header is mapped, and the word is only stored to atomically.
         unsafe {

@@ -1,4 +1,4 @@
-//! Where a process's threads get room for tables and logs: on the shelf, or at the arena's end.
+//! The source of room for threads' tables and logs: on the shelf, or at the arena's end.
 
 use rustix::mm::{Advice, madvise};
 use syncline_interpose::populate;
@@ -7,7 +7,7 @@ use super::file::File;
 use super::shelf::Shelf;
 use crate::layout::{Row, UNIT};
 
-/// A process's file, and the shelf of what its threads have given back.
+/// A process's file, and the shelf with the tables that its threads gave back.
 #[derive(Clone, Copy)]
 pub struct Room<'a> {
     /// The file.
@@ -17,8 +17,8 @@ pub struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// Room for a table of two to the power of `log2` rows, zeroed and real, by its first unit; none if
-    /// there is none.
+    /// Room for a table of two to the power of `log2` rows, zeroed and real, by its first unit;
+    /// `None` if there is none.
     pub(super) fn new_table(self, log2: u32) -> Option<u64> {
         let bytes = size_of::<Row>() << log2;
         let used_before = self.shelf.take(log2).filter(|&unit| {
@@ -31,7 +31,7 @@ impl Room<'_> {
     /// Returns a table's room to the file system and, if that worked, to the shelf.
     ///
     /// # Safety
-    /// Nobody writes to the table any more. Whoever still looks at a row in it reads zero.
+    /// No thread writes to the table any more. A thread that still reads a row in it reads zero.
     pub(super) unsafe fn give_back(self, table: *mut Row, log2: u32) {
         let arena = self.file.unit(0).addr();
         // SAFETY: whole pages of the mapped file, which are not in use.

@@ -1,11 +1,11 @@
-//! Which uncontended operations belong to the sample: they are timed, and tell how what a place
-//! counts spreads over its locks.
+//! Which uncontended operations belong to the sample: they are timed, and show the distribution of
+//! a place's counts over its locks.
 //!
-//! The more a lock's row has counted, the fewer of its operations are taken: some hundred samples say
-//! what there is to say, and each costs as much as twenty acquisitions. One that stands for more than
-//! others has that *weight* in what is added up, so that the sums have no bias, whatever changes
-//! while the program runs. A row that counts for many locks goes on at the first rate: a lock that has a
-//! thousandth of its operations would else be seen too rarely to tell its waits from its uses.
+//! The more a lock's row has counted, the fewer of its operations are taken: some hundred samples
+//! are enough, and each costs as much as twenty acquisitions. One that stands for more than others
+//! has that *weight* in the sums, so that the sums have no bias, whatever changes while the program
+//! runs. A row that counts for many locks goes on at the first rate: a lock that has a thousandth
+//! of its operations would otherwise be sampled too rarely to compare its waits with its uses.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -13,14 +13,14 @@ use crate::layout::REST;
 
 /// At first one operation in this many belongs to the sample, on average: a power of two.
 pub const SAMPLE_PERIOD: u32 = 128;
-/// So many operations of a lock's row, log 2, are taken at that rate: 256 samples. From there on each
-/// doubling brings half as many, until the rarest rate is reached.
+/// This many operations of a lock's row, log 2, are taken at that rate: 256 samples. From there on
+/// each doubling brings half as many, until the rarest rate is reached.
 const DENSE_LOG2: u32 = 15;
 /// The rarest rate is 1 in [`SAMPLE_PERIOD`] shifted by this, 1 in 1024: there a sample costs less than
 /// a nanosecond for each operation, and one that the scheduler has made long does not yet stand for many.
 const RAREST_LOG2: u32 = 3;
 
-/// What the scattered number of an operation must not exceed to be one of the sample.
+/// The limit of an operation's scattered number: the sample has the operations up to it.
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX / SAMPLE_PERIOD as u64);
 
 /// Takes every operation into the sample, or one in [`SAMPLE_PERIOD`] and fewer.
@@ -30,8 +30,8 @@ pub fn choose(every: bool) {
     }
 }
 
-/// For how many at the first rate the operation after so many of a row stands, which is that of a lock or
-/// [`REST`]; none if it doesn't belong to the sample. The first one of a row always does.
+/// For how many at the first rate the operation after this many of a row stands, which is that of a
+/// lock or [`REST`]; `None` if it doesn't belong to the sample. The first one of a row always does.
 pub fn weight(lock: u64, calls: u64) -> Option<u32> {
     let limit = LIMIT.load(Relaxed);
     let thinner = match limit {
@@ -42,9 +42,9 @@ pub fn weight(lock: u64, calls: u64) -> Option<u32> {
     (scattered(calls) <= limit >> thinner).then_some(1 << thinner)
 }
 
-/// How many operations after one of the sample the next one comes.
+/// The number of operations from one of the sample to the next.
 pub fn until_next(lock: u64, calls: u64) -> u64 {
-    /// The distances at the first rate: no others are there, by the three-distance theorem.
+    /// The distances at the first rate: there are no others, by the three-distance theorem.
     const DISTANCES: [u64; 3] = [89, 144, 233];
     let limit = LIMIT.load(Relaxed);
     if limit == u64::MAX {

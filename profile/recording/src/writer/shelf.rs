@@ -1,8 +1,8 @@
 //! Room for tables that was given back, to be handed out again.
 //!
 //! The arena only grows, and a thread that outgrows its table leaves it behind. The shelf keeps
-//! a few such tables of each size. What it has no room for is lost to the arena, though not
-//! to the file system, which has its blocks back.
+//! a few such tables of each size. A table that it has no room for is lost to the arena, though not
+//! to the file system, which gets its blocks back.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,8 +1,9 @@
 //! Call stacks, stored once per file.
 //!
 //! Where the return addresses of a stack lay, relative to the innermost one, may be kept with it, and how
-//! far it is from there to the end of the thread's stack: from one call to the next at the same place and
-//! depth they mostly still lie there, and then the stack is the same, frame by frame, without unwinding.
+//! far it is from there to the end of the thread's stack: from one call to the next at the same
+//! call site and depth they mostly still lie there, and then the stack is the same, frame by frame,
+//! without unwinding.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -14,7 +15,7 @@ use crate::layout::{STACK_BROKEN, STACK_CUT, STACK_FRAMES, StackRecord};
 const NUMBERS: usize = 131_072;
 /// Calls that the index by calls has room for.
 const CALLS: usize = 8192;
-/// How far from where its hash sends it a stack is looked for.
+/// How far from its hash's slot a stack is searched.
 const REACH: usize = 64;
 
 /// Finds the number of a stack by its frames. All zero is the empty index.
@@ -36,20 +37,20 @@ pub struct Stack<'a> {
     pub frames: &'a [u64],
     /// Where all but the first of them lay, in words from that, if that is known.
     pub slots: Option<&'a [u32]>,
-    /// There were more frames.
+    /// Whether there were more frames.
     pub cut: bool,
-    /// Unwinding ended before the stack did.
+    /// Whether unwinding ended before the stack did.
     pub broken: bool,
 }
 
-/// Where the index by calls has a call.
+/// The slot of a call in the index by calls.
 fn index_of_call(caller: *const usize, ret: usize) -> usize {
     let mixed = (caller.addr() ^ ret.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed >> (usize::BITS - CALLS.ilog2())
 }
 
-/// Words from a call's return address to the end of the stack that it lies on, at least 1; none if it
-/// lies on another one.
+/// Words from a call's return address to the end of the stack that it lies on, at least 1; `None`
+/// if it lies on another one.
 fn words_to_end(caller: *const usize, within: &Range<usize>) -> Option<u32> {
     let bytes = within.contains(&caller.addr()).then(|| within.end - caller.addr())?;
     u32::try_from(bytes.div_ceil(size_of::<usize>())).ok()
@@ -139,8 +140,8 @@ impl File {
                     return 0;
                 }
                 mine = Some(fresh);
-                // Release pairs with the Acquire load above: whoever finds the number
-                // finds the frames.
+                // Release pairs with the Acquire load above: a thread that finds the number finds
+                // the frames.
                 match entry.compare_exchange(0, fresh, Ordering::Release, Ordering::Acquire) {
                     Ok(_) => return fresh,
                     Err(theirs) => number = theirs,
@@ -176,7 +177,7 @@ impl File {
         if let Some(slots) = self.index().slots.get(number as usize)
             && let (Some(others), Some(to_end)) = (stack.slots, to_end)
         {
-            // Relaxed: who has the number of a stack, has it through the index or made it.
+            // Relaxed: a thread that has the number of a stack has it through the index or made it.
             slots[0].store(to_end, Ordering::Relaxed);
             for (slot, &at) in slots[1..].iter().zip(others) {
                 slot.store(at, Ordering::Relaxed);
@@ -198,8 +199,7 @@ impl File {
     /// Two threads stored the same stack at once; one of the two records stays unused.
     fn discard(&self, number: Option<u32>) {
         if let Some(number) = number {
-            // SAFETY: the record was claimed by this thread, and its number is not known
-            // to anybody else.
+            // SAFETY: the record was claimed by this thread, and no other thread knows its number.
             unsafe {
                 AtomicU8::from_ptr(&raw mut (*self.stack(number)).depth)
                     .store(0, Ordering::Relaxed);

@@ -1,12 +1,12 @@
 //! Tables of rows, in the recording's file.
 //!
 //! A thread has two. That of its *places* is nearly empty on purpose, so that the row of an
-//! operation mostly lies at the first slot looked at, and so small that it stays in the cache.
-//! That of its *locks* has the rows of single locks, where a place has more than one. Which row is in
-//! which is up to who counts.
+//! operation mostly lies in the first slot, and so small that it stays in the cache. That of its
+//! *locks* has the rows of single locks, where a place has more than one. Which row is in which
+//! table is up to the code that counts.
 //!
-//! Open addressing, with the next slot tried where one is taken. Rows are never taken out; a
-//! table that becomes too full is exchanged for one of twice the size.
+//! Open addressing; if a slot is taken, the next one is tried. Rows are never taken out; a table
+//! that becomes too full is exchanged for one of twice the size.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -20,13 +20,13 @@ use super::counter::add;
 use super::room::Room;
 use crate::layout::{Row, ThreadRecord};
 
-/// What differs between the tables.
+/// The differences between the tables.
 pub struct Kind {
-    /// Where a row is looked for first, before the mask.
+    /// The first slot to search for a row, before the mask.
     hash: fn(&Row) -> u64,
-    /// A table of so many slots becomes no fuller than this, if there is room for another.
+    /// A table of this many slots becomes no fuller than this, if there is room for another.
     fullest: fn(u64) -> u64,
-    /// Where a thread's record has the table's word.
+    /// The field of a thread's record with the table's word.
     word: usize,
 }
 
@@ -47,21 +47,21 @@ pub const LOCKS: Kind = Kind {
 /// Odd numbers with no pattern.
 const SCATTER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
 
-/// Where the row of a place is looked for first, before the mask.
+/// The first slot to search for the row of a place, before the mask.
 #[inline(always)]
 pub fn hash_of_place(ret: usize, key: u64) -> u64 {
     folded(ret as u64 ^ key << 20, SCATTER[0])
 }
 
-/// Where the row of a lock at a place is looked for first, before the mask.
+/// The first slot to search for the row of a lock at a place, before the mask.
 #[inline(always)]
 pub fn hash_of_lock(lock: usize, ret: usize, key: u64) -> u64 {
     let place = (ret as u64 ^ key << 20).wrapping_mul(SCATTER[0]);
     folded(place.wrapping_add(lock as u64), SCATTER[1])
 }
 
-/// Both halves of a product in one: each bit depends on all of the input. With one half, locks at
-/// a fixed distance from each other may come to lie in runs.
+/// Both halves of a product combined: each bit depends on all of the input. With one half only,
+/// locks at a fixed distance from each other may lie in runs.
 #[inline(always)]
 fn folded(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
@@ -94,7 +94,7 @@ impl Table {
         !self.first.get().is_null()
     }
 
-    /// Forgets it. The one before is given back.
+    /// Forgets the table. The one before is given back.
     pub fn leave(&self, kind: &Kind, room: Option<Room<'_>>) {
         self.give_back_before(kind, room);
         self.first.set(null_mut());
@@ -119,14 +119,14 @@ impl Table {
         unsafe { room.give_back(before, log2) };
     }
 
-    /// The row of what another row counts, which comes from the table before.
+    /// The row that continues another row, which is in the table before.
     unsafe fn same(&self, kind: &Kind, row: &Row) -> Option<*mut Row> {
         let is = |new: &Row| (new.lock, new.ret, new.key) == (row.lock, row.ret, row.key);
         // SAFETY: the table is the calling thread's own.
         unsafe { self.find((kind.hash)(row), is) }
     }
 
-    /// Where a row is looked for first. The table is there.
+    /// The first slot to search for a row. The table exists.
     #[inline(always)]
     pub fn home(&self, hash: u64) -> *mut Row {
         // The mask keeps the index within the table.
@@ -161,13 +161,13 @@ impl Table {
         self.is_there() && u64::from(self.used.get()) < (kind.fullest)(self.mask.get() + 1)
     }
 
-    /// Puts a row into the table; none if there is no room for it. Larger tables are had for it,
-    /// so that rows may move: `relocate` is then called with a function from where a row was to where it
-    /// is, and has to mend the caller's own pointers to rows.
+    /// Puts a row into the table; `None` if there is no room for it. The table may be exchanged for
+    /// a larger one, which moves rows: `relocate` is then called with a function from a row's old
+    /// address to its new one, and has to update the caller's own pointers to rows.
     ///
     /// # Safety
     /// The table and the record are the calling thread's own, and no signal handler uses them meanwhile.
-    /// The row has a key, and is not there yet.
+    /// The row has a key, and is not in the table yet.
     pub unsafe fn put(
         &self,
         kind: &Kind,
@@ -188,8 +188,8 @@ impl Table {
                         .is_none())
                 && u64::from(self.used.get()) >= slots / 4 * 3
             {
-                // Without room for a larger one, this one fills up, as far as looking into it
-                // stays quick.
+                // Without room for a larger one, this one fills up, as far as searching it stays
+                // quick.
                 return None;
             }
             let slot = self.slots((kind.hash)(&row)).find(|&slot| (*slot).key == 0)?;
@@ -202,7 +202,8 @@ impl Table {
         }
     }
 
-    /// Goes on with the table that a thread left, by the word of its record; without room, none.
+    /// Goes on with the table that a thread left, by the word of its record; without room, with
+    /// none.
     ///
     /// # Safety
     /// The table is the calling thread's own from here on.
@@ -216,7 +217,7 @@ impl Table {
         self.used.set(self.slots(0).filter(|&row| unsafe { (*row).key != 0 }).count() as u32);
     }
 
-    /// Gives the thread its first table; none if there is no room.
+    /// Gives the thread its first table; `None` if there is no room.
     ///
     /// # Safety
     /// The table and the record are the calling thread's own, and the table is not there yet.
@@ -230,7 +231,7 @@ impl Table {
         unsafe { self.exchange(kind, room, record, FIRST_LOG2, |_| {}) }
     }
 
-    /// Exchanges the table for one of this size, with the same rows; none if there is no room.
+    /// Exchanges the table for one of this size, with the same rows; `None` if there is no room.
     ///
     /// Signals are blocked meanwhile: what a handler counts in a row that is already copied would be
     /// lost.

@@ -1,4 +1,4 @@
-//! What hangs on a row: the records of its waits, and of the locks that were held already.
+//! The records of a row: those of its waits, and of the locks that were already held.
 //!
 //! Few rows have them, so a thread takes them from a page of its own, one after the other.
 
@@ -24,7 +24,7 @@ impl Tail {
         self.end.set(0);
     }
 
-    /// Room for a record of this type, zeroed and real, by its unit; none if there is no room.
+    /// Room for a record of this type, zeroed and real, by its unit; `None` if there is no room.
     pub fn next<T>(&self, file: &File) -> Option<u32> {
         let size = size_of::<T>() as u64;
         if self.next.get() + size > self.end.get() {

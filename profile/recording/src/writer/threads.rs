@@ -25,13 +25,14 @@ pub struct ThreadStart {
     pub started: u64,
     /// [`ThreadRecord::name`]
     pub name: [u8; 24],
-    /// What it has used already, if it is one that was [`FOUND`].
+    /// Its processor time so far, if it was [`FOUND`].
     pub before: Option<Times>,
 }
 
 impl File {
     /// Claims a record for a thread with this start function, with its index: a fresh one or, when none is
-    /// left, that of an ended thread with the same function. None if there is none; that is counted.
+    /// left, that of an ended thread with the same function. `None` if there is none; that is
+    /// counted.
     ///
     /// It is to be filled in with [`File::begin_thread`].
     pub fn claim_thread(&self, function: u64) -> Option<(*mut ThreadRecord, u32)> {
@@ -70,8 +71,8 @@ impl File {
             }
         }
         if count == region.capacity || own == RECORDS {
-            // SAFETY: as above; the word is only added to atomically. Where there was a record and no
-            // room for it, that was counted when it was asked for.
+            // SAFETY: as above; the word is only added to atomically. If there was a record and no
+            // room for it, that was counted when it was requested.
             unsafe {
                 let dropped = AtomicU32::from_ptr(&raw mut (*header).threads.dropped);
                 dropped.fetch_add(1, Ordering::Relaxed);
@@ -115,13 +116,13 @@ impl File {
     }
 
     /// Notes how long the threads that live were on a processor and ready for one: the process ends, and
-    /// they will not say so themselves. `times` is asked by the kernel's number of a thread, and by when it
+    /// they can't note it themselves. `times` takes the kernel's number of a thread, and when it
     /// began.
     pub fn note_living(&self, times: impl Fn(u32, u64) -> Option<Times>) {
         for record in self.own_records() {
             // SAFETY: a record of this process. Acquire pairs with the Release in `begin_thread`: the
-            // number is there. The two words are this function's own, but for a thread that begins just
-            // now.
+            // number is there. The two words are this function's own, except if a thread begins
+            // just now.
             unsafe {
                 let state = AtomicU32::from_ptr(&raw mut (*record).state).load(Ordering::Acquire);
                 if state != THREAD_RUNNING {
@@ -161,7 +162,7 @@ impl File {
         successors(record(latest), move |&of| record(unsafe { (*of).previous }))
     }
 
-    /// Says whose a new record is, and leads to it from the process's header.
+    /// Writes the process into a new record, and links it from the process's header.
     ///
     /// # Safety
     /// Same requirement as [`File::begin_thread`].
@@ -177,7 +178,7 @@ impl File {
                 (*record).previous = previous;
                 Some(index + 1)
             };
-            // Release: readers of the file who find this record find the one before it.
+            // Release: readers of the file that find this record find the one before it.
             let _ = latest.fetch_update(Ordering::Release, Ordering::Relaxed, after);
         }
     }

@@ -1,8 +1,8 @@
 //! A profile for the Firefox Profiler: markers for each wait and each hold, and a sample for
 //! each wait.
 //!
-//! A sample stands for a thread seen waiting at its stack, once a microsecond: its weight
-//! is the wait in microseconds, so that call tree and flame graph add up to the time waited.
+//! A sample stands for a thread that waits at its stack, sampled once a microsecond: its weight is
+//! the wait in microseconds, so that call tree and flame graph add up to the time waited.
 
 use std::io::{self, Write};
 use std::time::Duration;

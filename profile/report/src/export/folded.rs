@@ -1,4 +1,4 @@
-//! Folded stacks: a line for each way to wait for a lock, `outermost;...;innermost VALUE`, as
+//! Folded stacks: a line for each stack that waits for a lock, `outermost;...;innermost VALUE`, as
 //! the tools that draw flame graphs read them.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use super::parts::waits_for_locks;
 use syncline_analysis::Analysis;
 use syncline_analysis::model::Process;
 
-/// What a flame graph's widths are.
+/// The unit of a flame graph's widths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Value {
     /// Microseconds waited.

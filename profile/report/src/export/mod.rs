@@ -1,8 +1,8 @@
 //! Writes an analysis for other tools. `docs/exports.md` says which tool opens what.
 //!
 //! Profiles ([`pprof`], [`folded`]) have the waiting for locks of the whole run, by call
-//! stack: exact sums, no order. Traces ([`firefox`], [`perfetto`]) have the timeline: who waited
-//! and who held what when, as far as the recording kept it. [`json`] has all.
+//! stack: exact sums, no order. Traces ([`firefox`], [`perfetto`]) have the timeline: which thread
+//! waited, and which held what when, as far as the recording kept it. [`json`] has all.
 
 mod firefox;
 mod folded;

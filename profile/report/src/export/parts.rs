@@ -3,7 +3,7 @@
 use syncline_analysis::model::{Kind, Lock, Process, Site, Span, Way};
 use syncline_analysis::name::primitive;
 
-/// The ways on which a process waited for locks: the site, its stack, and what was done.
+/// The stacks that waited for locks: the site, its stack, and what was done.
 ///
 /// Waiting for events is left out: a worker that waits for work would hide all else.
 pub fn waits_for_locks(process: &Process) -> impl Iterator<Item = (&Site, usize, &Way)> {

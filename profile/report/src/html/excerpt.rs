@@ -1,7 +1,7 @@
-//! The lines of the source around a place, where they can be read when the page is written.
+//! The lines of the source around a call site, if they can be read when the page is written.
 //!
 //! A path comes from a program's debug information, so it may name any file. Only regular
-//! files of moderate size that are called like source are read.
+//! files of moderate size whose names look like source are read.
 
 use std::fmt::Write;
 use std::fs;
@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use syncline_analysis::model::{Frame, Process};
 use syncline_present::page::Escaped;
 
-/// Lines before and after the place.
+/// Lines before and after the call site.
 const AROUND: usize = 5;
 
 /// Longest source that is read, in bytes.
@@ -51,7 +51,7 @@ pub fn excerpt(process: &Process, frame: &Frame) -> String {
     html + "</pre></figure>\n"
 }
 
-/// What to know of a source that may not be what the program was made of.
+/// A note on a source that may not be what the program was built from.
 fn doubt(source: Option<SystemTime>, binary: Option<SystemTime>) -> &'static str {
     match (source, binary) {
         (Some(source), Some(binary)) if source <= binary => "",
@@ -82,7 +82,7 @@ fn read(path: &Path) -> Option<Source> {
     Some(Source { text, changed: metadata.modified().ok() })
 }
 
-/// The lines around one, each with its number from 1; none if there is no such line.
+/// The lines around one, each with its number from 1; `None` if there is no such line.
 fn around(text: &str, line: usize) -> Option<Vec<(usize, &str)>> {
     let first = line.checked_sub(1)?.saturating_sub(AROUND);
     let lines: Vec<_> = text

@@ -13,7 +13,7 @@ use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{count, counted, duration, grouped, percent, rate};
 
-/// A predicted gain below this is told as none to speak of.
+/// A predicted gain below this is reported as negligible.
 const LEAST_GAIN: f64 = 0.005;
 
 /// Findings that are written; a program with more has other troubles.
@@ -49,7 +49,7 @@ pub fn section(process: &Process, id: &str) -> String {
     html + &in_other_runs(process)
 }
 
-/// What the run that is shown does not have.
+/// The findings that the shown run does not have.
 fn in_other_runs(process: &Process) -> String {
     let mut html = String::new();
     for (seen, of) in process.in_other_runs().take(FINDINGS) {
@@ -165,7 +165,7 @@ fn question(open: &OpenQuestion) -> String {
     )
 }
 
-/// The stacks of those who waited and of those who held the lock, folded away.
+/// The stacks of the waiters and of the holders, folded away.
 fn who(process: &Process, finding: &Finding, rows: &str) -> String {
     let mut html = String::new();
     for &number in finding.sites.iter().take(STACKS) {

@@ -89,8 +89,7 @@ fn in_words(buckets: &[Bucket]) -> String {
     )
 }
 
-/// Where a bucket begins. The first one begins at 0, whose place is that of the doubling
-/// below its end.
+/// Where a bucket begins. The first one begins at 0, which is drawn at the doubling below its end.
 fn lower(bucket: &Bucket) -> f64 {
     if bucket.from > 0.0 { bucket.from } else { bucket.to.unwrap_or(1.0) / 2.0 }
 }

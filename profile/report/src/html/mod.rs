@@ -70,13 +70,13 @@ const SECTIONS: [Section; 10] = [
     }),
     (
         "Locks",
-        "Most time waited first; locks, then futexes, then events. Open a row for its places \
-         and holders. Time held is an estimate from a sample.",
+        "Most time waited first; locks, then futexes, then events. Open a row for its call \
+         sites and holders. Time held is an estimate from a sample.",
         |process, _, id| tables::locks(process, format!("{id}-lock-")),
     ),
     (
         "Call sites",
-        "Added up over all locks and threads. Open a row for the stacks.",
+        "Times and counts are sums over all locks and threads. Open a row for the stacks.",
         |process, _, id| tables::sites(process, format!("{id}-site-")),
     ),
     (

@@ -7,7 +7,7 @@ use syncline_analysis::model::{Note, Process};
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{count, counted, duration, percent};
 
-/// The command line, and how it went.
+/// The command line, and how the run ended.
 pub fn heading(process: &Process) -> String {
     format!(
         "<summary><h1>{}</h1><p>pid {}, {}, ran {}, {}; {} lost waiting for locks</p></summary>\n",
@@ -43,7 +43,7 @@ pub fn cards(process: &Process) -> String {
     }
     card(duration(times.running), "on a processor");
     if let Some(text) = process::short_of_processors(process) {
-        let what = format!("ready, no processor, also at the ends of waits: {text}");
+        let what = format!("ready without a processor, also when a wait had ended: {text}");
         card(duration(process.ready()), &what);
     }
     if times.futexes > 0.0 {
@@ -60,7 +60,7 @@ pub fn cards(process: &Process) -> String {
     html + "</div>\n"
 }
 
-/// What could not be seen; empty if there is nothing to say.
+/// What could not be recorded; empty without notes.
 pub fn notes(notes: &[Note], id: &str) -> String {
     if notes.is_empty() {
         return String::new();

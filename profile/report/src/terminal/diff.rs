@@ -158,7 +158,7 @@ fn signed(share: f64) -> String {
     }
 }
 
-/// Changes may be more than a whole.
+/// Changes may exceed 100 %.
 fn percent_of(share: f64) -> String {
     if share >= 10.0 { format!("{share:.0} times") } else { format!("{:.1} %", share * 100.0) }
 }

@@ -13,15 +13,15 @@ use syncline_present::terminal::{Paint, printable, shorten};
 
 /// Findings that are shown: what fits one screen.
 const FINDINGS: usize = 5;
-/// Places that are named of what would bring little.
+/// How many call sites are named for findings with little gain.
 const SMALL: usize = 6;
-/// Places that are named of threads with nothing to do.
+/// How many call sites are named for threads with nothing to do.
 const IDLE: usize = 3;
 /// Numbers that are shown of each.
 const EVIDENCE: usize = 4;
-/// A predicted gain below this is told as none to speak of.
+/// A predicted gain below this is reported as negligible.
 const LEAST_GAIN: f64 = 0.005;
-/// What takes a smaller share of the threads' time, and would bring little, has no paragraph.
+/// A finding that takes a smaller share of the threads' time, and gains little, has no paragraph.
 const LEAST_LOST: f64 = 0.02;
 
 /// The findings, most to gain first.
@@ -58,7 +58,7 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
     in_other_runs(process, out, style)
 }
 
-/// The share of the threads' time that they wait or spin at a finding's places.
+/// The share of the threads' time that they wait or spin at a finding's call sites.
 fn lost(process: &Process, finding: &Finding) -> f64 {
     let seconds: f64 = finding.sites.iter().map(|&site| process.sites[site].figures.lost()).sum();
     seconds / process.thread_seconds.max(1e-12)
@@ -76,7 +76,7 @@ fn in_other_runs(process: &Process, out: &mut impl Write, style: &Style) -> io::
     in_one_line("  In other runs only: ", &told, out, style)
 }
 
-/// Findings that have no place of their own.
+/// Findings that have no call site of their own.
 fn in_one_line(
     start: &str,
     told: &[String],
@@ -161,7 +161,7 @@ fn one(
     by_experiment(process, &finding.place, out, style)
 }
 
-/// What slowing the place down has shown.
+/// What slowing the call site down has shown.
 fn by_experiment(
     process: &Process,
     place: &str,
@@ -175,7 +175,7 @@ fn by_experiment(
     Ok(())
 }
 
-/// What the fix would bring, in a few words; nothing if that can't be told.
+/// What the fix would bring, in a few words; nothing if it is unknown.
 fn gain(finding: &Finding) -> String {
     match finding.gain {
         None => "not predicted".to_owned(),

@@ -130,7 +130,7 @@ fn members(process: &Process, quadrant: Quadrant) -> String {
     locks.iter().take(MEMBERS).map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Which places keep each other waiting.
+/// Which call sites keep each other waiting.
 pub fn blocking(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     if process.blocking.is_empty() {
         return Ok(());
@@ -139,7 +139,9 @@ pub fn blocking(process: &Process, out: &mut impl Write, style: &Style) -> io::R
     let row = |pair: &Blocking| {
         let waiter = name::site(process, &process.sites[pair.waiter]);
         let holder = match pair.holder {
-            Some(holder) if holder == pair.waiter => "another thread at the same place".to_owned(),
+            Some(holder) if holder == pair.waiter => {
+                "another thread at the same call site".to_owned()
+            }
             _ => name::stack(process, pair.holder_stack),
         };
         [
@@ -154,7 +156,7 @@ pub fn blocking(process: &Process, out: &mut impl Write, style: &Style) -> io::R
     more(process.blocking.len().saturating_sub(FEW_ROWS), "pair", out, style)
 }
 
-/// Futexes and events, which are waited for and are no locks that we know of.
+/// Futexes and events: objects that are waited for and are not known to be locks.
 pub fn others(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let waits = |site: &&Site| site.kind != Kind::Lock && site.figures.waited > 0.0;
     let rows: Vec<&Site> = process.sites.iter().filter(waits).collect();

@@ -23,10 +23,10 @@ use text::{heading, more, paragraph};
 /// Processes that get a line of their own.
 const PROCESSES: usize = 10;
 
-/// How much a report says.
+/// The length of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// What is wrong; the tables of locks and call sites only where nothing is.
+    /// The findings; the tables of locks and call sites only if there are none.
     Findings,
     /// All tables, too.
     Tables,

@@ -92,7 +92,7 @@ fn at_ends_of_waits(times: &Times) -> String {
     }
 }
 
-/// What was waited for of one kind, and what that means.
+/// The waiting for objects of one kind, and what that means.
 fn waits(process: &Process, kind: Kind, style: &Style) -> String {
     let remark = if kind == Kind::Futex { "(locks or events)" } else { "(may be idle)" };
     let parts = shorten(&parts(process, kind), style.width() - 58);
@@ -121,7 +121,7 @@ pub fn stuck(process: &Process, out: &mut impl Write, style: &Style) -> io::Resu
     Ok(())
 }
 
-/// Threads whose wait for a lock or futex had not ended. Idle workers are no news.
+/// Threads whose wait for a lock or futex had not ended. Idle workers are left out.
 pub fn waiting_now(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let mut waiting: Vec<_> = process
         .threads

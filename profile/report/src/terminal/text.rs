@@ -12,7 +12,7 @@ pub fn heading(title: &str, remark: &str, out: &mut impl Write, style: &Style) -
     writeln!(out, "\n{}", format!("{title}  {remark}").trim_end())
 }
 
-/// What a table left out. The thing counted is told in the singular.
+/// What a table left out. The thing counted is given in the singular.
 pub fn more(count: usize, one: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
     match count {
         0 => Ok(()),

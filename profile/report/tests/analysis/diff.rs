@@ -10,7 +10,7 @@ use syncline_report::{diff_json, terminal_diff};
 
 use crate::fixture::{Fixture, MS, SECOND};
 
-/// A program of so many seconds whose two sites waited so often for a millisecond.
+/// A program of this many seconds whose two sites waited so often for a millisecond.
 fn run(seconds: u64, push: u64, pop: u64) -> Analysis {
     let mut f = Fixture::new(&["/bin/queue", "8"], seconds);
     f.module("/nowhere/bin/queue", 0x1000..0x9000, 0x1000, &[7; 20]);

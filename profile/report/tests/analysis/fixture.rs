@@ -32,7 +32,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// A process that ran so many seconds.
+    /// A process that ran this many seconds.
     pub fn new(arguments: &[&str], seconds: u64) -> Fixture {
         let mut header = Header::zeroed();
         header.magic = MAGIC;
@@ -86,7 +86,7 @@ impl Fixture {
         index
     }
 
-    /// So many calls by a thread of an operation on a lock at a stack.
+    /// This many calls by a thread of an operation on a lock at a stack.
     pub fn row(&mut self, thread: usize, op: Op, lock: u64, stack: u32, calls: u64) -> Entry<'_> {
         let mut row = Row::zeroed();
         (row.lock, row.stack, row.calls) = (lock, stack, calls);
@@ -160,7 +160,7 @@ pub struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Some of the calls waited, each for so many ticks.
+    /// Some of the calls waited, each for this many ticks.
     pub fn waited(&mut self, lengths: &[u64]) -> &mut Self {
         let record = self.waits.get_or_insert_with(WaitRecord::zeroed);
         for &ticks in lengths {
@@ -172,27 +172,27 @@ impl Entry<'_> {
         self
     }
 
-    /// So many uncontended acquisitions were timed, with this sum of ticks.
+    /// This many uncontended acquisitions were timed, with this sum of ticks.
     pub fn held(&mut self, samples: u32, ticks: u64) -> &mut Self {
         (self.row.held_samples, self.row.held_ticks) = (samples, ticks);
         self.row.held_max = ticks / u64::from(samples.max(1));
         self
     }
 
-    /// So many acquisitions that had waited were timed, with this sum of ticks.
+    /// Some acquisitions that had waited were timed, with this sum of ticks.
     pub fn held_after_waiting(&mut self, samples: u64, ticks: u64) -> &mut Self {
         let record = self.waits.get_or_insert_with(WaitRecord::zeroed);
         (record.held_samples, record.held_ticks) = (samples, ticks);
         self
     }
 
-    /// So many tries were refused.
+    /// This many tries were refused.
     pub fn refused(&mut self, refused: u64) -> &mut Self {
         self.waits.get_or_insert_with(WaitRecord::zeroed).refused = refused;
         self
     }
 
-    /// So many waits ran out of time.
+    /// This many waits ran out of time.
     pub fn timeouts(&mut self, timeouts: u64) -> &mut Self {
         self.waits.get_or_insert_with(WaitRecord::zeroed).timeouts = timeouts;
         self

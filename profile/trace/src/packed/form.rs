@@ -9,8 +9,8 @@ pub struct Contents<'a> {
     pub objects: &'a [ObjectRecord],
     /// Its address set, each word once, in any order.
     pub words: &'a [WordRecord],
-    /// The instructions that it executed, in any order; where one comes more than once, who reads
-    /// it adds up.
+    /// The instructions that it executed, in any order; if one comes more than once, the reader
+    /// adds them up.
     pub steps: &'a [StepRecord],
     /// Its system calls, each number once.
     pub system_calls: &'a [SystemCallRecord],

@@ -24,7 +24,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Reads a section; none if the bytes are no section.
+    /// Reads a section; `None` if the bytes are no section.
     pub(crate) fn read(&mut self, bytes: &[u8]) -> Option<(SectionRecord, Arrays)> {
         let (number, rest) = bytes.split_first_chunk::<NUMBER>()?;
         let (form, rest) = match u16::from_le_bytes(*number) {
@@ -96,7 +96,7 @@ impl Eye<'_> {
         Some(from.wrapping_add(unzigzag(self.number()?)))
     }
 
-    /// So many elements, each of which takes so many bytes at least.
+    /// This many elements, each of which takes this many bytes at least.
     fn array<T>(
         &mut self,
         count: u32,

@@ -34,7 +34,7 @@ pub struct Writer {
 }
 
 impl File {
-    /// A thread's writer; none if there is no room for its record, or in a forked child.
+    /// A thread's writer; `None` if there is no room for its record, or in a forked child.
     ///
     /// `started` is in ticks; the stack is what [`Writer::set_stack`] may change.
     pub fn thread(self, tid: u32, stack: Range<u64>, started: u64) -> Option<Writer> {
@@ -92,8 +92,8 @@ impl Writer {
         }
     }
 
-    /// Another writer of the same thread's records, which begins a chunk of its own: for who writes
-    /// them while the thread may be writing too.
+    /// Another writer of the same thread's records, which begins a chunk of its own: for code that
+    /// writes them while the thread may be writing too.
     pub fn beside(&self) -> Writer {
         Writer::new(self.file, self.record, self.index)
     }
@@ -169,8 +169,8 @@ impl Writer {
     fn room(&mut self) -> &mut [u8] {
         let start = self.used + size_of::<RecordHeader>();
         let Some(length) = self.chunk.len().checked_sub(start) else { return &mut [] };
-        // SAFETY: so much of the chunk, which is this thread's own, is not used yet; it is real and
-        // was zero.
+        // SAFETY: this much of the chunk, which is this thread's own, is not used yet; it is real
+        // and was zero.
         unsafe { core::slice::from_raw_parts_mut(self.chunk.cast::<u8>().add(start), length) }
     }
 

@@ -46,8 +46,8 @@ impl File {
         self.base.wrapping_add(offset as usize)
     }
 
-    /// A place for a thread's record, and its number; none if there is no room for it, or in a forked
-    /// child.
+    /// A place for a thread's record, and its number; `None` if there is no room for it, or in a
+    /// forked child.
     pub(super) fn thread_record(self) -> Option<(*mut ThreadRecord, u32)> {
         // SAFETY: the region is the header's.
         let (record, index) = unsafe { self.claim(&raw mut (*self.header()).threads)? };
@@ -101,7 +101,8 @@ impl File {
 
     /// Says why the program is left alone. The first reason stays.
     pub fn leave_alone(self, why: &str) {
-        // SAFETY: the field lies in the mapped header; whoever sees half of a sentence sees text.
+        // SAFETY: the field lies in the mapped header; a reader that sees half of a sentence sees
+        // text.
         unsafe {
             let field = &raw mut (*self.header()).left_alone;
             if (*field)[0] == 0 {
@@ -156,7 +157,7 @@ impl File {
         }
     }
 
-    /// Hands out a chunk of at least so many bytes, real and zero; null and empty if there is no
+    /// Hands out a chunk of at least this many bytes, real and zero; null and empty if there is no
     /// room. What is left for counts, sections don't get.
     pub(super) fn chunk(self, bytes: u64, for_sections: bool) -> *mut [u8] {
         let none = slice_from_raw_parts_mut(null_mut(), 0);

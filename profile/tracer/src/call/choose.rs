@@ -1,16 +1,17 @@
 //! Which sections are traced.
 //!
 //! Each acquisition of a lock has the same chance, whatever its call site is and whether it waited,
-//! so that pairs of sections are what pairs of the program's are. Hence:
+//! so that the traced pairs of sections represent the program's. Hence:
 //!
 //! - one that stands for fewer (`thread::often`) than another has stood for is passed over as much more
 //!   often, at random: both are one section if they are traced;
 //! - where the budget was used up, the first acquisition that finds it is passed over: it is one after
 //!   a long pause more often than others are.
 //!
-//! For what would hardly be met at random there is more: locks that are much waited for have gaps of
-//! their own (`process::waits`), and the first sections of each call site are traced besides
-//! ([`Choice::Early`]), of which nothing is said that hangs on how often a site is traced.
+//! There are exceptions for sections that would hardly be chosen at random: locks with much waiting
+//! have gaps of their own (`process::waits`), and the first sections of each call site are traced
+//! besides ([`Choice::Early`]), which are left out of results that depend on how often a site is
+//! traced.
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
@@ -19,27 +20,28 @@ use crate::engine::choice::Choice;
 use crate::thread::Thread;
 use crate::{clock, heap};
 
-/// Where the budget allows, the next section to trace is up to twice so many acquisitions away:
+/// Where the budget allows, the next section to trace is up to twice this many acquisitions away:
 /// at random, lest it keep step with the program.
 const GAP: u32 = 8;
-/// As [`GAP`] where the budget is used up.
+/// The value of [`GAP`] once the budget is used up.
 const LONG_GAP: u32 = 128;
 
 /// Sections of a watched lock are traced at shorter gaps at first, since there may be few of them: gaps
-/// of 1 until a thread has come to so many, and longer with each further so many, up to [`GAP`].
+/// of 1 until a thread has acquired this many times, and longer after each further time that many,
+/// up to [`GAP`].
 const SOON: u32 = 64;
 
-/// So many sections of a call site are traced as soon as the budget allows: a site that is rarely
+/// This many sections of a call site are traced as soon as the budget allows: a site that is rarely
 /// reached would hardly be met at random.
 const FIRST: u32 = 32;
-/// Once a lock has had so many, it is passed over the more often the more it has had, whatever the site,
-/// and leaves the budget to others: analysis looks at windows of a hundred sections, and memory is not
-/// endless.
+/// Once a lock has had this many, it is passed over the more often the more it has had, whatever
+/// the site, and leaves the budget to others: analysis looks at windows of a hundred sections, and
+/// memory is not endless.
 const MANY: u32 = 4096;
 
 /// Whether this section, of a lock at a call site, is to be traced. `is_rare` says that the site may
-/// have had fewer than [`FIRST`], and is cleared when it has had more. The acquisition stands for so
-/// many.
+/// have had fewer than [`FIRST`], and is cleared when it has had more. The acquisition stands for
+/// this many.
 #[inline]
 pub fn choose(
     thread: &mut Thread,
@@ -69,8 +71,9 @@ fn drawn_if(is_drawn: bool) -> Choice {
     if is_drawn { Choice::Drawn } else { Choice::Passed }
 }
 
-/// Whether an acquisition that stands for so many is counted as one that stands for the most: at
-/// random, so often that of sites of one lock none is traced more often for being looked at more often.
+/// Whether an acquisition that stands for this many is counted as one that stands for the most.
+/// That is random, with a probability such that of one lock's sites none is traced more often
+/// because it is sampled more often.
 #[inline]
 fn is_fair(thread: &mut Thread, stands_for: u32, most: u32) -> bool {
     stands_for >= most || thread.random(most) < stands_for
@@ -105,8 +108,8 @@ fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bo
     drawn
 }
 
-/// Does before a lock is tried what would take longer, once it is held. The next acquisition, of a
-/// lock at a call site, stands for so many.
+/// Does work before a lock is tried that would lengthen the hold afterwards. The next acquisition,
+/// of a lock at a call site, stands for this many.
 pub fn prepare(thread: &mut Thread, (lock, site): (u64, u64), stands_for: u32) {
     if thread.countdown > thread.most.max(stands_for) {
         let watch = thread.process.waits.watch(lock, site).map(|watch| thread.draws[watch]);
@@ -147,8 +150,8 @@ fn ask(thread: &mut Thread, (lock, site): (u64, u64), is_rare: &Cell<bool>) -> C
     choice
 }
 
-/// Takes what passed by off the budget, and sets out for the next look at it if that was due. Whether the
-/// budget allowed tracing the last time.
+/// Subtracts the acquisitions that passed by from the budget, and plans its next check if one was
+/// due. Returns whether the budget allowed tracing at the last check.
 fn account(thread: &mut Thread, may_trace: bool) -> bool {
     let (allocations, frees) = heap::thread_counts();
     let allocator = allocations.wrapping_add(frees);

@@ -22,7 +22,7 @@ impl Call {
     /// Ends the interposed function: what is being traced goes on behind it.
     ///
     /// # Safety
-    /// As for [`enter`](crate::section::enter), with the same caller.
+    /// Same requirements as [`enter`](crate::section::enter), with the same caller.
     #[inline]
     pub unsafe fn leave(self, caller: Caller) {
         if let Call::Traced(context) = self {
@@ -34,18 +34,18 @@ impl Call {
     /// Counts an acquisition, and begins its section if it is to be traced.
     ///
     /// # Safety
-    /// As for [`enter`](crate::section::enter), with the same caller.
+    /// Same requirements as [`enter`](crate::section::enter), with the same caller.
     #[inline]
     pub unsafe fn acquired(&mut self, by: Acquired, caller: Caller) {
         // SAFETY: by this function's own condition.
         unsafe { self.acquired_after(by, caller, false, Choice::Passed) };
     }
 
-    /// As [`Call::acquired`]; perhaps where a wait for a condition ended. The part before it is traced or
-    /// not, and so is this one then.
+    /// Like [`Call::acquired`], for an acquisition that may be the end of a wait for a condition.
+    /// The section is then traced if its part before the wait was.
     ///
     /// # Safety
-    /// As for [`enter`](crate::section::enter), with the same caller.
+    /// Same requirements as [`enter`](crate::section::enter), with the same caller.
     pub unsafe fn acquired_after(
         &mut self,
         by: Acquired,

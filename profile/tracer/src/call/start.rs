@@ -8,8 +8,8 @@ use crate::section::Caller;
 use crate::thread::Thread;
 use crate::{aside, clock, tls};
 
-/// Takes a context for this thread, for a section that was chosen so; none if there is none, or the
-/// section can't be traced.
+/// Takes a context for this thread, for a section that was chosen in this way; `None` if there is
+/// none, or the section can't be traced.
 pub fn start(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'static mut Context> {
     aside::allowed(|| take(thread, caller, choice))?
 }
@@ -20,8 +20,8 @@ fn take(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'static 
     if is_on_alternate_stack(caller) {
         return None;
     }
-    // Where there is no budget to keep, what tracing costs is only told, and a look at the clock
-    // would cost as much as a small section.
+    // Without a budget, the cost of tracing is only reported, and reading the clock would cost as
+    // much as a small section.
     let measured = thread.process.options.budget != 0 || thread.random(MEASURED as u32) == 0;
     let began = measured.then(clock::of_thread);
     thread.learn_stack(caller.addr() as u64);

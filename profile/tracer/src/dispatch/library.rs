@@ -21,7 +21,7 @@ fn find() {
     let own = find as *const () as u64;
     for_each_loaded(|object| {
         if (object.start..object.end).contains(&own) {
-            // Relaxed: whoever sees only one of them finds both by itself.
+            // Relaxed: a thread that sees only one of them finds both by itself.
             START.store(object.start, Relaxed);
             END.store(object.end, Relaxed);
         }

@@ -92,7 +92,7 @@ fn go_on(context: &mut Context) -> u64 {
             let generation = context.generation();
             let host = translation(context, start);
             if context.generation() == generation {
-                // Whoever is linked to the old one goes on in the new one.
+                // Blocks that are linked to the old one go on in the new one.
                 let place = (&raw const *context).addr() as u64;
                 Emitter { context: place, at: old }.jump(host);
             }

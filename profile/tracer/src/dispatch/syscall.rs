@@ -20,7 +20,7 @@ static BEHIND: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 pub fn behind() -> u64 {
     static SYMBOL: Symbol = Symbol::new(c"syscall", None);
     let found = SYMBOL.get();
-    // Relaxed: everybody finds the same.
+    // Relaxed: all threads find the same.
     BEHIND.store(found, Relaxed);
     found as u64
 }
@@ -38,7 +38,7 @@ unsafe extern "C" fn notice(number: u64, a: u64, b: u64, c: u64, caller: Caller)
 /// at; programs that wait by futexes come here often.
 ///
 /// # Safety
-/// As of the C library's function of this name.
+/// Same requirements as the C library's function of this name.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn syscall(number: c_long) -> c_long {

@@ -21,17 +21,17 @@ pub enum Before {
 /// How many bytes.
 #[derive(Clone, Copy)]
 enum Size {
-    /// So many.
+    /// This many.
     Is(u64),
     /// As many as this argument says, times a size.
     Argument(usize, u64),
-    /// Of each of as many as this argument says, of a size: from an offset on, so many.
+    /// Of each of as many as this argument says, of a size: from an offset on, this many.
     Field(usize, u64, u64, u64),
     /// As many as the result says, times a size.
     Result(u64),
     /// Up to the zero byte.
     Text,
-    /// The parts of a vector of so many (an argument), up to the result.
+    /// The parts of a vector of this many (an argument), up to the result.
     Vector(usize),
 }
 
@@ -168,7 +168,7 @@ pub fn after(context: &mut Context, by: u64) {
             Size::Vector(n) => {
                 let mut left = result as u64;
                 for i in 0..call.arguments[n] {
-                    // SAFETY: the kernel has just read so many parts there.
+                    // SAFETY: the kernel has just read this many parts there.
                     let part = unsafe { (address as *const libc::iovec).add(i as usize).read() };
                     let bytes = left.min(part.iov_len as u64);
                     touch(part.iov_base.addr() as u64, bytes);

@@ -2,15 +2,15 @@
 
 use syncline_trace::layout::{NONE, PLAINLY_READ, PLAINLY_WRITTEN, WordRecord};
 
-/// Places of the index at first.
+/// Slots of the index at first.
 const SMALLEST: usize = 256;
 
-/// Most words of a set: 1 MiB of memory. A section that fills whole buffers says nothing by more of
-/// them, and costs as much as a thousand others.
+/// Most words of a set: 1 MiB of memory. A larger set of a section that fills whole buffers adds no
+/// information, and costs as much as a thousand others.
 const LARGEST: usize = 1 << 17;
 
-/// How many words further an access looks whether they are in the set, each time that it leaves what
-/// it knows.
+/// How many more words an access checks for being in the set, each time that it leaves the part
+/// that it knows.
 const AHEAD: usize = 32;
 
 /// How memory is accessed.
@@ -58,7 +58,7 @@ pub struct Words {
     /// Open addressing: place in `records` plus 1, or 0. Memory that a large set needed is kept for
     /// the next one, and left out of use until then: a small set is to be small in the caches.
     index: Vec<u32>,
-    /// So many places of it are in use, a power of two; the others are 0.
+    /// This many places of it are in use, a power of two; the others are 0.
     places: usize,
     records: Vec<WordRecord>,
 }
@@ -92,7 +92,7 @@ impl Covered {
         before < length && bytes <= length - before
     }
 
-    /// The lowest and the highest address at which an access of so many bytes lies in it; it is
+    /// The lowest and the highest address at which an access of this many bytes lies in it; it is
     /// large enough for one.
     pub fn starts(&self, bytes: u64) -> (u64, u64) {
         (self.start, self.end - bytes)
@@ -119,7 +119,7 @@ impl Words {
     }
 
     /// Finds out what around an access that was just made is in the set, as it is accessed there.
-    /// False if that is not all of its words: then nothing is known but that it was made.
+    /// False if not all of its words are: then nothing is known of its surroundings.
     pub fn cover(
         &self,
         covered: &mut Covered,
@@ -140,7 +140,7 @@ impl Words {
             let record = self.records.get(place);
             record.is_some_and(|record| record.address == word && how.is_all_in(record))
         };
-        // Its words came into the set one behind the other, or are looked for in vain.
+        // Its words came into the set one behind the other, or are looked for without success.
         let last = hint.0 as usize;
         let count = ((end - start) / 8) as usize;
         if last + 1 < count || !(0..count).all(|n| is_full(last - n, end - 8 * (n as u64 + 1))) {

@@ -1,4 +1,4 @@
-//! What is known of translated code: enough to read its log.
+//! The description of translated code: enough to read its log.
 
 use super::address_set::How;
 
@@ -8,7 +8,7 @@ pub const BLOCKS: usize = 1 << 15;
 /// A basic block of the program, translated.
 ///
 /// Each time it runs it logs an entry: its number, and below it some words, which
-/// [`Block::accesses`] tells how to read.
+/// [`Block::accesses`] describes.
 pub struct Block {
     /// The program's address of its first instruction.
     pub start: u64,
@@ -41,7 +41,7 @@ pub struct Access {
     pub shape: Shape,
 }
 
-/// Where an address is known from.
+/// The source of an address.
 #[derive(Clone, Copy, Debug)]
 pub enum Address {
     /// Known at translation.
@@ -53,7 +53,7 @@ pub enum Address {
 /// Which bytes an access touches. A slot is the place of a word in the entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// So many bytes.
+    /// This many bytes.
     Plain(u32),
     /// A string instruction: elements of `size` bytes from the address on, up to where its
     /// register was found afterwards, upwards or downwards.
@@ -64,7 +64,7 @@ pub enum Shape {
         size: u32,
     },
     /// What a compare-and-exchange writes: nothing unless the zero flag was set after it. (The
-    /// processor then writes back what was there, which changes nothing for anybody.)
+    /// processor then writes back the old value, which changes nothing.)
     Exchange {
         /// Its low byte is the zero flag.
         zero: u16,

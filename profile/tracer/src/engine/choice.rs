@@ -1,4 +1,4 @@
-//! What is chosen for a section before it begins.
+//! The choice that is made for a section before it begins.
 
 /// Whether a section is traced, and why.
 #[derive(Clone, Copy, PartialEq, Eq)]

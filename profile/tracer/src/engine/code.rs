@@ -1,8 +1,8 @@
 //! Whether the program's code may change while a section runs.
 //!
-//! Each block compares the program's code with what was translated. In memory that nobody may
-//! write to, code changes by a system call or by another thread's only: there it is compared when a
-//! block runs for the first time in a stretch of tracing, and again after system calls and calls of
+//! Each block compares the program's code with what was translated. In memory that is not writable,
+//! code changes only by a system call of this or another thread: there it is compared when a block
+//! runs for the first time in a stretch of tracing, and again after system calls and calls of
 //! functions that lock. In memory that can be written to, it is compared each time.
 
 use crate::files::{Mapping, mappings};
@@ -18,12 +18,12 @@ impl Code {
         Code { executable: Vec::new() }
     }
 
-    /// What was known may be over.
+    /// Discards what is known, since it may be outdated.
     pub fn forget(&mut self) {
         self.executable.clear();
     }
 
-    /// Whether nobody may write to the code at an address. What is not known may be written to.
+    /// Whether the code at an address is not writable. Unknown memory counts as writable.
     pub fn is_steady(&mut self, address: u64) -> bool {
         let of = |all: &[Mapping]| {
             let found = all.iter().find(|mapping| mapping.range.contains(&address));

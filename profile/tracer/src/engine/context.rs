@@ -9,8 +9,8 @@
 //!   log         what ran and where it accessed memory, written downwards
 //! ```
 //!
-//! Since the code is the context's, nobody else executes it while it is written or recycled.
-//! It lies in private memory: a forked child has a copy, in which a thread that was inside of
+//! Since the code is the context's, no other thread executes it while it is written or recycled. It
+//! lies in private memory: a forked child has a copy, in which a thread that was inside of
 //! translated code goes on.
 
 use core::mem::offset_of;
@@ -32,7 +32,7 @@ const STACK: usize = 256 << 10;
 /// Bytes of the log that are filled before it is read: some 10,000 accesses, few enough to be in the
 /// cache still.
 pub const LOG: usize = 1 << 17;
-/// The log may only be entered with so much room left: more than a block can take.
+/// The log may only be entered with this much room left: more than a block can take.
 const LOG_RESERVE: usize = 1 << 16;
 /// The log lies at a multiple of this, so that bits 16 to 23 of the place in it say how many
 /// times [`LOG_RESERVE`] are left: a test that needs no flag.
@@ -99,7 +99,7 @@ pub struct Vectors([u8; 3072]);
 static POOL: [AtomicPtr<Context>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
 
 impl Context {
-    /// Takes a context for this thread; none if all are in use or there is no memory.
+    /// Takes a context for this thread; `None` if all are in use or there is no memory.
     pub fn take(thread: u32) -> Option<&'static mut Context> {
         for place in &POOL {
             let context = place.load(Ordering::Acquire);
@@ -111,7 +111,7 @@ impl Context {
                     // SAFETY: this thread is its owner.
                     return Some(unsafe { &mut *fresh });
                 }
-                // SAFETY: another thread took the place; nobody knows this one.
+                // SAFETY: another thread took the slot; no thread knows this one.
                 unsafe { Context::discard(fresh) };
                 continue;
             }
@@ -142,7 +142,7 @@ impl Context {
         let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
         // SAFETY: the cache is part of what was just mapped.
         if unsafe { libc::mprotect(base.add(HEADER).cast(), CACHE, access) } != 0 {
-            // SAFETY: mapped above, and known to nobody.
+            // SAFETY: mapped above, and not known to any other thread.
             unsafe { libc::munmap(base.cast(), WHOLE) };
             return None;
         }
@@ -161,7 +161,7 @@ impl Context {
     }
 
     /// # Safety
-    /// Nobody else knows it.
+    /// No other thread knows it.
     unsafe fn discard(context: *mut Context) {
         // SAFETY: by this function's own condition; made by `create`.
         unsafe {

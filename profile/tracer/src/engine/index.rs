@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Scatters an address. The standard hasher asks the system for random numbers and keeps them
-/// in the thread, which is more than is wanted inside another program.
+/// in the thread, which this library must not do inside another program.
 #[derive(Default)]
 pub struct Scatter(u64);
 

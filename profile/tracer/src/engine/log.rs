@@ -17,7 +17,7 @@ impl Context {
 
     /// Logs an event.
     pub fn happened(&mut self, event: Event) {
-        // Whoever says so may be changing what is kept for the thread.
+        // The code that says so may be changing what is kept for the thread.
         if !self.has_room() {
             self.drain_but(false);
         }

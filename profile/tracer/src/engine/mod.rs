@@ -15,8 +15,8 @@
 //!   after the release: the log becomes records (replay.rs, open.rs)
 //! ```
 //!
-//! Which sections are traced, and what becomes of them, is decided above: nothing here knows of the
-//! process, its threads or its file.
+//! Which sections are traced, and what happens to them, is decided by the callers: nothing here
+//! knows of the process, its threads or its file.
 
 pub mod address_set;
 pub mod block;
@@ -51,7 +51,7 @@ use rseq::Rseq;
 
 /// The part of a context that only Rust code uses.
 pub struct Engine {
-    /// What is known of the program's sections that are being traced.
+    /// The state of the program's sections that are being traced.
     pub sections: Sections,
     /// The locks whose sections are open, with how often each is held.
     pub held: Vec<(u64, u32)>,
@@ -59,14 +59,14 @@ pub struct Engine {
     pub choice: Choice,
     /// A handler of the program ran in the middle and used a lock.
     pub handler_ran: bool,
-    /// The thread's processor time when the context was taken, in nanoseconds; none if what this
+    /// The thread's processor time when the context was taken, in nanoseconds; `None` if what this
     /// section costs is not measured.
     pub began: Option<u64>,
-    /// Of its time since then, what system calls of the program took.
+    /// The part of its time since then that system calls of the program took.
     pub in_kernel: u64,
     /// Why the program is to be left alone, once the engine is left.
     pub forbids: Option<&'static str>,
-    /// Others waited for the end of a section.
+    /// Whether others waited for the end of a section.
     pub others_waited: bool,
     /// Blocks of the heap that a section touched, while its record is made.
     pub objects: Vec<ObjectRecord>,

@@ -1,7 +1,7 @@
 //! A section as it grows: what it has touched and executed so far.
 //!
-//! Sections run the same blocks over and over, and mostly touch again what they have touched. So a
-//! block that ran keeps for each word of its entries a [`Window`]: between which values all its
+//! Sections run the same blocks over and over, and mostly touch the same memory again. So a block
+//! that ran keeps for each word of its entries a [`Window`]: the range of values with which its
 //! accesses add nothing, neither to the address set nor to the bounds of an instruction. An entry
 //! whose words are all in their windows is only counted (`touched.rs`).
 
@@ -51,10 +51,10 @@ struct Ran {
 
 const NO_WINDOWS: usize = usize::MAX;
 
-/// Windows in which so many entries lay one after the other were of use.
+/// Windows in which this many entries lay one after the other were of use.
 const ENOUGH: u32 = 8;
 
-/// A block's windows are made once in so many times that it runs, at the rarest.
+/// At the rarest, a block's windows are made once in this many runs of it.
 const LONGEST_WAIT: u32 = 64;
 
 /// What does not change while a thread is traced.
@@ -83,7 +83,7 @@ impl Open {
         }
     }
 
-    /// Makes it one of nothing again.
+    /// Empties it.
     pub fn clear(&mut self) {
         self.words.clear();
         self.steps.clear();
@@ -140,7 +140,7 @@ impl Open {
         }
     }
 
-    /// Works out with which words of an entry its block would add nothing, around these.
+    /// Computes with which words of an entry, around these, its block would add nothing.
     #[inline(never)]
     fn make_windows(&mut self, place: usize, block: &Block, slots: &[u64], places: Places) {
         let ran = &mut self.blocks[place];

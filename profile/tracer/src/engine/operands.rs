@@ -1,4 +1,5 @@
-//! Which memory an instruction accesses, and what has to be noted when it runs to know that.
+//! Which memory an instruction accesses, and which values must be noted when it runs to compute
+//! that.
 
 use iced_x86::{
     Code, EncodingKind, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
@@ -16,29 +17,29 @@ pub struct Operand {
     pub write: bool,
     /// Whether it lies in the thread's segment.
     pub in_fs: bool,
-    /// Where.
+    /// Where it begins.
     pub place: Place,
-    /// Which bytes from there.
+    /// How far it reaches from there.
     pub extent: Extent,
 }
 
 /// Where an operand begins.
 #[derive(Clone, Copy)]
 pub enum Place {
-    /// At an address that the instruction tells alone.
+    /// At an address that the instruction itself contains.
     Known(u64),
-    /// At one to be computed.
+    /// At an address that is computed when it runs.
     Computed(Memory),
 }
 
-/// How far an operand reaches, and what tells it.
+/// How far an operand reaches, and what determines that.
 #[derive(Clone, Copy)]
 pub enum Extent {
-    /// So many bytes.
+    /// A fixed number of bytes.
     Plain(u32),
     /// From this register before to this register after, in elements.
     String(Reg, u32),
-    /// If the zero flag is set afterwards.
+    /// A number of bytes that is accessed only if the zero flag is set afterwards.
     Exchange(u32),
     /// By a bit's number in this register.
     Bit(Reg, u32),
@@ -72,7 +73,7 @@ pub enum Mask {
     ByteSigns(u8, bool),
 }
 
-/// What a mask says: element size and count.
+/// What a mask selects: element size and count.
 #[derive(Clone, Copy)]
 pub enum By {
     /// A bit for each element.
@@ -83,7 +84,7 @@ pub enum By {
     IfAny(u32, u32),
 }
 
-/// An instruction whose operands can't be told.
+/// An instruction whose operands are not known.
 pub struct Unknown;
 
 /// A register's number in the encoding.

@@ -33,8 +33,8 @@ pub fn has_avx512bw() -> bool {
 /// Bytes that `xsave` may write, or if `compact` its compact form, which leaves out what is switched
 /// off: all parts that are on, but for tiles.
 ///
-/// Those are 8 KiB, and nobody saves them whom they don't belong to: the loader, whose saving a
-/// section with a first call meets, leaves them out.
+/// Tiles are 8 KiB, and are not saved by code that does not use them: the loader, which saves state
+/// in a section with a first call, leaves them out.
 pub fn xsave_bytes(compact: bool) -> u32 {
     /// x87 and SSE, and the header.
     const FIRST: u32 = 576;

@@ -1,5 +1,5 @@
-//! What an access of a block has done in a section, and with which words of an entry it does the same
-//! again.
+//! What an access of a block has done in a section, and the words of an entry with which it does
+//! the same again.
 //!
 //! ```text
 //!                   all bytes known to be in the set
@@ -30,7 +30,7 @@ pub struct Touched {
     pub covered: Covered,
 }
 
-/// Values of a word of an entry with which nothing new is touched: so many from the first one on.
+/// Values of a word of an entry with which nothing new is touched: this many from the first one on.
 #[derive(Clone, Copy)]
 pub struct Window {
     first: u64,
@@ -104,7 +104,7 @@ impl Window {
         value.wrapping_sub(self.first) >= self.count
     }
 
-    /// Leaves so many values below and above this one.
+    /// Leaves this many values below and above this one.
     pub fn narrow(&mut self, value: u64, down: u64, up: u64) {
         if self.count == Window::ALL.count {
             *self = Window { first: value.wrapping_sub(down), count: down + up + 1 };

@@ -14,8 +14,9 @@
 //! What was freed stays noted, as freed, until another block starts at the same address. A later
 //! block may cover its start, so a live block that covers an address is preferred.
 //!
-//! Nobody else writes the words of a block while its thread does: it was just given this memory,
-//! or is about to give it back. Who looks may see one word of an old and one of a new block.
+//! No other thread writes the words of a block while its thread does: it was just given this
+//! memory, or is about to give it back. A thread that looks may see one word of an old and one of a
+//! new block.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{
@@ -28,13 +29,13 @@ use crate::aside;
 
 /// Bits of an address that a program may have.
 const ADDRESS_BITS: u32 = 47;
-/// A leaf is for so many bytes, as a power of 2.
+/// A leaf is for this many bytes, as a power of 2.
 const LEAF_BITS: u32 = 21;
 /// Blocks start at multiples of this: what `malloc` aligns to.
 const GRANULE: u64 = 16;
 const PAGE: u64 = 4096;
 /// Pages behind this of a larger block are not noted: it would cost as much as the block is large,
-/// and who reserves more than 1 GiB rarely touches it all.
+/// and a program that reserves more than 1 GiB rarely touches it all.
 const LARGEST: u64 = 1 << 30;
 
 const ROOTS: usize = 1 << (ADDRESS_BITS - LEAF_BITS);
@@ -75,13 +76,14 @@ fn map<T>() -> *mut T {
 }
 
 fn unmap<T>(mapping: *mut T) {
-    // SAFETY: the caller has just mapped it and shown it to nobody.
+    // SAFETY: the caller has just mapped it, and no other thread knows it.
     aside::allowed(|| unsafe { libc::syscall(libc::SYS_munmap, mapping, size_of::<T>()) });
 }
 
-/// What a word points to, mapped when it is first needed; none if there is no memory for it.
+/// What a word points to, mapped when it is first needed; `None` if there is no memory for it.
 fn get_or_map<T, M>(word: &AtomicPtr<T>) -> Option<&'static T> {
-    // Acquire pairs with the exchange below: its zeros are the kernel's, but not to be outrun.
+    // Acquire pairs with the exchange below: the zeros are the kernel's, and must not be read
+    // before.
     let mut found = word.load(Acquire);
     if found.is_null() {
         let new = map::<M>().cast::<T>();
@@ -100,7 +102,7 @@ fn get_or_map<T, M>(word: &AtomicPtr<T>) -> Option<&'static T> {
     Some(unsafe { &*found })
 }
 
-/// The root of an address; none if it is not a program's.
+/// The root of an address; `None` if it is not a program's.
 fn root(address: u64, make: bool) -> Option<&'static AtomicPtr<Leaf>> {
     if address >> ADDRESS_BITS != 0 {
         return None;
@@ -227,7 +229,7 @@ fn covering(leaf: &Leaf, start: u64, address: u64) -> Option<(ObjectRecord, bool
     }
     let word = entry.size.load(Relaxed);
     let (size, serial) = (word & LOW, word >> 48);
-    // A block of no bytes has an address, which nobody may use.
+    // A block of no bytes has an address, which must not be accessed.
     (address - start < size)
         .then_some((ObjectRecord { start, size, site: site & LOW, serial }, site & FREED == 0))
 }

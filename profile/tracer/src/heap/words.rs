@@ -6,6 +6,6 @@ syncline_interpose::thread_words! {
     allocations, set_allocations at "0": u32;
     /// Blocks that it freed.
     frees, set_frees at "8": u32;
-    /// Who called C++'s operator new, while that has not called `malloc` yet; else 0.
+    /// The caller of C++'s operator new, while that has not called `malloc` yet; else 0.
     caller_of_new, set_caller_of_new at "16": u64;
 }

@@ -40,7 +40,7 @@ mod real {
     functions!(real);
 }
 
-/// Who called: operator new's caller, if that is who called us.
+/// The caller; operator new's caller, if operator new called us.
 ///
 /// # Safety
 /// `caller` is the stack pointer that [`entry!`] passes.

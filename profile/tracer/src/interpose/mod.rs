@@ -18,7 +18,7 @@ use crate::call::choose::prepare;
 use crate::section::{Acquired, Call, Caller, enter, finish};
 use crate::{clock, thread};
 
-/// What became of a call that may acquire.
+/// The outcome of a call that may acquire.
 enum Got {
     /// The lock is held now.
     Yes,
@@ -27,13 +27,13 @@ enum Got {
 }
 
 impl Got {
-    /// What a function says that returns 0 where it acquires, and else an error.
+    /// The outcome of a function that returns 0 if it acquires, and an error otherwise.
     fn if_zero(result: c_int) -> Got {
         if result == 0 { Got::Yes } else { Got::No }
     }
 }
 
-/// Of locks that don't show who waits for them.
+/// Of locks that don't show their waiters.
 fn unknown() -> bool {
     false
 }
@@ -80,7 +80,7 @@ unsafe fn acquire<R: Copy>(
                 (result, clock::now().saturating_sub(before).max(1), holder)
             }
         };
-        // What can't be tried is taken for not waited for.
+        // A lock that can't be tried counts as not waited for.
         let waited = if tries { waited } else { 0 };
         if let Got::Yes = got(result) {
             // One that waited stands for itself, and is never passed over.
@@ -97,7 +97,7 @@ unsafe fn acquire<R: Copy>(
 /// Releases. `has_waiters` says whether others are known to wait for it.
 ///
 /// # Safety
-/// As for [`acquire`].
+/// Same requirements as [`acquire`].
 #[inline(always)]
 unsafe fn release<R>(
     lock: usize,
@@ -124,7 +124,7 @@ unsafe fn release<R>(
 /// Waits for a condition: the section ends before, and another one begins after.
 ///
 /// # Safety
-/// As for [`acquire`].
+/// Same requirements as [`acquire`].
 unsafe fn wait<R>(lock: usize, caller: Caller, block: impl FnOnce() -> R) -> R {
     // SAFETY: by this function's own condition.
     unsafe {

@@ -12,7 +12,7 @@ use syncline_interpose::entry;
 use super::passing::{locks, unlocks};
 
 // A mutex whose first word is 0 is free, whatever its kind; those with a priority ceiling keep that
-// there, and take the long way.
+// there, and take the slow path.
 locks! { fn pthread_mutex_lock if word & -1 == 0; }
 unlocks! { fn pthread_mutex_unlock; }
 
@@ -40,7 +40,7 @@ mod imp {
     use crate::interpose::{Got, UNTRIED, acquire, release};
     use crate::section::Caller;
 
-    /// Places in a mutex that static initialisers have made part of the ABI.
+    /// Offsets in a mutex that static initialisers have made part of the ABI.
     const OWNER: usize = 8;
     const KIND: usize = 16;
     /// What its first word is while others sleep until it is released.
@@ -67,7 +67,7 @@ mod imp {
         // SAFETY: the program's own mutex and call.
         let attempt = || match unsafe { real::pthread_mutex_trylock(mutex) } {
             EBUSY => None,
-            // A refusal for another reason, which the call itself is to tell.
+            // A refusal for another reason, which the call itself is to report.
             0 => Some(0),
             _ => None,
         };

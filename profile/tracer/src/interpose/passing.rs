@@ -1,19 +1,19 @@
-//! The short way past, for locks that are taken again and again.
+//! The fast path, for locks that are taken again and again.
 //!
 //! Within a budget most acquisitions at a busy call site are passed over (`thread::often`), and
 //! nothing is to be done at their release. Both are found out here, by a dozen instructions
 //! that need no frame, before anything else is looked at. It is a shortcut and decides nothing:
-//! what it can't let pass goes to `imp`, which would come to the same.
+//! calls that it can't pass over go to `imp`, which comes to the same result.
 //!
 //! An acquisition passes if its call site lets it, and if the lock's word says that it is free,
 //! so that it will not wait: those that wait are all counted.
 
 /// Exports a function of this name: some instructions that go to `2f` for the long way, and their
-/// operands. Who gets through them passes.
+/// operands. An acquisition that gets through them passes.
 macro_rules! past {
     ($name:ident [$($instructions:literal)*] [$($operands:tt)*]) => {
         /// # Safety
-        /// As of the C library's function of this name.
+        /// Same requirements as the C library's function of this name.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C-unwind" fn $name(lock: *mut core::ffi::c_void) -> core::ffi::c_int {

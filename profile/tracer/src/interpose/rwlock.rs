@@ -22,7 +22,8 @@ macro_rules! functions {
 
 functions!(entry);
 
-// The lowest bit says which kind of threads has it next; all others are 0 if no thread has it or waits.
+// The lowest bit says whether readers or writers are next; all other bits are 0 if no thread has
+// the lock or waits for it.
 locks! {
     fn pthread_rwlock_rdlock if word & -2 == 0;
     fn pthread_rwlock_wrlock if word & -2 == 0;
@@ -47,8 +48,8 @@ mod imp {
     use crate::interpose::{Got, UNTRIED, acquire, release, unknown};
     use crate::section::Caller;
 
-    /// Locks for reading or writing, by a call that may wait. One with a deadline is not tried
-    /// before: it refuses a deadline that is none even where the lock is free.
+    /// Locks for reading or writing, by a call that may wait. A call with a deadline is not
+    /// preceded by a try, since it refuses an invalid deadline even if the lock is free.
     unsafe fn lock(
         op: Op,
         shared: bool,

@@ -5,47 +5,48 @@ use core::sync::atomic::Ordering;
 use super::Process;
 use crate::{aside, clock};
 
-/// What tracing may cost is worked out anew so often in a second, and in the beginning more often, up
-/// to [`OFTENEST`]. It takes the processor time of all threads, for which the kernel stops the
-/// scheduler of each processor in turn: a thousand times a second that made programs that wait
-/// for each other slower by a tenth.
+/// The budget is computed anew this often in a second, and in the beginning more often, up to
+/// [`OFTENEST`]. It takes the processor time of all threads, for which the kernel stops the
+/// scheduler of each processor in turn: a thousand times a second that made programs that wait for
+/// each other slower by a tenth.
 const REFRESH: u64 = 50;
 /// See [`REFRESH`].
 const OFTENEST: u64 = 1000;
-/// In the beginning it is worked out again after this part of the time that has passed, as a divisor.
+/// In the beginning it is computed again after this part of the time that has passed, as a divisor.
 const AGAIN: u64 = 16;
-/// What an acquisition with its release costs more when it is passed over, in nanoseconds: as
-/// measured.
+/// The additional cost of an acquisition with its release when it is passed over, in nanoseconds:
+/// as measured.
 const PER_PAIR: u64 = 3;
 /// What it costs besides when it is counted, in nanoseconds. An allocation with its end costs as much
 /// as both.
 const PER_LOOK: u64 = 7;
-/// However much of the budget these take, this part of it, as a divisor, is left for tracing: who
-/// asks for a trace wants to see something.
+/// However much of the budget these take, this part of it, as a divisor, is left for tracing: a
+/// user who asks for a trace wants to see something.
 const LEAST: u64 = 8;
 /// This part of what counting leaves of the budget, as a divisor, is spent by what our clocks show. The rest is for what they
-/// don't: what the loader does for one library more, what the program finds no longer in the caches
-/// after a section was traced, and what others wait for its end. On x264 a seen half came to 7 % in
+/// don't: the loader's work for one more library, data that tracing evicted from the caches, and
+/// other threads' waits for the section's end. On x264, spending half by the clocks came to 7 % in
 /// all.
 const SEEN: u64 = 2;
 /// Most instructions of one stretch of tracing within a budget: some milliseconds, in which
-/// others wait for the section's end. A section that is longer is stopped.
+/// others wait for the section's end. A longer section is stopped.
 const LONGEST: u64 = 1_000_000;
-/// The same where all is traced, whatever it costs.
+/// The same if everything is traced, whatever it costs.
 const LONGEST_WITHOUT_BUDGET: u64 = 100_000_000;
 /// What an instruction takes in a section that is traced, in nanoseconds: as measured.
 const PER_INSTRUCTION: u64 = 30;
 /// One stretch takes no more than this part of all that tracing may have cost, as a divisor: the
 /// program may end soon.
 const OF_ALL: u64 = 2;
-/// A section that others slept for costs so many times what it took: their time, the kernel's way down
-/// and up for each, and those who find the lock taken while they wake. On one-table-lock, where this is
-/// all that tracing costs, twice as much left 1.5 % of the program's processor time unseen.
+/// A section that others slept for costs this many times what it took: their time, the kernel's way
+/// down and up for each, and the threads that find the lock taken while they wake. On
+/// one-table-lock, where this is all that tracing costs, twice as much left 1.5 % of the program's
+/// processor time unseen.
 const WAITED_FOR: u64 = 4;
 /// Of what tracing may have cost, this part (and at most a quarter of a second's budget) is kept for
 /// sections that are watched.
 const KEPT: (u64, u64) = (3, 4);
-/// Where all is traced, one section in so many, at random, has its cost measured.
+/// Where all is traced, one section in this many, at random, has its cost measured.
 pub const MEASURED: u64 = 16;
 
 impl Process {
@@ -56,9 +57,9 @@ impl Process {
             || self.spent.load(Ordering::Relaxed) < self.allowed.load(Ordering::Relaxed)
     }
 
-    /// As [`Process::may_trace_watched`] for sections that nobody watches. They leave [`KEPT`] of the
-    /// budget to those that are watched. What these can't use, since they come rarely, is lost once
-    /// and not again and again.
+    /// Like [`Process::may_trace_watched`], for sections that are not watched. They leave [`KEPT`]
+    /// of the budget to those that are watched. What these can't use, since they come rarely, is
+    /// lost once and not again and again.
     pub fn may_trace(&self) -> bool {
         if self.options.budget == 0 || !self.waits.any() {
             return self.may_trace_watched();
@@ -68,13 +69,13 @@ impl Process {
         self.spent.load(Ordering::Relaxed) + kept < allowed
     }
 
-    /// The budget's part of so many ticks.
+    /// The budget's part of this many ticks.
     fn part(&self, ticks: u64) -> u64 {
         (u128::from(ticks) * u128::from(self.options.budget) / 1000) as u64
     }
 
-    /// Works out what tracing may have cost up to now, if that is due. Not to be called where the
-    /// program has just got a lock: in those microseconds others would go to sleep for it.
+    /// Computes what tracing may have cost up to now, if that is due. It must not be called right
+    /// after an acquisition: in those microseconds other threads would go to sleep for the lock.
     pub fn keep_up(&self, now: u64) {
         let at = self.allowed_at.load(Ordering::Relaxed);
         let second = self.options.ticks_per_second;
@@ -88,7 +89,7 @@ impl Process {
     fn refresh(&self, at: u64, now: u64) {
         /// Time that the program spent without sections must not be saved up for long.
         const SAVED_SECONDS: u64 = 1;
-        // One thread does; the others go by what is known.
+        // One thread does this; the others use the last result.
         let (set, order) = (now.max(1), Ordering::Relaxed);
         if self.allowed_at.compare_exchange(at, set, order, order).is_err() {
             return;
@@ -122,7 +123,7 @@ impl Process {
         (self.allowed.load(Ordering::Relaxed) / per_instruction).min(LONGEST)
     }
 
-    /// Notes that a recording has threads wait so many microseconds for a lock at a call site.
+    /// Notes that a recording has threads wait this many microseconds for a lock at a call site.
     pub fn expect_wait(&self, lock: u64, site: u64, microseconds: u64) {
         let ticks = self.to_ticks(microseconds.saturating_mul(1000));
         if ticks > 0 && self.options.budget != 0 {
@@ -149,7 +150,7 @@ impl Process {
         self.file.add_cost(ticks);
     }
 
-    /// Says in the file what all of it has cost up to now.
+    /// Writes the total cost up to now into the file.
     pub fn tell_cost(&self) {
         let besides = self.besides.load(Ordering::Relaxed);
         let processor = self.to_ticks(clock::of_process());
@@ -161,8 +162,8 @@ impl Process {
         self.besides.fetch_add(self.to_ticks(nanoseconds), Ordering::Relaxed);
     }
 
-    /// Notes that so many acquisitions, of which so many were looked at, and so many calls of the
-    /// allocator passed by untraced.
+    /// Notes that this many acquisitions, of which this many were looked at, and this many calls of
+    /// the allocator passed by untraced.
     pub fn passed_by(&self, acquisitions: u32, looked_at: u32, allocator: u32) {
         let pairs = u64::from(acquisitions) + u64::from(allocator / 2);
         let looks = u64::from(looked_at) + u64::from(allocator / 2);

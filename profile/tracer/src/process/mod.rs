@@ -18,13 +18,13 @@ use waits::Waits;
 
 /// See the top of this file.
 pub struct Process {
-    /// What was asked for.
+    /// The options of the inspection.
     pub options: &'static Options,
     /// The file.
     pub file: File,
     /// When tracing began, in ticks.
     pub started: u64,
-    /// What tracing has cost, in ticks, but for what was not saved up for.
+    /// What tracing has cost, in ticks, without costs beyond the budget's savings.
     pub spent: AtomicU64,
     /// All that tracing has cost, in ticks.
     cost: AtomicU64,
@@ -35,7 +35,7 @@ pub struct Process {
     allowed_at: AtomicU64,
     /// What one look at a thread's processor time takes, in nanoseconds.
     clock_cost: u64,
-    /// No section finds room any more.
+    /// Whether no section finds room any more.
     full: AtomicBool,
     /// What threads wait for.
     pub waits: Waits,
@@ -68,7 +68,7 @@ const READY: u32 = 2;
 const ABSENT: u32 = 3;
 static STAGE: AtomicU32 = AtomicU32::new(UNREAD);
 
-/// The process; none if this is no inspection, its file can't be made, or it is left alone.
+/// The process; `None` if this is no inspection, its file can't be made, or it is left alone.
 #[inline]
 pub fn current() -> Option<&'static Process> {
     if aside::is_closed() {
@@ -92,7 +92,7 @@ fn begin() -> Option<&'static Process> {
     if stage == ABSENT || stage == BUSY {
         return None;
     }
-    // Whoever comes while it begins passes untraced: it may be a handler on this very thread.
+    // A thread that comes while it begins passes untraced: it may be a handler on this very thread.
     STAGE.compare_exchange(stage, BUSY, Ordering::AcqRel, Ordering::Relaxed).ok()?;
     if stage == UNREAD {
         sandbox::begin();

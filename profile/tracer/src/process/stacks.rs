@@ -1,10 +1,10 @@
 //! Parts of other threads' stacks, for what sections write there: a sum in `main` that its threads add
-//! to. Which frame a word belongs to is known by the return addresses around it, so what is around is
-//! kept when the word is met first, and a report finds the frame (`syncline_analysis`,
-//! `symbols/on_stack.rs`).
+//! to. Which frame a word belongs to is known by the return addresses around it, so its
+//! surroundings are kept when the word is met first, and a report finds the frame
+//! (`syncline_analysis`, `symbols/on_stack.rs`).
 //!
-//! Whose stack it is, or whether it is one, is not asked for: what is written to that is neither a
-//! block of the heap nor part of a loaded file is kept, of so many words at most.
+//! The code does not check which stack it is, or whether it is one: words that are written to and
+//! belong neither to a heap block nor to a loaded file are kept, at most this many.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 

@@ -1,27 +1,27 @@
-//! What threads wait for, which the budget goes to first.
+//! The locks that threads wait for, which get the budget first.
 //!
-//! Sections that are met at random are mostly those of locks that are taken often, and not of those
-//! that time is lost at: a lock of a server that everybody waits for is one acquisition in ten, and
-//! none in a thousand of those whose sections are cheap. So waits are added up as they happen, by
-//! family: a lock, or the locks that are waited for at one call site, as a report shows them. The
-//! three most waited for are *watched* until [`ENOUGH`] of their sections are traced, and then make room
-//! for the next. Those that are watched come before all others, who keep away from a part of the budget
+//! Randomly chosen sections are mostly those of locks that are taken often, and not of those that
+//! cost time: the contended lock of a server may be one acquisition in ten, and none in a thousand
+//! of those whose sections are cheap. So waits are summed as they happen, by family: a lock, or the
+//! locks that are waited for at one call site, as a report shows them. The three most waited for
+//! are *watched* until [`ENOUGH`] of their sections are traced, and then make room for the next.
+//! Those that are watched come before all others, which keep away from a part of the budget
 //! meanwhile ([`Waits::any`]).
 //!
 //! What is chosen is a family and never one of its acquisitions, which are drawn at random whether
 //! they waited or not (`call::choose`): so what is said of a lock is said of all its sections.
 //!
-//! A wait costs microseconds, and is where all of this is done. Others look at [`Waits::watch`],
-//! a line of the cache that rarely changes.
+//! All of this is done in waits, which cost microseconds anyway. Others look at [`Waits::watch`], a
+//! line of the cache that rarely changes.
 //!
-//! All is a hint: nothing hangs on what order another thread sees it in, so accesses are relaxed but
-//! for the flag of who changes the three.
+//! All is a hint: nothing depends on the order in which another thread sees it, so accesses are
+//! relaxed but for the flag of the thread that changes the three.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
-/// So many families are watched.
+/// This many families are watched.
 pub const WATCHED: usize = 3;
 /// Sections of a family that are enough. A report wants 200 (`syncline_conflicts`), and of those
 /// that are traced some can't be compared.
@@ -60,7 +60,7 @@ struct Watch {
     site: AtomicU64,
 }
 
-/// What is asked at each acquisition that is looked at.
+/// The data that is read at each sampled acquisition.
 #[derive(Default)]
 #[repr(align(64))]
 struct Watches {
@@ -74,9 +74,9 @@ pub struct Waits {
     watches: Watches,
     /// The families of the three, plus 1; 0 for none.
     first: [AtomicU32; WATCHED],
-    /// Who is waited for more than this may become one of them.
+    /// A lock that is waited for more than this may become one of them.
     least: AtomicU64,
-    /// Somebody changes the three. Who can't at this moment does so at a later wait.
+    /// A thread changes the three. One that can't at this moment does so at a later wait.
     changing: AtomicBool,
     families: [Family; FAMILIES],
     /// Locks, each with its family.
@@ -100,7 +100,7 @@ impl Waits {
         }
     }
 
-    /// A thread waited so many ticks for a lock at a call site, or is known to from a recording.
+    /// A thread waited this many ticks for a lock at a call site, or is known to from a recording.
     pub fn waited(&self, lock: u64, site: u64, ticks: u64) {
         let number = self.family_of(lock).unwrap_or_else(|| {
             let number = self.family_at(site);
@@ -142,7 +142,8 @@ impl Waits {
         let Some(family) = number.checked_sub(1).map(|n| &self.families[n]) else { return };
         if family.traced.fetch_add(1, Relaxed) + 1 >= ENOUGH {
             self.alone(|| {
-                // Again, now that nobody else changes it: it may be another's by now.
+                // Checks again, now that no other thread changes it: it may belong to another
+                // family by now.
                 if self.first[place].load(Relaxed) as usize == number {
                     self.first[place].store(0, Relaxed);
                     self.least.store(0, Relaxed);
@@ -165,8 +166,8 @@ impl Waits {
         places.find(is_its).unwrap_or(first)
     }
 
-    /// Does what one thread at a time may do, if none does. Nobody waits: a handler of a signal may have
-    /// interrupted the other.
+    /// Does work for one thread at a time, unless a thread does it already. No thread waits: a
+    /// handler of a signal may have interrupted the other.
     fn alone(&self, what: impl FnOnce()) {
         // Acquire pairs with the Release below: the three are those that the last one left. Weaker,
         // a family could be among them twice.

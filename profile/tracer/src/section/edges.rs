@@ -19,7 +19,7 @@ pub struct Acquired {
     pub shared: bool,
     /// Ticks that it waited.
     pub waited: u64,
-    /// Who held it, by the kernel's number; 0 if that is not known.
+    /// The thread that held it, by the kernel's number; 0 if that is not known.
     pub holder: u32,
     /// For how many acquisitions it stands.
     pub stands_for: u32,

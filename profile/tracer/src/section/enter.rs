@@ -1,4 +1,4 @@
-//! Who calls an interposed function: the section that is being traced, or somebody else.
+//! The caller of an interposed function: the section that is being traced, or other code.
 
 use syncline_trace::layout::STOP_JUMP;
 
@@ -57,7 +57,7 @@ pub unsafe fn enter(caller: Caller) -> Call {
 /// The return address of a call, also where the engine has exchanged it.
 ///
 /// # Safety
-/// As for [`enter`].
+/// Same requirements as [`enter`].
 #[inline]
 pub unsafe fn return_address(caller: *const u64) -> u64 {
     // SAFETY: as in `enter`.

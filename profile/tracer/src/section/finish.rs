@@ -14,8 +14,8 @@ use crate::{aside, clock, heap, thread};
 pub fn finish(context: &'static mut Context) {
     aside::within(|| {
         let stack = context.stack as *mut u8;
-        // SAFETY: the context is this thread's, and the engine is not running. Nobody else gets the
-        // context, and its stack, before this thread gives it back below.
+        // SAFETY: the context is this thread's, and the engine is not running. No other thread gets
+        // the context, and its stack, before this thread gives it back below.
         unsafe { run_on(stack, || write_rest(context)) };
         context.give_back();
     });

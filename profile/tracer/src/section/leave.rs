@@ -11,7 +11,7 @@ use crate::{aside, ending, tls};
 /// known, so tracing ends.
 ///
 /// # Safety
-/// As for [`enter`].
+/// Same requirements as [`enter`].
 pub unsafe fn jumping(caller: Caller) {
     // SAFETY: by this function's own condition.
     match unsafe { enter(caller) } {
@@ -37,11 +37,11 @@ pub unsafe fn jumping(caller: Caller) {
     }
 }
 
-/// The program is about to take system calls away from itself, which tracing needs: it is left alone
-/// from here on.
+/// The program is about to forbid itself system calls, which tracing needs: it is left alone from
+/// here on.
 ///
 /// # Safety
-/// As for [`enter`].
+/// Same requirements as [`enter`].
 pub unsafe fn leaving_alone(caller: Caller, why: &str) {
     // SAFETY: by this function's own condition.
     if let Call::Traced(context) = unsafe { enter(caller) } {

@@ -6,7 +6,7 @@ use crate::engine::context::Context;
 use crate::{aside, clock, thread, tls};
 
 /// Tracing can't go on here: every section that is open ends with a reason. The context stays this
-/// thread's, who may be on its stack.
+/// thread's, which may be on its stack.
 #[cold]
 pub fn stopped(context: &mut Context, why: u32) {
     let now = clock::now();
@@ -20,7 +20,7 @@ pub fn stopped(context: &mut Context, why: u32) {
     }
 }
 
-/// As [`stopped`], in a function of this library.
+/// Like [`stopped`], for a section that stops in a function of this library.
 #[cold]
 pub fn stopped_here(context: &mut Context, why: u32) {
     tls::set_context(0);

@@ -9,7 +9,7 @@ use super::rows::{More, Place, Row};
 use super::state::Thread;
 use crate::{aside, clock, select, tls};
 
-/// One acquisition in so many has its time held measured.
+/// One acquisition in this many has its time held measured.
 const TIMED: u32 = 32;
 
 impl Thread {
@@ -52,7 +52,7 @@ impl Thread {
         place
     }
 
-    /// Has the row of a lock and a call site brought near.
+    /// Prefetches the row of a lock and a call site.
     #[inline]
     pub fn prefetch(&self, lock: u64, site: u64) {
         self.rows.prefetch(lock, site);
@@ -75,7 +75,8 @@ impl Thread {
         }
     }
 
-    /// Whether the hold of one that stands for so many is to be measured: at random, one in [`TIMED`].
+    /// Whether the hold of one that stands for this many is to be measured: at random, one in
+    /// [`TIMED`].
     #[inline]
     pub fn is_time_for_a_clock(&mut self, acquisitions: u32) -> bool {
         self.clock_in = self.clock_in.saturating_sub(acquisitions);
@@ -86,7 +87,7 @@ impl Thread {
         tls::timed() == 0
     }
 
-    /// Counts so many acquisitions, of which one waited so long; 0 if it did not wait.
+    /// Counts this many acquisitions, of which one waited this long; 0 if it did not wait.
     #[inline]
     pub fn acquired(&self, row: usize, acquisitions: u32, waited: u64) {
         let Some((row, more)) = self.rows.at(row) else { return };
@@ -127,8 +128,8 @@ impl Thread {
         }
     }
 
-    /// Writes what was counted if that was not done for long, lest all of it is lost with a process
-    /// that is killed: at most the last fifth of its time.
+    /// Writes what was counted if that was not done for long, so that a killed process does not
+    /// lose all of it: at most the last fifth of its time.
     #[inline]
     pub fn keep_written(&mut self, now: u64) {
         if now >= self.write_at && !self.busy {

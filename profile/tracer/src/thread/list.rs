@@ -12,7 +12,7 @@ use crate::{aside, clock, engine, files, tls};
 
 static THREADS: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
 
-/// This thread; none if it can't be recorded.
+/// This thread; `None` if it can't be recorded.
 #[inline]
 pub fn current() -> Option<&'static mut Thread> {
     let process = process::current()?;
@@ -76,7 +76,7 @@ fn known_of(process: &Process, first: *mut Thread) -> *mut Thread {
     if is_ours { first } else { null_mut() }
 }
 
-/// Has the thread's counts written when it ends.
+/// Makes the thread's counts be written when it ends.
 fn at_end(thread: *mut Thread) {
     ENDS.notice(thread.cast());
 }
@@ -108,7 +108,7 @@ pub fn flush_all(process: &Process) {
     // SAFETY: threads are never freed. Those that still run may count on meanwhile: an operation
     // or two may be missing.
     while let Some(thread) = unsafe { at.as_mut() } {
-        // One that has ended has no rows, and has said all.
+        // A thread that has ended has no rows, and has written everything.
         if core::ptr::eq(thread.process, process) && !thread.rows.is_none() {
             // It may be writing at this moment, and so not where it writes.
             let mut writer = thread.writer.beside();
@@ -122,7 +122,7 @@ pub fn flush_all(process: &Process) {
 }
 
 impl Thread {
-    /// Writes how it is called, and when it ended; 0 if it goes on.
+    /// Writes its name, and when it ended; 0 if it runs on.
     fn name_and_end(&mut self, now: u64) {
         let mut path = format!("/proc/self/task/{}/comm\0", self.tid);
         let name = files::read(&mut path);

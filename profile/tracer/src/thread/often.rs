@@ -1,10 +1,10 @@
-//! Call sites that a thread acquires at often, whose acquisitions are not all looked at.
+//! Call sites that a thread acquires at often, whose acquisitions are sampled.
 //!
 //! A server has ten thousand locks, and to find a lock's row for each acquisition costs a miss of the
 //! cache, which is more than the lock itself. So within a budget, once a thread has acquired often
-//! enough at a call site, only some of its acquisitions there are looked at, at random, and each
-//! stands for those that were passed over. Those that had to wait are all counted, each for itself:
-//! then each of the others is looked at with the same chance, and what it stands for is theirs.
+//! enough at a call site, only a random sample of its acquisitions there is counted, and each
+//! stands for those that were passed over. Acquisitions that had to wait are all counted, each for
+//! itself: so each of the others is sampled with the same chance, and stands for the others only.
 //!
 //! What is kept here lies in the thread's own words, where the entries of locks find it by a few
 //! instructions (`interpose::passing`).
@@ -18,7 +18,7 @@ use crate::tls;
 /// 1.5 % in 19 of 20 cases, however many they are: of n further ones in gaps of 1 to 2 g - 1 alike,
 /// the estimate's variance is n (g - 1) / 3.
 const PER_LOOK: u32 = 2048;
-/// The most that one stands for: fewer looks would save nothing.
+/// The most acquisitions that one stands for: a smaller sample would save nothing.
 const MOST: u32 = 256;
 /// Places for call sites, in pairs. Of sites that share a pair, all but two are counted one by one.
 pub const PLACES: usize = 1 << 6;

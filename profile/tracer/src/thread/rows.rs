@@ -19,7 +19,7 @@ pub const ROWS: usize = 1 << 14;
 pub const PROBES: usize = 8;
 /// Rows of a group: those of a page.
 const GROUP: usize = 128;
-/// A lock's address counts in units of so many bytes, as a power of 2: no lock is much smaller.
+/// A lock's address counts in units of this many bytes, as a power of 2: no lock is much smaller.
 const LOCK_BITS: u32 = 5;
 
 /// Tables that wait for a thread.
@@ -82,12 +82,12 @@ pub enum Place {
     At(usize),
     /// Nowhere yet; this one is free.
     Free(usize),
-    /// Nowhere, and there is no free one near; this one is in the way.
+    /// Nowhere, and no slot near it is free; this row is in the way.
     Taken(usize),
 }
 
 impl Rows {
-    /// An empty table; none if there is no memory.
+    /// An empty table; `None` if there is no memory.
     pub fn take() -> Option<Rows> {
         Some(Rows { table: Some(take()?), used: [0; _] })
     }
@@ -115,7 +115,7 @@ impl Rows {
         (lock >> LOCK_BITS).wrapping_add(scattered) as usize % ROWS
     }
 
-    /// Has the row of a lock and a site brought near, while the lock itself is.
+    /// Prefetches the row of a lock and a site, while the lock itself is fetched.
     #[inline]
     pub fn prefetch(&self, lock: u64, site: u64) {
         if let Some(table) = self.table {
@@ -125,8 +125,8 @@ impl Rows {
         }
     }
 
-    /// Looks for the row of a lock and a site. Call sites are scattered, locks are not: who takes
-    /// many in turn takes neighbours.
+    /// Looks for the row of a lock and a site. Call sites are scattered, locks are not: a thread
+    /// that takes many in turn takes neighbours.
     #[inline]
     pub fn find(&self, lock: u64, site: u64) -> Place {
         let Some(table) = self.table else { return Place::Taken(0) };

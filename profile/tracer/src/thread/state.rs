@@ -1,4 +1,4 @@
-//! What is known of a thread.
+//! The state of a thread.
 
 use core::ptr::null_mut;
 
@@ -63,7 +63,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// A thread that begins; none if there is no memory for it or no room in the file.
+    /// A thread that begins; `None` if there is no memory for it or no room in the file.
     pub(super) fn new(process: &'static Process) -> Option<Box<Thread>> {
         // SAFETY: a plain call.
         let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;

@@ -96,7 +96,7 @@ impl Measuring {
         }
     }
 
-    /// What the program is put under.
+    /// The load of the program.
     pub fn load(&self) -> Option<Load> {
         let ready = match (&self.ready_port, &self.ready_line) {
             (Some(port), _) => Ready::Answers(address(port)),
@@ -107,7 +107,7 @@ impl Measuring {
     }
 }
 
-/// From which difference on one matters.
+/// The smallest difference that matters.
 #[derive(clap::Args)]
 pub struct Mattering {
     /// The smallest difference that matters, in percent

@@ -26,14 +26,14 @@ use crate::mends::Mend;
 use crate::record::find_program;
 use args::Try;
 
-/// How often any of the intervals may be wrong.
+/// The probability that any of the intervals is wrong.
 pub const MISS: f64 = 0.05;
 pub const OWN: &str = "its own";
 
 /// The locks that are tried if none are named.
 const LOCKS: [&str; 4] = ["gate", "mcs", "ttas", "futex"];
 
-/// Runs the experiment and prints what came out.
+/// Runs the experiment and prints the result.
 pub fn run(args: &Try) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let others = variants(args, &program)?;
@@ -60,7 +60,7 @@ pub fn run(args: &Try) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is tried: locks, for all objects or for those of a place, and mends.
+/// The variants: locks, for all objects or for those of a call site, and mends.
 fn variants(args: &Try, program: &Path) -> Result<Vec<Variant>, Failure> {
     let wrong = |what: String| Failure::message(RECORD_FAILED, what);
     let locks = match (&args.lock[..], &args.mend[..]) {
@@ -87,7 +87,7 @@ fn variants(args: &Try, program: &Path) -> Result<Vec<Variant>, Failure> {
     Ok(variants)
 }
 
-/// The variables for a lock at one place.
+/// The variables for a lock at one call site.
 fn at_site(site: &str, locks: &Locks, files: &Files) -> Result<Variables, Failure> {
     let rule = Rule {
         subject: Subject::Acquired(site.to_owned()),
@@ -100,9 +100,9 @@ fn at_site(site: &str, locks: &Locks, files: &Files) -> Result<Variables, Failur
     let plan = Plan::new(&policy, files).map_err(|e| Failure::message(RECORD_FAILED, e))?;
     match plan.remarks.first() {
         Some(Remark { why: Why::Without(_), name, .. }) => {
-            let message = format!("`{name}` is no place in {}", files.program());
+            let message = format!("`{name}` is no call site in {}", files.program());
             Err(Failure::message(RECORD_FAILED, message)
-                .hint("`syncline report --tables` names the places where locks are acquired"))
+                .hint("`syncline report --tables` lists the call sites that acquire locks"))
         }
         _ => planned(&plan),
     }
@@ -122,7 +122,7 @@ pub fn notice_interrupts() -> io::Result<Arc<AtomicBool>> {
     Ok(interrupted)
 }
 
-/// Shown on a terminal only. Of what is left nothing can be said before a run is done.
+/// Shown on a terminal only. The remaining time is unknown before a run is done.
 pub fn progress_bar(runs: usize) -> ProgressBar {
     let bar = ProgressBar::new(runs as u64);
     let left = |state: &ProgressState, to: &mut dyn fmt::Write| {
@@ -138,7 +138,7 @@ pub fn progress_bar(runs: usize) -> ProgressBar {
     bar.with_style(style)
 }
 
-/// A run of this begins, and the one before, if there was one, is done.
+/// Called when a run of this variant begins, and the run before, if there was one, is done.
 pub fn begin(bar: &ProgressBar, name: &str) {
     if !bar.message().is_empty() {
         bar.inc(1);

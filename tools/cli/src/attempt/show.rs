@@ -8,7 +8,7 @@ use syncline_try::{Comparison, Experiment, Measure, Outcome, Verdict, Why};
 use crate::arguments::MOST_RUNS;
 use syncline_present::number::counted;
 
-/// The table, and what is to be said below it; intervals need so many rounds.
+/// The table, and the notes below it; intervals need this many rounds.
 pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> String {
     let of = |value: f64| match experiment.measure {
         Measure::Printed { .. } | Measure::Made { .. } => figure(value),
@@ -64,7 +64,7 @@ fn figure(value: f64) -> String {
     format!("{value:.0$}", 4usize.saturating_sub(before_the_point))
 }
 
-/// What is to be said of what is undecided; nobody runs a program more often than `--runs` allows.
+/// The note on undecided variants; a program can't be run more often than `--runs` allows.
 pub fn open(rounds: usize) -> String {
     match rounds {
         0..=MOST_RUNS => format!("undecided: about {rounds} runs would tell"),
@@ -72,7 +72,7 @@ pub fn open(rounds: usize) -> String {
     }
 }
 
-/// What is to be said of what was given up.
+/// The note on variants that were given up.
 pub fn given_up(gain: f64, why: &Why) -> String {
     match why {
         Why::TooLittle => format!("{gain:.2}x  given up: too little to matter"),
@@ -80,7 +80,7 @@ pub fn given_up(gain: f64, why: &Why) -> String {
     }
 }
 
-/// A gain, and what is to be said of it.
+/// A gain, and its verdict.
 pub fn gain(interval: &Interval, verdict: &str) -> String {
     let Interval { median, low, high } = interval;
     format!("{median:.2}x ({low:.2} to {high:.2})  {verdict}")

@@ -63,7 +63,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// What the ranks are told.
+    /// The variables for the ranks.
     pub fn options(&self) -> Options {
         let named = SCHEMES.iter().find(|scheme| scheme.0 == self.scheme);
         Options {

@@ -1,7 +1,7 @@
 //! `syncline cluster`: starts a program as ranks with shared memory, and watches over them.
 //!
 //! The ranks find each other by the memory that this process has made, and take no part in watching:
-//! who dies is seen here, from outside, and so it does not matter what the others wait for.
+//! a rank's death is seen here, from outside, and so it does not matter what the others wait for.
 
 pub mod args;
 
@@ -19,9 +19,9 @@ use syncline_fabric::host::Job;
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::program::find;
 
-/// How often the ranks are looked after: a death is answered well within a second.
+/// How often the ranks are checked: a death is noticed well within a second.
 const EVERY: Duration = Duration::from_millis(10);
-/// Once one has failed, the others may say so for themselves for this long.
+/// Once one has failed, the others have this long to report their own failures.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Runs the ranks, and gives the program's own exit status: of the ranks that failed, the first's.
@@ -53,7 +53,7 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
 fn end_with(parent: u32) -> std::io::Result<()> {
     use nix::sys::{prctl, signal::Signal};
     prctl::set_pdeathsig(Signal::SIGKILL)?;
-    // It may have ended before that was said.
+    // It may have ended before that call.
     if nix::unistd::getppid().as_raw() as u32 != parent {
         return Err(std::io::ErrorKind::BrokenPipe.into());
     }
@@ -75,7 +75,7 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failur
                 first_failed = first_failed.or(Some(status));
             }
             let in_part = job.load(layout.control(rank, Control::State)) == JOINED;
-            // One that could not join says why by itself; the others wait for it.
+            // A rank that could not join prints the reason itself; the others wait for it.
             let refused = status.code() == Some(LOST) || (!status.success() && !in_part);
             if in_part || refused {
                 return Ok(end(job, rank, status, layout, in_part && status.code() != Some(LOST)));
@@ -85,14 +85,14 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failur
     Ok(first_failed.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
 }
 
-/// Ends all ranks because of one.
+/// Ends all ranks because one has failed.
 fn end(job: Job, rank: usize, status: ExitStatus, layout: &Layout, tell: bool) -> ExitCode {
     if tell {
         let asked = job.load(layout.control(rank, Control::Asked));
         let last = match asked & ASKED_LOCK {
-            0 if asked == 0 => "it had asked for nothing yet".to_owned(),
-            0 => format!("the last page it asked for is at {asked:#x} of the shared memory"),
-            _ => format!("the last it asked for is lock {}", asked & !ASKED_LOCK),
+            0 if asked == 0 => "it had requested no page and no lock yet".to_owned(),
+            0 => format!("the last page that it requested is at {asked:#x} of the shared memory"),
+            _ => format!("the last lock that it requested is number {}", asked & !ASKED_LOCK),
         };
         let how = match status.signal() {
             Some(signal) => match nix::sys::signal::Signal::try_from(signal) {
@@ -112,7 +112,7 @@ fn end(job: Job, rank: usize, status: ExitStatus, layout: &Layout, tell: bool) -
     }
     drop(job);
     match status.code() {
-        // It never was a part of the shared memory: what it says is its own.
+        // It was never part of the shared memory: it prints its own error.
         Some(code) if !tell && code != 0 => ExitCode::from(code as u8),
         _ => ExitCode::from(LOST as u8),
     }

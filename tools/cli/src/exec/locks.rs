@@ -1,6 +1,6 @@
-//! Which locks take the place of a program's: names of the catalogue, joined by `+`.
+//! The locks that replace a program's: names of the catalogue, joined by `+`.
 //!
-//! Which of them can is the catalogue's to say ([`Form::replaces_posix`]).
+//! The catalogue says which of them can ([`Form::replaces_posix`]).
 //!
 //! Two names are no locks of the catalogue: `libc`, the C library's own, and `libc-spin`, its mutexes
 //! that spin before they sleep.
@@ -13,7 +13,7 @@ use syncline::lock::{Entry, Form, catalogue, forms};
 /// The longest line of an error, on terminals of 100 columns.
 const LINE: usize = 90;
 
-/// What is the C library's.
+/// The names of the C library's locks.
 const LIBC: [&str; 2] = ["libc", "libc-spin"];
 
 /// A lock for mutexes and spinlocks, one for reader-writer locks, or both.
@@ -23,7 +23,7 @@ pub struct Locks {
 }
 
 impl Locks {
-    /// As the library reads them.
+    /// The names in the form that the library reads.
     pub fn names(&self) -> String {
         self.names.join("+")
     }
@@ -66,9 +66,9 @@ fn find(name: &str) -> Result<(Entry, Form), String> {
     });
     match found {
         None if LIBC.contains(&name) => Err(format!("`{name}` can't be joined with other locks")),
-        None => Err(format!("there is no lock `{name}`; these are there:{}", suited(|_| true))),
+        None => Err(format!("there is no lock `{name}`; the locks are:{}", suited(|_| true))),
         Some((entry, form)) if !form.replaces_posix(&entry) => Err(format!(
-            "`{}` can't take the place of the program's locks; these of its kind can:{}",
+            "`{}` can't replace the program's locks; these locks of its kind can:{}",
             form.name,
             suited(|other| other.shared == entry.shared)
         )),

@@ -1,7 +1,7 @@
 //! `syncline exec`: becomes the program, with the library that replaces locks in it.
 //!
-//! Nothing of Syncline stays behind but the library: no parent process, no files. So signals,
-//! process numbers and service managers see the program alone.
+//! Only Syncline's library remains: no parent process, no files. So signals, process numbers and
+//! service managers see the program alone.
 
 pub mod args;
 mod locks;
@@ -26,7 +26,7 @@ use crate::record::{Signals, find_library, find_program, preload};
 
 /// The library that replaces locks.
 const LIBRARY: &str = "libsyncline_replace.so";
-/// Names another library instead, for those who work on Syncline.
+/// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_REPLACE";
 
 /// Runs the program in place of Syncline; returns only if that fails.
@@ -62,7 +62,8 @@ pub fn become_program(
 
 /// Environment variables that load the library into a program and name its locks.
 pub fn variables(locks: &Locks) -> Result<Variables, Failure> {
-    // A policy would count before the names: not one that this command itself runs under.
+    // A policy would take precedence over the names, so the one that this command itself may run
+    // under is removed.
     preloaded(vec![("SYNCLINE_LOCKS", locks.names().into()), ("SYNCLINE_POLICY", "".into())])
 }
 
@@ -96,7 +97,7 @@ fn preloaded(variables: Variables) -> Result<Variables, Failure> {
 }
 
 /// Variables, and with them the one that gets a library of ours into the program; `named` is the
-/// variable by which another file can take its place.
+/// variable that can name another file.
 pub fn preloading(
     library: &str,
     named: &str,

@@ -21,7 +21,7 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// Those that differ on this machine.
+    /// The placements that differ on this machine.
     pub fn different() -> Vec<Placement> {
         let Ok(places) = places() else { return Vec::new() };
         let sockets: BTreeSet<_> = places.iter().map(|place| place.package).collect();
@@ -41,7 +41,7 @@ impl Placement {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// What the library in the program is told.
+    /// The value of the variable that the library in the program reads.
     pub fn variable(self) -> Result<(&'static str, OsString), Failure> {
         let places = places()?;
         let first = packed(&places);
@@ -83,7 +83,7 @@ fn packed(places: &[Place]) -> Vec<usize> {
     ordered.into_iter().map(|(.., processor)| processor).collect()
 }
 
-/// A socket after the other in turn.
+/// The sockets in turn.
 fn spread(places: &[Place]) -> Vec<usize> {
     let package = |processor: &usize| {
         places.iter().find(|place| place.processor == *processor).map(|place| place.package)

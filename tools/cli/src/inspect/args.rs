@@ -68,7 +68,7 @@ pub struct Inspect {
     #[arg(long)]
     pub json: bool,
 
-    /// What other tools attach with: refused with what to do instead.
+    /// The option by which other tools attach; it is refused with what to do instead.
     #[arg(short, long, value_name = "PID", hide = true, value_parser = refuse_pid)]
     pub pid: Option<u32>,
 
@@ -82,10 +82,10 @@ pub struct Inspect {
     pub command: Vec<OsString>,
 }
 
-/// Where traces are written if nothing else is said.
+/// The default folder for traces.
 pub const DEFAULT_TRACE: &str = "syncline-trace";
 
-/// Reads a share of a hundred, as thousandths.
+/// Reads a percentage, as thousandths.
 fn parse_budget(text: &str) -> Result<u32, String> {
     let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| "expected a number")?;
     if !(0.0..=10_000.0).contains(&percent) {

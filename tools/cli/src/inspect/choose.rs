@@ -1,4 +1,4 @@
-//! Which locks to trace, as the library is told: a line for each place in a file.
+//! The locks to trace, in the form that the library reads: a line for each position in a file.
 //!
 //! | line | stands for |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | `lock MODULE START END` | locks that lie there |
 //! | `lock - START END` | locks at these addresses of memory |
 //!
-//! With `site:N` in place of `site`, a recording has threads wait N microseconds there, and the most
-//! waited for come first from the start.
+//! `site:N` instead of `site` says that in a recording threads wait N microseconds there; the sites
+//! with most waiting come first from the start.
 //!
 //! No line stands for all locks.
 
@@ -40,11 +40,11 @@ pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
         }
         if let Some(changed) = analysis.processes.iter().find_map(|p| another_build(p, &lines)) {
             let message = format!(
-                "{changed} is another build than the one in {}, whose places are elsewhere",
+                "{changed} is another build than the one in {}, with other addresses",
                 recording.display()
             );
             return Err(Failure::message(RECORD_FAILED, message)
-                .hint("record this one, or give --site or --lock in place of --from"));
+                .hint("record this build, or give --site or --lock instead of --from"));
         }
         if lines.is_empty() {
             let message = format!("no lock was waited for in {}", recording.display());
@@ -58,7 +58,7 @@ pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
             Failure::message(RECORD_FAILED, message)
                 .hint("--site and --lock need the program itself, not a script that starts it")
         })?;
-        // The files are those that run now: what a name says of addresses is of these.
+        // The files are those that run now, and names are looked up in these.
         for name in &args.site {
             add("site", name, files.names().site(name, |_| true), &mut lines)?;
         }
@@ -82,8 +82,8 @@ fn add(
                 "without --site and --lock, all locks are traced",
             ),
             Missing::NoSuchName | Missing::Changed => (
-                "nothing in the program has this name",
-                "`syncline inspect -- PROGRAM` names its locks and the places where they are taken",
+                "the program has no lock and no call site of this name",
+                "`syncline inspect -- PROGRAM` lists its locks and the call sites that acquire them",
             ),
         };
         Failure::message(RECORD_FAILED, format!("--{kind} {name}: {why}")).hint(hint)
@@ -94,8 +94,8 @@ fn add(
     Ok(())
 }
 
-/// The call sites that the findings are about and what they do not explain, or else those that were
-/// waited at most.
+/// The call sites of the findings and of other things that take time, or else those with most
+/// waiting.
 fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
     let acquires = |site: &&Site| site.op.class() == syncline_recording::Class::Acquire;
     let before = lines.len();
@@ -110,8 +110,8 @@ fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
     }
 }
 
-/// A file that suspects lie in and that is not the one that was recorded: the addresses would be those
-/// of other code.
+/// A file that contains such call sites and is not the one that was recorded: the addresses would
+/// be those of other code.
 fn another_build<'a>(process: &'a Process, lines: &BTreeSet<String>) -> Option<&'a str> {
     let changed = process.modules.iter().filter(|m| m.symbols == Some(SymbolSource::Changed));
     let has_suspects = |module: &&Module| {

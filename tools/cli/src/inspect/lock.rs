@@ -1,5 +1,5 @@
-//! What is said of one lock: what to do about it, how its sections depend on each other, and what they
-//! are made of.
+//! The paragraph on one lock: what to do about it, how its sections depend on each other, and what
+//! they are made of.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use syncline_present::number::{count, counted, duration, grouped, of_so_many, pe
 
 /// Lines, fields and kinds of data that a paragraph names.
 const NAMED: usize = 3;
-/// What causes less than this share of all conflicts is one of many like it, and not named.
+/// A cause of less than this share of all conflicts is not named.
 const WORTH_NAMING: f64 = 0.1;
 /// Data that takes less than this share of what is touched is not named.
 const LITTLE: f64 = 0.005;
@@ -46,7 +46,7 @@ pub fn paragraph(number: usize, lock: &Lock, report: &Report) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What stands before a number that is an estimate, or that is known to be more.
+/// The words before a number that is an estimate, or a lower bound.
 pub fn about(estimated: bool, at_least: bool) -> &'static str {
     match (at_least, estimated) {
         (true, _) => "at least ",
@@ -55,7 +55,7 @@ pub fn about(estimated: bool, at_least: bool) -> &'static str {
     }
 }
 
-/// What a lock is called where there is little room: a variable by its name alone.
+/// The short name of a lock: a variable by its name alone.
 pub fn short_title(lock: &Lock) -> String {
     match (lock.locks, &lock.name) {
         (1, Some(name)) => name.clone(),
@@ -115,7 +115,7 @@ fn independence(lock: &Lock) -> Vec<String> {
     lines
 }
 
-/// What the data is part of that sections touch.
+/// The objects that the sections' data belongs to.
 fn data(lock: &Lock) -> Option<String> {
     let worth_naming = lock.data.iter().filter(|data| data.share >= LITTLE);
     let named = worth_naming.take(NAMED).map(|data| {

@@ -34,12 +34,12 @@ use syncline_present::number::{self, counted};
 
 /// The library that traces.
 const LIBRARY: &str = "libsyncline_tracer.so";
-/// What tells the library of the trace's folder.
+/// The variables that give the library the trace's folder.
 const FOLDER: [&str; 3] = ["SYNCLINE_TRACE", "SYNCLINE_TRACE_ID", "SYNCLINE_TRACE_OTHERS"];
-/// Names another library instead, for those who work on Syncline.
+/// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_INSPECT";
 
-/// A trace of so many bytes is read in a second.
+/// A trace of this many bytes is read in a second.
 const QUICK: u64 = 16 << 20;
 
 /// Bytes of what the file system counts in.
@@ -71,7 +71,7 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     folder.remove_older();
     if told_to_end() && traced.bytes > QUICK {
         // Standard error may be closed.
-        let _ = writeln!(stderr(), "syncline: told to end: no report is made now");
+        let _ = writeln!(stderr(), "syncline: asked to end (SIGTERM), so no report is made now");
     } else if !args.trace_only {
         hear_signals();
         report::print(args, &output)?;
@@ -79,7 +79,7 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     run.exit_code(traced.full)
 }
 
-/// What can be refused before anything is touched.
+/// Refuses what can be refused before anything is changed.
 fn prepare(args: &Inspect) -> Result<(PathBuf, PathBuf, String, u64), Failure> {
     let program = find_program(&args.command[0])?;
     refuse_leak_checker(&program)?;
@@ -88,15 +88,15 @@ fn prepare(args: &Inspect) -> Result<(PathBuf, PathBuf, String, u64), Failure> {
     Ok((program, library, wanted, largest_file(args.max_size)?))
 }
 
-/// Filters of system calls (seccomp) that this process runs under, as a container's do: programs are
-/// left alone that run under more of them.
+/// Filters of system calls (seccomp) that this process runs under, such as a container's: programs
+/// that run under more of them are left alone.
 fn filters() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Where the trace goes: what belongs to a recording lies in its folder.
+/// The folder for the trace: that of a recording lies in the recording's folder.
 fn output(args: &Inspect) -> PathBuf {
     let of_recording = || args.from.as_deref().map(trace_of);
     args.output.clone().or_else(of_recording).unwrap_or_else(|| args::DEFAULT_TRACE.into())
@@ -110,7 +110,7 @@ struct Traced {
     full: bool,
 }
 
-/// Cuts off what the files could have grown into, and says on standard error what there is.
+/// Cuts the files to their used length, and prints on standard error what was traced.
 fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
     let writers = Writers::of_newer(folder.path());
     let (mut files, mut bytes, mut dropped, mut full) = (0, 0, 0, false);
@@ -126,7 +126,7 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
             // Failing leaves a file that is longer than it needs to be, and takes no more space.
             let _ = file.set_len(used);
         }
-        // What it takes, and not what it could have grown to.
+        // The space that it uses, and not its largest size.
         bytes += BLOCK * meta.blocks();
     });
     if writers.processes().is_empty() {

@@ -15,9 +15,9 @@ pub struct Named<'a> {
     symbols: Symbols,
     /// Its files, without their folders.
     files: HashSet<String>,
-    /// What is known of its stacks.
+    /// The stacks that were looked up.
     stacks: &'a [StackPart],
-    /// What was found there, by address.
+    /// The results, by address.
     on_stack: HashMap<u64, Option<String>>,
 }
 
@@ -43,7 +43,8 @@ impl<'a> Named<'a> {
     fn on_stack(&mut self, address: u64) -> Option<String> {
         let (symbols, stacks) = (&mut self.symbols, self.stacks);
         let find = || {
-            // As it was when this word was met, or the nearest: stacks are used again and again.
+            // The variable at the time of this word, or the nearest: stacks are used again and
+            // again.
             let part = |s: &'a StackPart| Part { start: s.start, words: &s.words };
             let around = stacks.iter().filter(|s| part(s).covers(address));
             let nearest = around.min_by_key(|s| s.written.abs_diff(address & !7))?;
@@ -52,7 +53,8 @@ impl<'a> Named<'a> {
         self.on_stack.entry(address).or_insert_with(find).clone()
     }
 
-    /// Files that are another build now than the one that ran, where names were asked for.
+    /// Files that are now another build than the one that ran, of those that names were requested
+    /// from.
     pub fn replaced(&self) -> impl Iterator<Item = &str> {
         self.symbols.replaced()
     }

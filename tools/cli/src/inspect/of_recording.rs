@@ -15,7 +15,7 @@ use super::names::Named;
 /// The folder of a recording's own trace, in the recording's folder.
 const TRACE: &str = "trace";
 
-/// Where the trace of a recording lies, or would: in its folder.
+/// The path of a recording's trace, which need not exist: in its folder.
 pub fn trace_of(recording: &Path) -> PathBuf {
     let folder = match recording.parent() {
         Some(parent) if recording.is_file() => parent,
@@ -28,8 +28,8 @@ pub fn trace_of(recording: &Path) -> PathBuf {
 /// from those in the recordings' folders.
 ///
 /// # Errors
-/// If the trace that was named can't be read. One in a folder that can't is passed over from there
-/// on, which standard error says.
+/// If the trace that was named can't be read. An unreadable one in a recording's folder is skipped,
+/// with a message on standard error.
 pub fn inspections<'a>(
     recordings: impl IntoIterator<Item = &'a Path>,
     named: Option<&Path>,
@@ -92,7 +92,7 @@ fn add(trace: &Trace, facts: &LockFacts, lock: &Lock, inspections: &mut Inspecti
     }
 }
 
-/// What the data says, without what the length of the sections says.
+/// The verdict of the data, without that of the sections' length.
 fn data(lock: &Lock) -> Data {
     let of_data = |p: &&Proposal| !matches!(p.advice, Advice::Shorten { .. });
     match lock.advice.iter().find(of_data).map(|proposal| proposal.advice) {
@@ -111,7 +111,7 @@ fn data(lock: &Lock) -> Data {
     }
 }
 
-/// A return address as a place in a file.
+/// A return address as a position in a file.
 fn in_file(trace: &Trace, address: u64) -> Option<InFile> {
     let call = address.wrapping_sub(1);
     let module = trace.modules.iter().find(|m| (m.start..m.end).contains(&call))?;

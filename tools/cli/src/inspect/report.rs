@@ -19,7 +19,7 @@ use syncline_present::number::{self, counted};
 
 /// Processes that are reported on at length; a build may have thousands.
 const PROCESSES: usize = 8;
-/// A trace of more bytes takes some seconds to read, which is said before.
+/// A trace of more bytes takes some seconds to read, which is announced.
 const LARGE: u64 = 64 << 20;
 
 /// Prints what a trace says.
@@ -75,7 +75,7 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
         for path in names.replaced() {
             say(&format!("{path} has been replaced by another build: its addresses have no names"));
         }
-        // Taking a large trace apart takes seconds, and the process ends anyway.
+        // Freeing a large trace takes seconds, and the process ends anyway.
         mem::forget(trace);
         reports.push(report);
     }
@@ -89,8 +89,8 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     Ok(reports)
 }
 
-/// Bytes that sections may take in memory: a part of what is free, since working out their facts takes
-/// about as much again.
+/// Bytes that sections may take in memory: a part of the free memory, since computing their facts
+/// takes about as much again.
 pub fn free_memory() -> u64 {
     const PART: u64 = 4;
     const LEAST: u64 = 256 << 20;
@@ -112,7 +112,7 @@ fn write(as_json: bool, reports: &[Report]) -> anyhow::Result<()> {
         writeln!(out)?;
         return Ok(out.flush()?);
     }
-    // Processes that took none of the locks have nothing to say, unless all are such.
+    // Processes that took none of the locks are left out, unless all are such.
     let some = reports.iter().any(|report| report.traced > 0);
     let speak = |report: &&Report| !some || report.traced > 0 || report.left_alone.is_some();
     let speaking: Vec<&Report> = reports.iter().filter(speak).collect();

@@ -13,7 +13,7 @@ use syncline_present::terminal::wrapped;
 
 /// Locks that get a paragraph: three fill a screen.
 const DETAILED: usize = 3;
-/// A mean that is known to less than this is none.
+/// A mean with a larger uncertainty than this is not printed.
 const KNOWN: f64 = 0.25;
 
 /// A larger budget than this, in percent, is as good as none.
@@ -67,7 +67,7 @@ pub fn text(report: &Report) -> String {
         );
     }
     text.push_str(&all_locks(report));
-    // What there is most to win by comes first.
+    // The locks with most to gain come first.
     let mut order: Vec<&Lock> = report.locks.iter().collect();
     let saves = |lock: &Lock| lock.advice.first().map_or(0.0, |p| p.saves_at_most);
     order.sort_by(|a, b| saves(b).total_cmp(&saves(a)));
@@ -87,7 +87,7 @@ pub fn text(report: &Report) -> String {
 fn cost(report: &Report) -> String {
     let took = duration(report.cost_seconds + report.besides_seconds);
     let Some(budget) = report.budget else {
-        // An estimate, of which nothing is to be taken off.
+        // An estimate, from which nothing is subtracted.
         return format!("  inspecting took about {took} of processor time\n");
     };
     let Some(slowdown) = report.slowdown() else { return String::new() };
@@ -146,7 +146,7 @@ fn untraced(report: &Report) -> String {
     text + "\n"
 }
 
-/// How long a run would have to be to say something of a lock, or with which budget.
+/// How long a run, or how large a budget, would be needed for a result on a lock.
 fn too_few(lock: &TooFew, report: &Report) -> String {
     let TooFew { traced, acquisitions, enough, enough_seconds, .. } = *lock;
     let share = lock.waited_seconds / report.thread_seconds.max(f64::MIN_POSITIVE);
@@ -169,7 +169,7 @@ fn too_few(lock: &TooFew, report: &Report) -> String {
             // Writing to a text never fails.
             let _ = write!(text, ", or --budget {budget} for a run as long as this one");
         }
-        // Behind that all may be traced as well.
+        // Beyond that, everything may be traced as well.
         _ if report.budget.is_some() && acquisitions >= enough => {
             text.push_str(", or --budget 0 for a run as long as this one");
         }

@@ -95,7 +95,7 @@ pub struct Kernel {
     pub json: bool,
 }
 
-/// Where recordings of kernels are written if nothing else is said.
+/// The default folder for recordings of kernels.
 pub const DEFAULT: &str = "syncline-kernel";
 /// A kernel does not boot with less, in mebibytes.
 const LEAST_MEMORY: u64 = 256;

@@ -1,4 +1,4 @@
-//! `syncline kernel`: boots a kernel in QEMU, has its sections followed while a load runs, and says what
+//! `syncline kernel`: boots a kernel in QEMU, follows its sections while a load runs, and says what
 //! they touch.
 //!
 //! In order: find the kernel, the plugin and the guest's first process; make the folder; learn the
@@ -28,18 +28,18 @@ use args::Kernel;
 use progress::Console;
 use say::{failure, say};
 
-/// The plugin, and what names another instead, for those who work on Syncline.
+/// The plugin, and the variable that names another, for developers of Syncline.
 const PLUGIN: [&str; 2] = ["libsyncline_kernel_plugin.so", "SYNCLINE_KERNEL_PLUGIN"];
 /// The guest's first process.
 const INIT: [&str; 2] = ["syncline-kernel-init", "SYNCLINE_KERNEL_INIT"];
 
-/// Runs and reports, or reports on what is there.
+/// Runs and reports, or reports on an earlier recording.
 pub fn run(args: &Kernel) -> Result<ExitCode, Failure> {
     let outcome = match &args.read {
         Some(folder) => report::print(args, folder),
         None => record(args),
     };
-    // It runs no program of the user's here, whose statuses there are besides.
+    // It runs no program of the user's, so there are no other statuses.
     outcome.map_err(|failure| failure.with_status(REPORT_FAILED))
 }
 
@@ -109,7 +109,8 @@ fn settings(args: &Kernel, cache: &Path) -> Result<Settings, Failure> {
     })
 }
 
-/// The guest's memory is this machine's: without as much, the kernel ends one of its programs.
+/// The guest's memory is taken from this machine: without that much, this machine's kernel would
+/// kill a program.
 fn enough_memory(mebibytes: u32) -> Result<(), Failure> {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -124,7 +125,7 @@ fn enough_memory(mebibytes: u32) -> Result<(), Failure> {
     }
 }
 
-/// Where kernels are kept that were unpacked and learned.
+/// The folder of kernels that were unpacked and learned.
 fn cache() -> Result<PathBuf, Failure> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || absolute("HOME").map(|home| home.join(".cache"));
@@ -141,11 +142,11 @@ fn cache() -> Result<PathBuf, Failure> {
     Ok(cache)
 }
 
-/// Is set when somebody asks for the end.
+/// Set when a user asks for the end.
 fn ends() -> Result<Arc<AtomicBool>, Failure> {
     let ends = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // The second time, as nothing can be waited for any more.
+        // On the second signal, since there is nothing left to wait for.
         let second = Arc::clone(&ends);
         signal_hook::flag::register_conditional_default(signal, second)
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&ends)))
@@ -167,7 +168,7 @@ fn announced(settings: &Settings) -> String {
     )
 }
 
-/// Cuts off what the trace could have grown into. Whether it found no room on the disk.
+/// Cuts the trace to its used length. Returns whether the disk was full.
 fn tidy(folder: &Folder) -> bool {
     let mut full = false;
     folder.for_each_file("trace", |path, file, meta| {

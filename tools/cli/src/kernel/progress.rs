@@ -1,4 +1,4 @@
-//! What is seen while a guest runs: how long it has, and the last line of its console.
+//! The display while a guest runs: the time that it has, and the last line of its console.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;

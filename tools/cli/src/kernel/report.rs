@@ -19,10 +19,10 @@ use crate::progress::Bar;
 /// The name and version of the JSON document. The number changes when a field is removed, or changes its
 /// meaning; new fields may come at any time.
 const SCHEMA: &str = "syncline-kernel/1";
-/// Breaches of the invariants that are told one by one.
+/// Breaches of the invariants that are printed one by one.
 const BREACHES: usize = 8;
 
-/// Prints what a recording says. It fails if what was followed contradicts itself.
+/// Prints what a recording says. It fails if the recording contradicts itself.
 pub fn print(args: &Kernel, folder: &Path) -> Result<ExitCode, Failure> {
     let hint = "`syncline kernel` makes a recording of a kernel";
     let unreadable = |error| failure(error).hint(hint);
@@ -62,8 +62,7 @@ pub fn print(args: &Kernel, folder: &Path) -> Result<ExitCode, Failure> {
     for line in breaches.lines().take(BREACHES) {
         say(&classes.told(line));
     }
-    let message =
-        format!("what was followed contradicts itself {broken} times: the figures are wrong");
+    let message = format!("the recording contradicts itself {broken} times: the figures are wrong");
     Err(Failure::message(REPORT_FAILED, message)
         .hint("please report this, with the kernel's release and the lines above"))
 }

@@ -85,7 +85,7 @@ fn sums(about: &About, report: &Report) -> String {
     text
 }
 
-/// What speaks for the figures and against them.
+/// The evidence for and against the figures.
 fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> String {
     let of = |name: &str| counts.get(name).copied().unwrap_or(0);
     if counts.is_empty() {
@@ -124,10 +124,12 @@ fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> Strin
     }
     if of("dropped") > 0 {
         let dropped = counted(of("dropped") as usize, "section");
-        let _ = writeln!(text, "  {dropped} found no room in the trace: give more with --max-size");
+        let _ = writeln!(text, "  {dropped} did not fit into the trace: raise --max-size");
     }
     match about.quantum {
-        0 => text.push_str("  processors were not held together: their waits are this machine's\n"),
+        0 => text.push_str(
+            "  virtual processors ran unsynchronised: the waits depend on this machine\n",
+        ),
         quantum => {
             let _ = writeln!(
                 text,
@@ -198,7 +200,7 @@ fn detail(row: &Row) -> String {
     let sites: Vec<String> = sites.map(|(site, n)| format!("{site} ({})", count(*n))).collect();
     let _ = write!(text, "; taken in {}", sites.join(", "));
     if let Some(more) = row.sites.len().checked_sub(SITES).filter(|&more| more > 0) {
-        let _ = write!(text, " and {}", counted(more, "more place"));
+        let _ = write!(text, " and {}", counted(more, "more function"));
     }
     if row.handed_over > 0 {
         let handed = count(row.handed_over);

@@ -1,10 +1,9 @@
 //! Runs the program and waits for its end.
 //!
 //! Syncline must not die of a signal that is meant for the program. It blocks those
-//! signals and reads them one by one instead: what somebody sent to Syncline is passed
-//! on, what the terminal sent has reached the program already (both are in its foreground
-//! group) and is dropped. The program starts with the signal state that Syncline was
-//! started with.
+//! signals and reads them one by one instead: signals that a process sent to Syncline are passed
+//! on; signals from the terminal have already reached the program (both are in its foreground
+//! group) and are dropped. The program starts with the signal state that Syncline was started with.
 
 use std::ffi::OsString;
 use std::io;
@@ -33,21 +32,22 @@ const PASSED_ON: [Signal; 6] = [
     Signal::SIGUSR2,
 ];
 
-/// Those of them that ask for an end.
+/// The signals that ask for an end.
 const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
 
 /// Whether Syncline was asked to end, which it has passed on.
 static TOLD_TO_END: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody asked for the program's end, of Syncline or from the terminal.
+/// Whether a user asked for the program's end, by a signal to Syncline or from the terminal.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody asked for the program's end, by a signal of those that do: no further run is wanted.
+/// Whether a user asked for the program's end, by one of these signals: then no further run is
+/// wanted.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Relaxed)
 }
 
-/// Whether somebody sent Syncline SIGTERM while the program ran: they wait for its end, and not for a
+/// Whether Syncline got SIGTERM while the program ran: its sender waits for the end, and not for a
 /// report that takes long.
 pub fn told_to_end() -> bool {
     TOLD_TO_END.load(Relaxed)
@@ -136,8 +136,8 @@ impl Recorded {
         }
     }
 
-    /// It was not waited for yet, so the number is still its own; if it has ended in
-    /// between, the signal is lost on it as it would be without us.
+    /// The process was not waited for yet, so the number is still its own. If it has ended in
+    /// between, the signal has no effect, as it would without us.
     fn pass_on(&self, signal: Signal) {
         if signal == Signal::SIGTERM {
             TOLD_TO_END.store(true, Relaxed);

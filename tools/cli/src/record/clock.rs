@@ -3,8 +3,8 @@
 //! The time stamp counter is the cheapest, and can be trusted where the processor says
 //! that it runs at one rate and never stops, and the kernel still offers it as a clock (it
 //! withdraws a counter that it caught out of step). Its rate is measured here, once, while the
-//! command does what else it has to do before the program starts.
-//! Elsewhere the library asks the kernel for `CLOCK_MONOTONIC`, in nanoseconds.
+//! command makes its other preparations. On other machines the library asks the kernel for
+//! `CLOCK_MONOTONIC`, in nanoseconds.
 
 use syncline_recording::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 
@@ -28,7 +28,8 @@ impl Clock {
         Clock::begin_choosing().finish()
     }
 
-    /// Begins to measure. Whoever has something else to do until the clock is needed waits less for it.
+    /// Begins to measure. A command that has something else to do until the clock is needed waits
+    /// less for it.
     pub fn begin_choosing() -> Choosing {
         Choosing(counter::begin())
     }
@@ -59,13 +60,13 @@ mod counter {
     const CLOCK_SOURCES: &str =
         "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
-    /// A reading of the counter, until another one tells its rate.
+    /// A reading of the counter; a second one gives its rate.
     pub struct Measuring {
         from: Instant,
         from_ticks: u64,
     }
 
-    /// Begins to measure; none where the counter can't be trusted.
+    /// Begins to measure; `None` where the counter can't be trusted.
     pub fn begin() -> Option<Measuring> {
         let sources = fs::read_to_string(CLOCK_SOURCES).ok();
         (is_invariant() && offers_counter(sources.as_deref())).then(|| {
@@ -75,7 +76,7 @@ mod counter {
     }
 
     impl Measuring {
-        /// The rate in hertz, as soon as enough time has passed to tell.
+        /// The rate in hertz, as soon as enough time has passed.
         pub fn rate(self) -> u64 {
             sleep(MEASURED.saturating_sub(self.from.elapsed()));
             let (to, to_ticks) = reading();

@@ -100,8 +100,8 @@ pub fn check_allocator(path: &Path) -> Result<(), Failure> {
     Err(Failure::message(CANNOT_RECORD, message).hint("build it without -fsanitize=leak"))
 }
 
-/// The sanitizer that this executable was built with; none if it can't be read. Go has runtimes of
-/// its own that go by the same names, and calls nothing through the C library.
+/// The sanitizer that this executable was built with; `None` if it can't be read. Go has runtimes
+/// of its own with the same names, and calls nothing through the C library.
 fn sanitizer_of(path: &Path) -> Option<Sanitizer> {
     let cache = ReadCache::new(File::open(path).ok()?);
     let header = FileHeader64::<Endianness>::parse(&cache).ok()?;

@@ -17,17 +17,17 @@ use std::path::PathBuf;
 
 use super::clock::Clock;
 
-/// The variables that tell of the folder: its path, its identity, its subfolder.
+/// The variables for the folder: its path, its identity, its subfolder.
 pub const FOLDER: [&str; 3] =
     ["SYNCLINE_RECORDING", "SYNCLINE_RECORDING_ID", "SYNCLINE_RECORDING_OTHERS"];
 
-/// What the library is told.
+/// The options for the library.
 pub struct Environment {
     /// The library itself.
     pub library: PathBuf,
-    /// How it tells the time.
+    /// Its clock.
     pub clock: Clock,
-    /// Bytes that a file may take.
+    /// The most bytes of a file.
     pub max_size: u64,
     /// Whether every acquisition is timed and logged.
     pub timeline: bool,

@@ -15,7 +15,7 @@ use crate::quoted::typed;
 use crate::writers::Writers;
 use syncline_present::number::{self, counted};
 
-/// What a folder is found to be after the program's end.
+/// The state of a folder after the program's end.
 pub struct Tidied {
     /// No process recorded anything.
     pub empty: bool,
@@ -41,7 +41,7 @@ fn tidy(folder: &Folder, shown: &Path, writers: &Writers) -> Tidied {
     let mut processes = BTreeSet::new();
     let mut full = false;
     folder.for_each_file("syncline", |path, file, meta| {
-        // What a process leaves that could not begin.
+        // The file of a process that could not begin.
         full |= meta.len() == 0;
         let Some(read) = ProcessFile::read(&file, meta) else { return };
         full |= read.header.disk_full != 0;
@@ -109,7 +109,7 @@ struct ProcessFile {
 }
 
 impl ProcessFile {
-    /// Reads the first page; none if the file is not what its name says.
+    /// Reads the first page; `None` if the file is not what its name says.
     fn read(mut file: &File, meta: &Metadata) -> Option<ProcessFile> {
         let mut header = Header::zeroed();
         file.read_exact(bytes_of_mut(&mut header)).ok()?;
@@ -117,8 +117,8 @@ impl ProcessFile {
         ours.then_some(ProcessFile { header, bytes: meta.blocks() * 512 })
     }
 
-    /// Cuts off what the file could have grown into. Failing leaves a file that is only
-    /// longer than it needs to be, and takes no more space.
+    /// Cuts the file to its used length. If this fails, the file is only longer than it needs to
+    /// be, and takes no more space.
     fn cut(&self, file: &File, meta: &Metadata) {
         let used = self.header.arena_used.min(self.header.arena_capacity).checked_mul(UNIT);
         let length = used.and_then(|used| used.checked_add(self.header.arena_offset));

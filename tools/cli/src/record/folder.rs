@@ -1,7 +1,7 @@
 //! The folder that a recording or a trace is written to.
 //!
-//! Only its owner may look into it, or write. Root may record a program that goes on as somebody
-//! else; the new processes of such a program make their files in a subfolder, as
+//! Only its owner may look into it, or write. Root may record a program that continues as another
+//! user; the new processes of such a program make their files in a subfolder, as
 //! [`syncline_recording::folder`] says. While root records, the folder can be passed through to
 //! reach that, and neither listed nor written to by others.
 //!
@@ -33,11 +33,11 @@ use old::{keep_as_old, remove_older};
 
 /// Less than this is too little for a recording of any use, in bytes.
 const LEAST_SPACE: u64 = 16 << 20;
-/// Addresses and arguments are nobody else's business.
+/// Other users must not see addresses and arguments.
 const MODE: u32 = 0o700;
 /// The mode of a folder that other users may pass through, to the subfolder for them.
 const MODE_WITH_OTHERS: u32 = 0o711;
-/// Everybody may make files there, see none, and take away only their own.
+/// Every user may make files there, list none, and remove only their own.
 const MODE_OF_OTHERS: u32 = 0o1733;
 
 /// A folder of our own, empty so far.
@@ -100,7 +100,7 @@ impl Folder {
         ])
     }
 
-    /// Calls a function with each file that has this ending and can be opened.
+    /// Calls a function for each file that has this ending and can be opened.
     pub fn for_each_file(&self, ending: &str, mut each: impl FnMut(PathBuf, File, &Metadata)) {
         for path in folder::files(self.path(), ending).unwrap_or_default() {
             let in_others = path.parent() != Some(self.path());
@@ -113,7 +113,7 @@ impl Folder {
         }
     }
 
-    /// Takes back what [`Folder::create`] made. What can't be taken back is empty and harmless.
+    /// Removes what [`Folder::create`] made. Anything that can't be removed is empty and harmless.
     pub fn discard(&self) {
         self.close();
         if self.made {
@@ -129,7 +129,7 @@ impl Folder {
         let _ = remove_older(self.path());
     }
 
-    /// Once nobody writes any more, nobody else needs to come in.
+    /// Once no process writes any more, no other user needs access.
     pub fn close(&self) {
         let Some(others) = &self.others else { return };
         let name = others.path().file_name().unwrap_or_default();
@@ -143,7 +143,7 @@ impl Folder {
     }
 
     fn check_space(&self) -> Result<(), Failure> {
-        // What can't be asked for will be found out by writing.
+        // If the space can't be queried, writing will find out.
         let free = fstatvfs(&self.opened)
             .map_or(u64::MAX, |fs| fs.blocks_available().saturating_mul(fs.fragment_size()));
         if free < LEAST_SPACE {
@@ -159,7 +159,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Makes the subfolder for other users, where there may be any.
+    /// Makes the subfolder for other users, if there may be any.
     fn let_others_in(&mut self) -> Result<(), Failure> {
         if !getuid().is_root() {
             return Ok(());
@@ -177,15 +177,15 @@ impl Folder {
     }
 }
 
-/// The subfolder's name, which nobody can guess.
+/// The subfolder's name, which other users can't guess.
 fn unguessable() -> io::Result<OsString> {
     let mut number = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut number)?;
     Ok(format!("{OTHERS}{:032x}", u128::from_ne_bytes(number)).into())
 }
 
-/// The size that a process's file may have: what was asked for, or less where a limit on
-/// this process (`ulimit -f`) would end the program.
+/// The size that a process's file may have: what was asked for, or less if a limit on this process
+/// (`ulimit -f`) would end the program.
 ///
 /// # Errors
 /// With [`RECORD_FAILED`], when it is too small for a recording.
@@ -206,7 +206,7 @@ pub fn largest_file(asked: u64) -> Result<u64, Failure> {
 }
 
 /// Notes in a folder with a recording, if it is one, that a later run into it recorded nothing:
-/// nobody is to take that recording for the later run's.
+/// so that that recording is not taken for the later run's.
 pub fn note_refusal(path: &Path, command: &[OsString], why: &Failure) {
     let is_recording = matches!(kind_of(path), Ok(Kind::Recording));
     if !is_recording || !Writers::of(path).processes().is_empty() {
@@ -214,7 +214,7 @@ pub fn note_refusal(path: &Path, command: &[OsString], why: &Failure) {
     }
     let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let refusal = Refusal { command, why: why.what() };
-    // Where nothing can be written, nothing can be said either.
+    // If nothing can be written, there can be no note either.
     let _ = folder::Folder::open(path).and_then(|folder| refusal.write(&folder));
 }
 
@@ -242,11 +242,11 @@ fn open_empty(path: &Path) -> Result<folder::Folder, Failure> {
     let why = if opened.owner() != getuid().as_raw() {
         format!("it belongs to user {}", opened.owner())
     } else if mode & WRITABLE_BY_ALL != 0 {
-        "everybody may write to it".to_owned()
+        "every user may write to it".to_owned()
     } else {
         return Ok(opened);
     };
-    let message = format!("{} is no place for a recording: {why}", path.display());
+    let message = format!("{} can't hold a recording: {why}", path.display());
     Err(Failure::message(RECORD_FAILED, message)
-        .hint("name a folder with -o that isn't there yet, such as one inside it"))
+        .hint("name a folder with -o that does not exist yet, such as one inside it"))
 }

@@ -7,7 +7,7 @@ use crate::failure::{Failure, RECORD_FAILED};
 
 /// The library that records.
 pub const LIBRARY: &str = "libsyncline_recorder.so";
-/// Names another library instead, for those who work on Syncline.
+/// Names another library instead, for developers of Syncline.
 pub const OVERRIDE: &str = "SYNCLINE_PRELOAD";
 
 /// Finds the library of this name: the one that a variable names, or else the one beside this

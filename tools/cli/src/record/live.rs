@@ -1,7 +1,7 @@
 //! `syncline record -p PID`: records a process that already runs.
 //!
-//! In order: attach, having made the process's file; wait until the time is over, somebody asks for the
-//! end, or the process ends; detach; then tidy the folder and say what there is to read.
+//! In order: attach, having made the process's file; wait until the time is over, the user asks for
+//! the end, or the process ends; detach; then tidy the folder and say what there is to read.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -25,9 +25,9 @@ use super::windows::{self, Keeper};
 use super::{args, finish, session};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
-/// How often it is looked whether the process is still there.
+/// How often to check that the process still runs.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often it is looked whether modules were loaded.
+/// How often to check for newly loaded modules.
 const FOLLOW: Duration = Duration::from_millis(100);
 
 /// Records the process.
@@ -58,7 +58,7 @@ pub fn run(args: &args::Record, pid: u32) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Becomes true once somebody asks this command for its end.
+/// Becomes true once the user asks this command to end.
 ///
 /// # Errors
 /// With [`RECORD_FAILED`], if the kernel refuses to tell.
@@ -84,7 +84,7 @@ impl Process {
     /// Attaches, and says so on standard error.
     ///
     /// # Errors
-    /// With the statuses of [`failure`](crate::failure); nothing is left in the folder's place then.
+    /// With the statuses of [`failure`](crate::failure); the folder is removed then.
     pub fn attach(
         pid: u32,
         output: &Path,
@@ -130,7 +130,8 @@ impl Process {
         self.attached.goes_on()
     }
 
-    /// Records what was loaded since the last call as well. What fails is tried again by the next.
+    /// Starts to record modules that were loaded since the last call. What fails is tried again by
+    /// the next call.
     pub fn follow(&mut self) {
         if self.looked.elapsed() >= FOLLOW {
             let _ = self.attached.follow();

@@ -43,7 +43,8 @@ pub use run::run_in;
 /// The file that a program's name stands for, if a library can be preloaded into it.
 ///
 /// # Errors
-/// With the statuses of [`failure`](crate::failure) for programs that are not there or don't suit.
+/// With the statuses of [`failure`](crate::failure) for programs that don't exist or can't be
+/// recorded.
 pub fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
     let program = program::find(name)?;
     program::check(&program)?;

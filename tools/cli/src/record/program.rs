@@ -81,7 +81,7 @@ pub fn check(program: &Path) -> Result<(), Failure> {
 /// Makes sure that a library may stand in front of this program's allocator.
 ///
 /// # Errors
-/// As [`check`].
+/// Same errors as [`check`].
 pub fn refuse_leak_checker(program: &Path) -> Result<(), Failure> {
     check_executable(program, elf::check_allocator)
 }
@@ -95,7 +95,7 @@ fn check_executable(
     for _ in 0..SCRIPT_LEVELS {
         let mut start = [0; FIRST_LINE];
         let Ok(length) = File::open(&program).and_then(|mut file| file.read(&mut start)) else {
-            // Not everybody may read what everybody may run; it may well be recordable.
+            // A program that the user may run need not be readable; it may well be recordable.
             return Ok(());
         };
         program = match kind(&start[..length]) {

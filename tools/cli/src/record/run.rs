@@ -23,7 +23,7 @@ pub struct Run {
 /// the folder's session. The folder is taken back if the program can't be started.
 ///
 /// # Errors
-/// As `child::start` and its `wait`.
+/// Same errors as `child::start` and its `wait`.
 pub fn run_in(
     folder: &Folder,
     program: &Path,
@@ -33,7 +33,7 @@ pub fn run_in(
     run_in_windows(folder, program, command, variables, None)
 }
 
-/// The same, with windows of time if they are wanted.
+/// Runs a program likewise, with windows of time if they are wanted.
 pub fn run_in_windows(
     folder: &Folder,
     program: &Path,

@@ -15,7 +15,7 @@ use super::folder::Folder;
 use super::run::{Run, run_in_windows};
 use crate::failure::Failure;
 
-/// What every run is made with.
+/// The options of every run.
 pub struct Runs<'a> {
     pub args: &'a args::Record,
     /// The program's file.
@@ -24,10 +24,10 @@ pub struct Runs<'a> {
 }
 
 impl Runs<'_> {
-    /// Records them all. Who asks for the program's end asks for no further run.
+    /// Records them all. A user who asks for the program's end asks for no further run.
     ///
     /// # Errors
-    /// As [`run_in_windows`] and [`Run::exit_code`].
+    /// Same errors as [`run_in_windows`] and [`Run::exit_code`].
     pub fn record_all(self, first: &Folder) -> Result<ExitCode, Failure> {
         let (mut run, mut tidied) = self.record(1, first)?;
         let further = self.further(&mut run, &mut tidied);
@@ -43,7 +43,7 @@ impl Runs<'_> {
         run.exit_code(tidied.full)
     }
 
-    /// Records the runs after the first. `run` becomes the first that did not end well.
+    /// Records the runs after the first. `run` becomes the first run that failed.
     fn further(&self, run: &mut Run, tidied: &mut Tidied) -> Result<(), Failure> {
         for number in 2..=self.args.runs {
             if tidied.full || interrupted() {

@@ -1,13 +1,14 @@
 //! Programs that were built with a sanitizer.
 //!
-//! The runtimes of the sanitizers stand in front of the C library's functions themselves, and want
-//! to stand first. AddressSanitizer's ends the program where it doesn't; ThreadSanitizer's and
-//! MemorySanitizer's would not see what our library passes on to the C library, and report races and
-//! reads that there are none of. LeakSanitizer's only minds that there is another allocator in front of
-//! the program's, which is what `inspect` brings. UndefinedBehaviorSanitizer's minds nothing.
+//! The runtimes of the sanitizers stand in front of the C library's functions themselves, and
+//! require to stand first. AddressSanitizer's ends the program if it doesn't; ThreadSanitizer's and
+//! MemorySanitizer's would not see what our library passes on to the C library, and report races
+//! and reads that don't exist. LeakSanitizer's only conflicts with another allocator in front of
+//! the program's, which `inspect` brings. UndefinedBehaviorSanitizer's conflicts with nothing.
 //!
-//! A program built so calls its runtime's initial function, which a shared runtime defines or the
-//! program itself. A weak reference to it is that of code which only asks whether it is there.
+//! A program that was built with one calls the runtime's initial function, which a shared runtime
+//! defines or the program itself. A weak reference to it is that of code which only asks whether it
+//! is there.
 
 use memchr::memmem;
 use object::elf::{DT_NEEDED, FileHeader64, SHT_DYNSYM, SHT_SYMTAB, STB_WEAK};
@@ -33,7 +34,7 @@ const KNOWN: [Known; 5] = [
     (Sanitizer::HardwareAddress, b"__hwasan_init", [b"libhwasan.so", b"libclang_rt.hwasan"]),
     (Sanitizer::Memory, b"__msan_init", [b"libmsan.so", b"libclang_rt.msan"]),
     (Sanitizer::Thread, b"__tsan_init", [b"libtsan.so", b"libclang_rt.tsan"]),
-    // The last: AddressSanitizer has it in itself.
+    // It is the last, since AddressSanitizer contains it.
     (Sanitizer::Leak, b"__lsan_init", [b"liblsan.so", b"libclang_rt.lsan"]),
 ];
 

@@ -1,7 +1,7 @@
 //! `record --every`: windows of time, of which the last are kept.
 //!
-//! At the end of each window a thread of this command reads what was counted so far, takes off what had
-//! been counted by the end of the window before, and writes the difference as a recording of its own:
+//! At the end of each window a thread of this command reads what was counted so far, subtracts the
+//! counts until the end of the window before, and writes the difference as a recording of its own:
 //!
 //! ```text
 //! DIR/41.syncline              all that was counted, written by the program
@@ -10,7 +10,7 @@
 //! DIR/window-7/sums/           what was counted until its end, for `report --last`
 //! ```
 //!
-//! A window appears in one step, whole. The program does nothing for it, but for its logs: they begin
+//! A window appears in one step, whole. The program does nothing for it, except that its logs begin
 //! anew, so that a window has all of its events and not the share that the log of a long run has.
 
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ use syncline_recording::folder::{self, Folder, SUMS, WINDOW};
 use syncline_recording::layout::Header;
 use syncline_recording::{ProcessFile, Session, packed_name, process_files};
 
-/// Where a window is written before it has its name.
+/// The folder in which a window is written before it has its name.
 pub const NEXT: &str = "window-next";
 
 /// What is to be kept.
@@ -38,7 +38,7 @@ pub struct Wanted {
     pub every: Duration,
     /// How many are kept.
     pub keep: usize,
-    /// Bytes that they may take together.
+    /// The most bytes that they may take together.
     pub most: u64,
 }
 
@@ -64,7 +64,8 @@ impl Keeper {
         let thread = spawn(move || {
             let mut until = Instant::now();
             loop {
-                // Not from the end of the work: windows stay as long as they should be.
+                // Counted from the begin, and not from the end of the work, so that windows have
+                // their full length.
                 until = (until + wanted.every).max(Instant::now());
                 let wait = until.saturating_duration_since(Instant::now());
                 let stops = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
@@ -79,7 +80,7 @@ impl Keeper {
 
     /// Ends the last window, which may be shorter than the others.
     pub fn stop(self) {
-        // It has ended if that fails, and was not to.
+        // If that fails, it has ended unexpectedly.
         let _ = self.stop.send(());
         let _ = self.thread.join();
     }
@@ -93,12 +94,12 @@ struct Windows {
     began: SystemTime,
     /// What was counted when the window before ended, of each process.
     before: HashMap<PathBuf, ProcessFile>,
-    /// That one could not be written was said.
+    /// Whether it was reported that a window could not be written.
     failed: bool,
 }
 
 impl Windows {
-    /// Ends a window. What goes wrong is said once, and the next window is tried again.
+    /// Ends a window. An error is reported once, and the next window is tried again.
     fn end(&mut self) {
         self.number += 1;
         let written = self.write();
@@ -120,7 +121,7 @@ impl Windows {
         let files = process_files(&self.recording).unwrap_or_default();
         let mut now: Vec<(PathBuf, ProcessFile)> = Vec::new();
         for path in files {
-            // One that can't be read may be just being made.
+            // A file that can't be read may just be being made.
             let Ok(mut file) = ProcessFile::open(&path) else { continue };
             file.seal();
             now.push((path, file));
@@ -141,7 +142,7 @@ impl Windows {
                 let whole = file.clone();
                 put(&window, &before.map_or(whole, |before| file.clone().since(before)))?;
             }
-            // Of an earlier look only the counters are of use.
+            // Only the counters of an earlier reading are used.
             let mut file = file;
             file.threads.iter_mut().for_each(|thread| thread.log = Vec::new());
             self.before.insert(path, file);
@@ -158,8 +159,8 @@ impl Windows {
         fs::rename(&next, self.recording.join(format!("{WINDOW}{}", self.number)))
     }
 
-    /// Removes windows, the oldest first, until there are as many as are kept, and no larger together
-    /// than they may be. The newest stays.
+    /// Removes windows, the oldest first, until their number and their total size are within the
+    /// limits. The newest stays.
     fn forget(&self) {
         let mut windows = folder::windows(&self.recording).unwrap_or_default();
         let mut sizes: u64 = windows.iter().map(|(_, path)| size(path)).sum();
@@ -171,8 +172,8 @@ impl Windows {
     }
 }
 
-/// Says to the processes that what they have logged was taken. What they log between the moment when it
-/// was read and this one is lost: some milliseconds at most.
+/// Tells the processes that their logs were taken. What they log between the moment when it was
+/// read and this one is lost: some milliseconds at most.
 fn take_logs(files: &[(PathBuf, ProcessFile)]) {
     for (path, file) in files.iter().filter(|(path, _)| !is_child(path)) {
         // A parent may have ended before its children, which log to its file.
@@ -185,7 +186,7 @@ fn take_logs(files: &[(PathBuf, ProcessFile)]) {
             let folder = Folder::open(parent).map_err(io::Error::other)?;
             let (opened, _) = folder.file(name, true).map_err(io::Error::other)?;
             let now = read_at.to_ne_bytes();
-            // First the time: whoever sees the number has that.
+            // The time comes first: a thread that sees the number has it.
             opened.write_all_at(&now, offset_of!(Header, window_began) as u64)?;
             let number = file.header.window.wrapping_add(1).to_ne_bytes();
             opened.write_all_at(&number, offset_of!(Header, window) as u64)
@@ -220,7 +221,7 @@ mod tests {
     use super::*;
     use std::fs::write;
 
-    /// The windows that stay of these, each with so many bytes.
+    /// The windows that stay of these, each with this many bytes.
     fn forget(sizes: &[(u32, usize)], keep: usize, most: u64) -> Vec<u32> {
         let folder = tempfile::tempdir().unwrap();
         for (number, bytes) in sizes {

@@ -60,7 +60,7 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses a recording whose end can't be told from the rest.
+/// Refuses a recording whose end can't be distinguished from the rest.
 fn require_windows(recording: &Path) -> Result<(), Failure> {
     match folder::windows(recording) {
         Ok(windows) if windows.is_empty() => Err(Failure::message(

@@ -1,4 +1,4 @@
-//! The commands that answer what a recording leaves open: complete, with the recording and its program.
+//! Completes the commands that answer open questions, with the recording and its program.
 
 use std::path::Path;
 

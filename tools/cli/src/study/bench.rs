@@ -20,10 +20,10 @@ use crate::failure::{Failure, REPORT_FAILED};
 const TURNS: (u32, u32) = (20_000, 200);
 /// Seconds measured, here and of a simulated machine.
 const SECONDS: (f64, f64) = (0.1, 200e-6);
-/// What share of that goes before, if nothing else is said.
+/// The share of that for warming up, by default.
 const WARM_UP: f64 = 0.2;
 
-/// Runs a test, and prints what came of it.
+/// Runs a test, and prints the result.
 pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
     let (stress, test) = match &args.test {
         Test::Atomics(stress) => (stress, "atomics"),
@@ -61,8 +61,8 @@ pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures on two machines. Where threads pause for as long as a line needs, that is what it needs on
-/// the first machine, on both: else each would be under another load.
+/// Measures on two machines. If threads pause for as long as a line needs, both machines use the
+/// time of the first: otherwise each would have another load.
 fn measure_both(
     test: &Test,
     stress: &Stress,
@@ -91,8 +91,8 @@ fn measure_both(
     Ok((both, shown))
 }
 
-/// How long threads pause if nothing else is said, as the figures have it: with many locks the next one
-/// is another one anyway, and what is built of locks has its contention from elsewhere.
+/// How long threads pause by default, as in the figures: with many locks the next one is another
+/// one anyway, and structures built of locks get their contention from elsewhere.
 fn default_pause(test: &Test) -> Pause {
     match test {
         Test::Atomics(_) | Test::Locks { locks: 1, uncontended: false, .. } => Pause::Transfer,
@@ -113,7 +113,7 @@ fn measure(test: &Test, stress: &Stress, target: &Target) -> Result<(Vec<Line>, 
     let turns = here_or_there(target, TURNS);
     let pause = stress.pause.unwrap_or(default_pause(test));
     let request = |locks| request(stress, target, locks, pause);
-    // What is built of locks has its memory where it is made.
+    // Structures built of locks have their memory where they are made.
     let built = || {
         let mut request = request(1);
         request.load.homes = homes(stress.memory.unwrap_or(Memory::Machine));

@@ -14,5 +14,5 @@ pub fn machine(name: &str) -> Result<Target, Failure> {
     })
 }
 
-/// The command line is wrong, as far as clap can't see it.
+/// The errors of a command line that clap does not detect.
 pub const WRONG: u8 = 2;

@@ -1,8 +1,8 @@
 //! `syncline top`: what a running program waits for now.
 //!
-//! The recording of a running program is looked at again and again, and what is shown is
-//! what happened between two looks. On a terminal that is a screen that renews itself; for
-//! anything else it is one plain table after the other.
+//! This command reads the recording of a running program again and again, and shows what happened
+//! between two readings. On a terminal that is a screen that renews itself; for anything else it is
+//! one plain table after the other.
 
 pub mod args;
 mod plain;
@@ -17,7 +17,7 @@ use crate::failure::{Failure, REPORT_FAILED};
 use crate::record::live::{self, Process};
 use watch::Watch;
 
-/// Bytes that the file of a process may become that is attached to.
+/// The most bytes of the file of a process that is attached to.
 const LARGEST: u64 = 1 << 30;
 
 /// Shows the recording until its program ends or the user has seen enough.
@@ -29,8 +29,8 @@ pub fn run(args: &args::Top) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows a process that already runs: it is recorded into a folder that goes at the end. However showing
-/// ends, the process is detached from.
+/// Shows a process that already runs: it is recorded into a folder that goes at the end. However
+/// this ends, the command detaches from the process.
 fn process(args: &args::Top, pid: u32) -> Result<(), Failure> {
     let failed = |e| Failure::new(REPORT_FAILED, e);
     let ends = live::ends()?;

@@ -11,7 +11,7 @@ use syncline_present::terminal::wrapped;
 
 /// Locks in one table.
 const ROWS: usize = 20;
-/// How often it is looked whether somebody asked for the end.
+/// How often the command checks whether it was asked to end.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Prints a table after each interval.

@@ -13,9 +13,9 @@ use super::view::{COLUMNS, View};
 use super::watch::Watch;
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// The first view comes after no more than this.
+/// The longest time until the first view.
 const FIRST: Duration = Duration::from_millis(200);
-/// How often it is looked whether somebody asked for the end.
+/// How often to check whether the user asked for the end.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Shows the screen until the user leaves or the program ends; puts the terminal back as it

@@ -13,14 +13,14 @@ use crate::quoted::typed;
 use crate::record::live::Process;
 use crate::writers::Writers;
 
-/// A recording that is looked at again and again.
+/// A recording that is read again and again.
 pub struct Watch {
     recording: PathBuf,
     pub command: String,
     live: Live,
     /// The process, if this command has attached to it.
     pub process: Option<Process>,
-    /// Set when somebody asks for the end.
+    /// Set when the user asks for the end.
     pub ends: Arc<AtomicBool>,
 }
 
@@ -33,7 +33,7 @@ impl Watch {
             process: None,
             ends: Arc::default(),
         };
-        // From here on it can be told what has happened since.
+        // From here on, what happened since is known.
         watch.look()?;
         if !watch.goes_on() {
             let shown = recording.display();
@@ -44,13 +44,13 @@ impl Watch {
         Ok(watch)
     }
 
-    /// What has happened since the last look.
+    /// What has happened since the last reading.
     pub fn look(&mut self) -> Result<View, Failure> {
         if let Some(process) = &mut self.process {
             process.follow();
         }
         let rates = self.live.look().map_err(|e| Failure::unreadable(&self.recording, e))?;
-        // The program runs for a moment before it is written down what it is.
+        // The program runs for a moment before its session is written.
         if self.command.is_empty()
             && let Ok(Some(session)) = Session::read(folder(&self.recording))
         {
@@ -74,7 +74,7 @@ impl Watch {
         format!("the program has ended; now run `syncline report {}`", typed(&self.recording))
     }
 
-    /// Whether somebody asked for the end, by a signal.
+    /// Whether the user asked for the end, by a signal.
     pub fn is_over(&self) -> bool {
         self.ends.load(Relaxed)
     }

@@ -121,7 +121,7 @@ fn not_written(path: &Path, error: io::Error) -> Failure {
         .hint("`-o FILE` names another file for the policy")
 }
 
-/// Records one run, under the load if there is one. None if it uses nothing that is recorded.
+/// Records one run, under the load if there is one. `None` if it uses nothing that is recorded.
 fn record(
     args: &Tune,
     program: &Path,

@@ -16,14 +16,14 @@ use crate::exec::Locks;
 /// Objects whose waits are less than this share of the threads' time are left as they are, unless the
 /// report speaks of them: no measurement would see them.
 const LEAST: f64 = 0.005;
-/// A gain that is none: so many times faster.
+/// The most that still counts as no gain: this many times faster.
 const NONE: f64 = 1.0;
 
 /// Objects to give another lock.
 pub struct Target {
     /// As a policy names them.
     pub subject: Subject,
-    /// Where they are in the files, as the same.
+    /// Their positions in the files, under the same names.
     pub offsets: Vec<String>,
     /// What a report calls them.
     pub name: String,
@@ -54,8 +54,8 @@ pub struct Predicted {
     pub gain: f64,
 }
 
-/// The targets of a program that was recorded so often, in the order in which to try them. Runs
-/// differ in what they wait, and so do predictions: the median counts, and a gain is predicted if
+/// The targets of a program that was recorded several times, in the order in which to try them.
+/// Runs differ in their waits, and so do predictions: the median counts, and a gain is predicted if
 /// most recordings do.
 pub fn targets(recorded: &[Process], wanted: &[Locks]) -> Vec<Target> {
     let mut by_name: BTreeMap<String, Vec<Target>> = BTreeMap::new();
@@ -100,7 +100,7 @@ fn merged(mut found: Vec<Target>, recordings: usize) -> Option<Target> {
     Some(Target { waited, remains, offsets, predicted, ..target })
 }
 
-/// The targets of one recording, by what makes them one.
+/// The targets of one recording, by the name that makes several objects one target.
 fn found(process: &Process, wanted: &[Locks]) -> BTreeMap<String, Target> {
     let remaining: BTreeSet<usize> =
         process.remaining.iter().flat_map(|remaining| &remaining.sites).copied().collect();
@@ -147,7 +147,7 @@ fn kind(lock: &Lock) -> &'static str {
     }
 }
 
-/// How a policy names an object; none for what it can't.
+/// How a policy names an object; `None` for what it can't.
 fn subject(process: &Process, lock: &Lock) -> Option<(Subject, Vec<String>)> {
     if kind(lock) == "other" {
         return None;
@@ -177,7 +177,7 @@ fn subject(process: &Process, lock: &Lock) -> Option<(Subject, Vec<String>)> {
     Some((Subject::Acquired(site.place.clone()), offsets))
 }
 
-/// The place of a stack, and where its call is: `file+0xaddress`.
+/// The call site of a stack, and the address of its call: `file+0xaddress`.
 pub fn place(process: &Process, stack: usize) -> Option<(String, String)> {
     let stack = &process.stacks[stack];
     let frame = stack.place?;

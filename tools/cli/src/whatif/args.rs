@@ -86,7 +86,7 @@ impl What {
     }
 }
 
-/// The library counts at so many places.
+/// The library counts at this many places.
 pub const MOST_PLACES: usize = 5;
 
 fn parse_places(text: &str) -> Result<usize, String> {

@@ -34,7 +34,7 @@ impl Document {
     }
 
     /// Leaves it in the recording's folder. What lies there already stays, unless it is of the same
-    /// places. Returns where it is; none if the recording is a single file.
+    /// places. Returns where it is; `None` if the recording is a single file.
     pub fn save(&self, recording: &Path) -> io::Result<Option<PathBuf>> {
         if !recording.is_dir() {
             return Ok(None);
@@ -82,7 +82,7 @@ impl Document {
 /// another recording of the same runs had.
 ///
 /// # Errors
-/// As [`Document::of`].
+/// Same errors as [`Document::of`].
 pub fn add_to(analysis: &mut Analysis, recording: &Path) -> io::Result<()> {
     let Some(document) = Document::of(recording)? else { return Ok(()) };
     let same = analysis.processes.iter_mut().find(|p| p.executable == document.executable);

@@ -39,7 +39,7 @@ use target::{Recorded, Target, targets};
 
 /// The library that delays.
 const LIBRARY: &str = "libsyncline_delay.so";
-/// Names another library instead, for those who work on Syncline.
+/// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_DELAY_LIBRARY";
 const OWN: &str = "no delay";
 
@@ -130,9 +130,9 @@ fn places(targets: &[Target], files: &Files) -> Result<String, Failure> {
     match plan.remarks.iter().find(|remark| !found(remark.line)) {
         None => Ok(plan.variable),
         Some(Remark { name, .. }) => {
-            let message = format!("`{name}` is no place in {}", files.program());
+            let message = format!("`{name}` is no call site in {}", files.program());
             Err(Failure::message(RECORD_FAILED, message)
-                .hint("`syncline report --tables` names the places where locks are acquired"))
+                .hint("`syncline report --tables` lists the call sites that acquire locks"))
         }
     }
 }
@@ -207,7 +207,7 @@ impl Slowed<'_> {
         if self.own.processes().map_err(failed)? == 0 {
             return Err(Failure::message(
                 CANNOT_RECORD,
-                "the program does not load the library that delays",
+                "the program did not load the library that inserts the delays",
             )
             .hint("`syncline record -- PROGRAM` says why a library can't be preloaded"));
         }

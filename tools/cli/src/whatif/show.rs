@@ -9,7 +9,7 @@ use syncline_report::whatif;
 use super::target::Target;
 use syncline_present::terminal::wrapped;
 
-/// All places; intervals need so many rounds.
+/// All places; intervals need this many rounds.
 pub fn table(measured: &[(Target, WhatIf)], unreached: &[Target], enough: usize) -> String {
     let mut text = String::new();
     // Writing to a text never fails.

@@ -43,7 +43,7 @@ impl Added<'_> {
         sizes.map(delay).collect()
     }
 
-    /// How the run follows; none if there are too few rounds.
+    /// How the run follows; `None` if there are too few rounds.
     pub fn follows(&self, miss: f64) -> Option<Follows> {
         let rounds = self.others.iter().map(Vec::len).min()?.min(self.own.len());
         let round = |at: usize| {

@@ -20,7 +20,7 @@ pub struct Target {
     pub title: Option<String>,
     /// Its calls: names, or addresses in files.
     pub calls: Vec<String>,
-    /// What is delayed; none if that is to be seen from what there is.
+    /// What is delayed; `None` if that is to be seen from what there is.
     pub delayed: Option<Delayed>,
     /// Seconds that a critical section takes.
     pub section: Option<f64>,
@@ -66,30 +66,33 @@ impl Recorded {
     }
 }
 
-/// The places to slow down: all that are named, or of the report's as many as are wanted.
+/// The call sites to slow down: all that `--site` names, or the first of the report, as many as
+/// `--places` says.
 ///
 /// # Errors
-/// If there are none, or more are named than can be counted at.
+/// If there are none, or `--site` names more than [`MOST_PLACES`].
 pub fn targets(args: &WhatIf, recorded: Option<&Recorded>) -> Result<Vec<Target>, Failure> {
     let process = recorded.map(|recorded| &recorded.process);
     if !args.site.is_empty() {
         let delayed = args.delay.map(super::args::What::delayed);
         if args.site.len() > MOST_PLACES {
-            let message = format!("{MOST_PLACES} places can be slowed down in one go");
+            let message = format!("at most {MOST_PLACES} call sites can be slowed down at once");
             return Err(Failure::message(RECORD_FAILED, message));
         }
         return Ok(args.site.iter().map(|name| named(name, delayed, process)).collect());
     }
     let Some(process) = process else {
         return Err(Failure::message(RECORD_FAILED, "there is no recording of this command line")
-            .hint("`syncline record -- PROGRAM` makes one; or name a place with --site"));
+            .hint("`syncline record -- PROGRAM` makes one; or name a call site with --site"));
     };
     refuse_another_build(process)?;
     let mut found = found(process);
     found.truncate(args.places);
     match found.is_empty() {
-        true => Err(Failure::message(RECORD_FAILED, "the report names no place to slow down")
-            .hint("name one with --site")),
+        true => {
+            Err(Failure::message(RECORD_FAILED, "the report has no call site worth slowing down")
+                .hint("name one with --site"))
+        }
         false => Ok(found),
     }
 }
@@ -121,7 +124,7 @@ pub fn found(process: &Process) -> Vec<Target> {
     all
 }
 
-/// A place with these sites; none if nothing there can be delayed.
+/// A place with these sites; `None` if nothing there can be delayed.
 fn of_sites(
     process: &Process,
     place: &str,
@@ -213,7 +216,7 @@ fn refuse_another_build(process: &Process) -> Result<(), Failure> {
             let message =
                 format!("{} is another build than the one that was recorded", module.path);
             Err(Failure::message(RECORD_FAILED, message)
-                .hint("record this one, or name a place with --site"))
+                .hint("record this build, or name a call site with --site"))
         }
     }
 }

@@ -28,7 +28,8 @@ fn acquisitions(counts: &[&CountRecord]) -> u64 {
     counts.iter().map(|count| count.acquisitions).sum()
 }
 
-/// An estimate begins behind so many acquisitions at one call site, however many others there are.
+/// An estimate begins behind this many acquisitions at one call site, however many others there
+/// are.
 #[test]
 fn call_sites_are_counted_apart() {
     for budget in [0, 1] {

@@ -46,7 +46,7 @@ pub fn trace<T: AsRef<OsStr>>(program: &Path, arguments: impl IntoIterator<Item 
     trace_with(program, arguments, 0, &[])
 }
 
-/// As [`trace`], with a budget, and more variables of the environment.
+/// Like [`trace`], with a budget, and more variables of the environment.
 #[track_caller]
 pub fn trace_with<T: AsRef<OsStr>>(
     program: &Path,

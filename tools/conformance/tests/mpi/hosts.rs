@@ -44,7 +44,7 @@ impl Drop for Host {
     }
 }
 
-/// Starts a program with so many ranks here, and so many on the other host.
+/// Starts a program with this many ranks here, and this many on the other host.
 fn on_two(
     (mpi, host): (&Mpi, &Host),
     scheme: &str,
@@ -97,7 +97,8 @@ fn a_waiter_drives_the_progress_that_the_holder_needs() {
     everywhere(1, &["progress"], "progress\n");
 }
 
-/// A rank of another host dies than the one that the part is on: who waits for it gets it, and is told.
+/// A rank of another host dies than the one that the part is on: the rank that waits for it gets
+/// it, and is told.
 #[test]
 fn what_a_killed_rank_held_on_another_host_is_released() {
     let (all, _turn) = all();

@@ -77,7 +77,7 @@ impl Mpi {
         format!("mpicc.{}", self.name)
     }
 
-    /// `syncline mpi` with these options, and a program on so many ranks.
+    /// `syncline mpi` with these options, and a program on this many ranks.
     pub fn command(&self, options: &[&str], program: &str, ranks: u32, words: &[&str]) -> Command {
         // The command looks for it beside itself: it has to be of these sources as well.
         mpi_library();

@@ -17,7 +17,7 @@ fn it_is_readable_in_light_and_dark_wide_and_narrow() {
     assert_readable(&page, 500, "td details", "");
 }
 
-/// A page is readable in light and in dark, wide and narrow, with at least so many texts to look
+/// A page is readable in light and in dark, wide and narrow, with at least this many texts to look
 /// at. Pictures of it are kept, with the details that are named closed.
 pub fn assert_readable(page: &str, texts: u64, closed: &str, picture: &str) {
     let browser = Browser::start();

@@ -62,7 +62,7 @@ fn twelve_thousand_short_threads_leave_nothing_behind() {
     }
 }
 
-/// Of the largest locks, so many are made and no more; the others are the C library's.
+/// Of the largest locks, this many are made and no more; the others are the C library's.
 #[test]
 fn large_locks_are_bounded() {
     let plain = many(None);

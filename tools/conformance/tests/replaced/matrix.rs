@@ -22,11 +22,11 @@ const THREADS: [usize; 3] = [2, 8, 64];
 const ALONE: usize = 3;
 /// Names of programs, separated by blanks; all of them if it isn't set.
 const CHOSEN: &str = "SYNCLINE_MATRIX";
-/// So many minutes it goes on: over and over, and the pass that is begun then is the last. One pass
-/// if it isn't set.
+/// This many minutes it goes on: over and over, and the pass that is begun then is the last. One
+/// pass if it isn't set.
 const MINUTES: &str = "SYNCLINE_MATRIX_MINUTES";
 
-/// A program with so many threads, and with these locks or its own; what came out.
+/// A program with this many threads, and with these locks or its own; what came out.
 type Run = fn(usize, Option<&str>) -> String;
 
 const PROGRAMS: [(&str, Run); 6] = [
@@ -58,7 +58,8 @@ fn chosen() -> Vec<(&'static str, Run)> {
     PROGRAMS.into_iter().filter(|(program, _)| is_wanted(program)).collect()
 }
 
-/// What came out, and the processor time that it took; none if it went wrong, which has been said.
+/// What came out, and the processor time that it took; `None` if it went wrong, which has been
+/// said.
 fn timed(run: Run, threads: usize, locks: Option<&str>) -> Option<(String, f64)> {
     let before = processor_seconds();
     let came_out = catch_unwind(|| run(threads, locks)).ok()?;
@@ -72,8 +73,8 @@ fn processor_seconds() -> f64 {
 }
 
 /// What comes out with its own locks, each time, and the median of the processor time. On a busy
-/// machine Apache's own client once waited in vain for its server, without any of our locks: a run that
-/// goes wrong so is said and made again, and no more often than it must go well.
+/// machine Apache's own client once waited without success for its server, without any of our
+/// locks: a run that goes wrong so is said and made again, and no more often than it must go well.
 fn alone(run: Run, threads: usize, mut done: impl FnMut(f64)) -> (String, f64) {
     let mut runs: Vec<(String, f64)> = Vec::new();
     let mut wrong = 0;

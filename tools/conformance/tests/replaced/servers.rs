@@ -48,8 +48,8 @@ pub const MARIADB: &str = r#"
     wait"#;
 
 /// Every request succeeds, and as many bytes come as the page has. The address is one of the machine
-/// itself that nobody else uses, and the port none that clients are given: whoever has a port by
-/// chance would keep the server from it.
+/// itself that nobody else uses, and the port none that clients are given: a process that has a
+/// port by chance would keep the server from it.
 pub const APACHE: &str = r#"
     cd "$1"; threads=$2; mkdir -p pages; seq 2000 >pages/page.txt; chmod 755 "$1" pages
     address=127.$((1 + $$ / 65536)).$(($$ / 256 % 256)).$(($$ % 256)):20080
@@ -95,7 +95,7 @@ pub const ROCKSDB: &str = r#"
     rm -rf "$1/db"
     echo done"#;
 
-/// A server's script with so many threads.
+/// A server's script with this many threads.
 pub fn server(text: &str, folder: &Path, threads: usize) -> Case {
     const PROGRAMS: [&str; 5] =
         ["sbin/mariadbd", "bin/sysbench", "sbin/apache2", "bin/ab", "bin/db_bench"];

@@ -49,8 +49,8 @@ fn sixty_four_threads_under_every_parking_lock() {
     }
 }
 
-/// Whoever gets an object after another may destroy it and unmap its memory, while the other's unlock
-/// has not returned yet.
+/// The thread that gets an object after another may destroy it and unmap its memory, while the
+/// other's unlock has not returned yet.
 #[test]
 fn objects_that_are_gone_after_the_last_unlock() {
     let program = Program::compile("replaced_gone.c");

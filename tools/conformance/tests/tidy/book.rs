@@ -82,7 +82,7 @@ fn pages(folder: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// The path without `.` and `..`; none if it leaves the folder.
+/// The path without `.` and `..`; `None` if it leaves the folder.
 fn normal(path: &Path) -> Option<PathBuf> {
     let mut parts = Vec::new();
     for part in path.iter() {

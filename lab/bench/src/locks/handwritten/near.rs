@@ -72,7 +72,7 @@ pub struct CohortMcs {
 struct McsGroup {
     local: Mcs,
     passes: AtomicU32,
-    /// For the global lock; used by who holds the local one.
+    /// For the global lock; used by the holder of the local one.
     node: AtomicPtr<Node>,
 }
 

@@ -1,5 +1,5 @@
-//! Locks with an order, written down plainly: those with numbers, and those with queues whose
-//! places outlive an acquisition. For [`super::super::instructions`] only.
+//! Locks with an order, written by hand: those with numbers, and those with queues whose nodes
+//! outlive an acquisition. For [`super::super::instructions`] only.
 
 use std::arch::asm;
 use std::cell::Cell;
@@ -74,8 +74,8 @@ impl Lock for Anderson {
     }
 }
 
-/// A thread's places in queues: the one that it has put there, and one to spare. In cells, since
-/// a lock reaches its nodes by references that it shares.
+/// A thread's queue nodes: the one that it has enqueued, and one to spare. In cells, since a lock
+/// reaches its nodes by shared references.
 pub struct Places<P> {
     enqueued: Cell<*mut P>,
     spare: Cell<*mut P>,
@@ -119,7 +119,7 @@ fn fresh<P: Default>() -> *mut P {
 
 #[cold]
 fn free<P>(place: *mut P) {
-    // SAFETY: it comes from `fresh`, and is nobody else's.
+    // SAFETY: it comes from `fresh`, and no other thread has it.
     drop(unsafe { Box::from_raw(place) });
 }
 
@@ -157,7 +157,7 @@ impl Lock for Clh {
     }
 }
 
-/// A place in a queue that can be left.
+/// A node of a queue that waiters can leave.
 #[derive(Default)]
 pub struct Place {
     next: AtomicPtr<Place>,
@@ -165,7 +165,7 @@ pub struct Place {
 }
 
 const LEFT: u32 = 2;
-/// Granted: to be the first.
+/// The grant that makes a waiter the first.
 pub const FIRST: u32 = 4;
 
 /// The MCS lock whose waiters can give up; here none does.
@@ -198,17 +198,17 @@ impl TimedMcs {
         }
     }
 
-    /// A word for the first one's own use.
+    /// A word for the use of the first waiter.
     #[inline(always)]
     pub fn note(places: &Places<Place>) -> &AtomicU32 {
         // SAFETY: ours until we have handed on.
         unsafe { &(*places.enqueued()).state }
     }
 
-    /// Hands over to somebody behind who hasn't left, if there is one.
+    /// Hands over to the next waiter that hasn't left, if there is one.
     #[inline(always)]
     pub fn pass(&self, places: &Places<Place>, granted: u32) -> bool {
-        // SAFETY: ours until we have handed on, and so are those that were left.
+        // SAFETY: ours until we have handed on, and so are the nodes that were left.
         unsafe {
             loop {
                 let mine = places.enqueued();
@@ -241,7 +241,7 @@ impl TimedMcs {
     #[inline(always)]
     pub fn leave(&self, places: &Places<Place>, granted: u32) {
         let mut mine = places.enqueued();
-        // SAFETY: ours until we have handed on, and so are those that were left. The next one
+        // SAFETY: ours until we have handed on, and so are the nodes that were left. The next one
         // stays until we have handed over to it.
         unsafe {
             let Some(mut next) = self.behind(mine) else { return places.keep(mine) };
@@ -288,7 +288,7 @@ impl Lock for TimedMcs {
     }
 }
 
-/// A place in a queue in which the one before is watched.
+/// A node of a queue in which each waiter watches the node before its own.
 #[derive(Default)]
 pub struct Link {
     previous: AtomicPtr<Link>,
@@ -337,7 +337,7 @@ impl Lock for TimedClh {
 
 const SLEEPS: u32 = 1;
 
-/// A word that anybody may take, before a queue of those that wait.
+/// A word that any thread may take, before a queue of waiters.
 #[derive(Default)]
 pub struct Gate {
     word: AtomicU32,

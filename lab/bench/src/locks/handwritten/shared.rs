@@ -67,7 +67,7 @@ impl CompactRw {
         }
     }
 
-    /// Takes the mark with a share, and wakes all who sleep.
+    /// Takes the mark with a share, and wakes all sleepers.
     #[cold]
     fn leave(&self, share: u32) {
         self.0.fetch_sub(share, Release);

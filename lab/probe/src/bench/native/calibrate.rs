@@ -22,7 +22,7 @@ struct Reading {
     after: u64,
 }
 
-/// Ticks in a second, of the processor's clock that `ticks` reads; none if it stands still.
+/// Ticks in a second, of the processor's clock that `ticks` reads; `None` if it stands still.
 pub fn ticks_per_second(ticks: impl Fn() -> u64) -> Option<f64> {
     let origin = Instant::now();
     let readings = || -> Vec<Reading> {

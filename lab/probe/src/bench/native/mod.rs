@@ -73,7 +73,7 @@ impl NativeBench {
     /// the processor's clock with the system's.
     ///
     /// # Errors
-    /// If the processors can't be told, or their clock stands still.
+    /// If the processors are unknown, or their clock stands still.
     pub fn new() -> Result<NativeBench, Error> {
         let ticks_per_second =
             calibrate::ticks_per_second(processor::ticks).ok_or(Error::NoClock)?;

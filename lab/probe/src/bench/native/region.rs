@@ -18,12 +18,12 @@ pub struct Region {
 }
 
 impl Region {
-    /// So many lines, which nobody has touched.
+    /// Maps this many lines, which no thread has touched.
     pub fn new(lines: usize) -> Result<Region, Error> {
         let bytes = lines * size_of::<Padded<AtomicU32>>();
         let pages = MmapMut::map_anon(bytes).map_err(|source| Error::Memory { bytes, source })?;
-        // A walk through much memory is to measure caches, and not the look-up of pages. Where
-        // the kernel has no large pages it is as it is.
+        // A walk through much memory is to measure caches, and not the look-up of pages. Without
+        // large pages in the kernel it measures both.
         let _ = pages.advise(Advice::HugePage);
         Ok(Region { pages, lines })
     }

@@ -11,7 +11,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// For so many threads.
+    /// For this many threads.
     pub fn new(missing: usize) -> Start {
         Start { state: Mutex::new((missing, None)), changed: Condvar::new() }
     }

@@ -6,7 +6,7 @@ use syncline_checkers::Engine;
 
 use super::{Grows, Value};
 
-/// The value that a key has at first, and after so many changes.
+/// The value that a key has at first, and after this many changes.
 fn value(key: u64, changes: u64) -> Value {
     [key * 100 + changes; 2]
 }
@@ -226,7 +226,8 @@ pub fn writer_beside_doubling<T: Grows>() {
     has(&*table, &sorted(&[0, 4, 8]));
 }
 
-/// What stays is met once by who goes through all, while a bucket is split; what comes, at most.
+/// What stays is met once by the thread that goes through all, while a bucket is split; what comes,
+/// at most.
 pub fn iterated_beside_split<T: Grows>() {
     let table = doubled::<T>(&[0, 4]);
     beside(

@@ -89,7 +89,7 @@ unsafe impl<M: Memory> Keep<u64, Value> for Kept<M> {
     type Pin<'t> = ();
     /// The table has nothing to free at its end.
     const OWNS: bool = false;
-    /// As for `Boxed`.
+    /// Like `Boxed`.
     const READ: Ordering = Ordering::SeqCst;
 
     fn pin(&self) {}

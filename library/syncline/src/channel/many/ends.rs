@@ -36,13 +36,14 @@ struct Ends<M: LongMemory> {
 
 impl<M: LongMemory> Ends<M> {
     fn one_more(&self) {
-        // Relaxed: there is one, which is cloned. There can't be too many, since each has a place.
+        // Relaxed: there is one, which is cloned. There can't be too many, since each takes memory.
         self.others.fetch_add(1, Relaxed);
     }
 
-    /// One goes. If it was the last, the others' waiters are told.
+    /// Counts an end that is dropped. If it was the last of its kind, the waiters of the other kind
+    /// are woken.
     fn one_less(&self, others: &Self) {
-        // AcqRel: what each of them did comes before what the last one says.
+        // AcqRel: what each of them did comes before what the last one writes.
         if self.others.fetch_sub(1, AcqRel) == 0 {
             // Release: pairs with the Acquire in `are_gone`.
             self.gone.store(2, Release);
@@ -128,7 +129,8 @@ impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
         (Self { channel, policy: PhantomData }, receiver)
     }
 
-    /// Waits for room, and sends a message. What happened before is visible to who receives it.
+    /// Waits for room, and sends a message. What happened before is visible to the thread that
+    /// receives it.
     ///
     /// # Errors
     ///
@@ -143,7 +145,7 @@ impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
         }
     }
 
-    /// Apart from the first try, so that sending where there is room stays small.
+    /// A function of its own, so that the code for sending where there is room stays small.
     #[cold]
     fn send_later(&self, message: T) -> Result<(), SendError<T>> {
         let mut message = Some(message);

@@ -21,13 +21,13 @@
 //! a line that all senders write; with one sender and one receiver take
 //! [`bounded`](super::bounded), with one receiver an [`Inbox`](super::Inbox).
 //!
-//! **Order:** messages are received in the order in which they were sent, as far as that is known:
-//! one that was sent before another was begun to be is taken first. What happened before a message
-//! was sent has happened, to who receives it.
+//! **Order:** messages are received in the order in which they were sent, as far as that is
+//! defined: a message whose sending ended before that of another began is taken first. What
+//! happened before a message was sent is visible to the thread that receives it.
 //!
 //! **Disconnecting** is dropping the last sender, or the last receiver. Receivers get all that was
-//! sent, and then an error; a sender gets its message back. What nobody takes is dropped with the
-//! last end.
+//! sent, and then an error; a sender gets its message back. Messages that are not taken are dropped
+//! with the last end.
 
 mod ends;
 #[doc(hidden)]
@@ -40,7 +40,7 @@ pub use ends::{Receiver, Sender};
 use crate::memory::LongMemory;
 use crate::wait::Wait;
 
-/// A channel with room for so many messages at least, whose ends sleep after a while of waiting.
+/// A channel with room for this many messages at least, whose ends sleep after a while of waiting.
 ///
 /// # Panics
 ///
@@ -53,7 +53,7 @@ pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 ///
 /// # Panics
 ///
-/// As [`bounded`].
+/// Same panics as [`bounded`].
 pub fn over<T: Send, W: Wait, M: LongMemory>(
     capacity: usize,
 ) -> (Sender<T, W, M>, Receiver<T, W, M>) {

@@ -1,22 +1,23 @@
 //! The ring of a channel of many senders and many receivers.
 //!
 //! ```text
-//!   tail   how many messages have a place so far: who sends next
-//!   head   how many of them somebody has come for: who receives next
+//!   tail   how many messages have a place so far: the number of the next to be sent
+//!   head   how many of them receivers have claimed: the number of the next to be received
 //!   turn   of each place: 2n, it is free for its message number n; 2n + 1, that is there
 //! ```
 //!
-//! A sender claims a number by raising `tail`, if its place is free; writes the message, which nobody
-//! else may; and lets the receivers have the place by its turn. A receiver does the same with `head`.
-//! So two senders meet at `tail` and at no place, and a sender and a receiver meet at places only.
+//! A sender claims a number by raising `tail`, if its place is free; writes the message, which no
+//! other thread may; and gives the place to the receivers by its turn. A receiver does the same
+//! with `head`. So two senders meet at `tail` and at no place, and a sender and a receiver meet at
+//! places only.
 //!
-//! 1. **Turns only grow**, and whoever has claimed a number is the only one to change its place's
-//!    turn next. So no exchange of `tail` or `head` succeeds on what was seen long ago: the number
-//!    would have to be the same, and numbers have 64 bits.
+//! 1. **Turns only grow**, and the thread that has claimed a number is the only one to change its
+//!    place's turn next. So no exchange of `tail` or `head` succeeds with an outdated number: the
+//!    number would have to be the same, and numbers have 64 bits.
 //! 2. **Nothing is there** for a receiver if the place's message has not come and `tail` says that
 //!    no sender has claimed its number. If one has, the message is under way, and the receiver
-//!    waits for it by looking again: whoever slept instead would not be woken for the messages
-//!    behind it. **There is no room** for a sender likewise.
+//!    waits for it by looking again: the thread that slept instead would not be woken for the
+//!    messages behind it. **There is no room** for a sender likewise.
 //!
 //! Not lock-free: a sender that loses its processor between its claim and its turn holds up the
 //! receivers when they come to its place.
@@ -44,14 +45,14 @@ struct Place<T, M: LongMemory> {
     message: M::Data<MaybeUninit<T>>,
 }
 
-// SAFETY: a message goes from one thread to another, which its type allows, and whoever has claimed
-// its number is alone with its place.
+// SAFETY: a message goes from one thread to another, which its type allows, and the thread that has
+// claimed its number is alone with its place.
 unsafe impl<T: Send, M: LongMemory> Sync for Queue<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send, M: LongMemory> Send for Queue<T, M> {}
 
 impl<T, M: LongMemory> Queue<T, M> {
-    /// An empty ring with at least so many places.
+    /// An empty ring with at least this many places.
     pub fn with_capacity(messages: usize) -> Self {
         let place =
             |_| Place { turn: M::Long::default(), message: Data::new(MaybeUninit::uninit()) };
@@ -90,7 +91,7 @@ impl<T, M: LongMemory> Queue<T, M> {
                 place.turn.store(free + 1, Release);
                 return Ok(());
             }
-            // Relaxed: whoever sleeps then has had a barrier, and others may be told late.
+            // Relaxed: the thread that sleeps then has had a barrier, and others may be told late.
             if turn < free && self.head.load(Relaxed) + self.places.len() as u64 == number {
                 return Err(message);
             }

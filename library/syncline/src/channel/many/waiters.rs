@@ -1,18 +1,19 @@
-//! Those who sleep until something has changed, of whom any may be woken.
+//! Threads that sleep until something has changed. Any of them may be woken.
 //!
 //! ```text
-//!   who sleeps                              who changes something
-//!     counts himself                          has changed it
+//!   the sleeper                             the thread that changes something
+//!     counts itself                           has changed it
 //!     heavy barrier                           light barrier
 //!     notes the number of changes             looks whether anybody is counted:
 //!     looks once more                           raises the number of changes,
 //!     sleeps if the number is the same           wakes one
 //! ```
 //!
-//! No wake-up is lost. Either the sleeper finds what has changed, or he is seen to be counted. Then
-//! the number is raised: before he notes it, and he finds what has changed, which came before; or
-//! after, and he does not sleep, or is woken. Whoever is woken looks once more, also if his time is
-//! over: the wake-up was for one of those who sleep.
+//! No wake-up is lost. Either the sleeper finds what has changed, or the other thread sees the
+//! sleeper counted and raises the number. If that comes before the sleeper notes the number, the
+//! sleeper finds the change, which came earlier still; if after, the sleeper does not sleep, or is
+//! woken. A thread that is woken looks once more, even if its time is over: the wake-up was meant
+//! for any of the sleepers.
 //!
 //! Source: an event count (Reed and Kanodia, "Synchronization with Eventcounts and Sequencers",
 //! CACM 22(2), 1979), with the barrier of two sides that `news` has.
@@ -25,17 +26,17 @@ use crate::memory::{Memory, Word};
 /// What a number of changes grows by: bit 0 stays clear, as in all words that are slept on.
 const STEP: u32 = 2;
 
-/// Those who wait for messages, or those who wait for room.
+/// Threads that wait for messages, or threads that wait for room.
 #[derive(Default)]
 pub struct Waiters<M: Memory> {
     /// How many sleep, or are about to.
     count: M::Word,
-    /// Changes that were made while somebody slept.
+    /// Changes that were made while a thread slept.
     changes: M::Word,
 }
 
 impl<M: Memory> Waiters<M> {
-    /// Wakes up to so many, now that something has changed for them.
+    /// Wakes up to this many, now that something has changed for them.
     #[inline]
     pub fn wake(&self, most: u32) {
         M::light_barrier();
@@ -47,13 +48,14 @@ impl<M: Memory> Waiters<M> {
 
     #[cold]
     fn wake_some(&self, most: u32) {
-        // Release: pairs with the Acquire in `sleep`: who sees the number sees the change.
+        // Release: pairs with the Acquire in `sleep`: a thread that sees the number sees the
+        // change.
         self.changes.fetch_add(STEP, Release);
         M::unpark(self.changes.address(), Some(0), most);
     }
 
-    /// Sleeps until somebody wakes this thread or the deadline has passed, or for no reason, unless
-    /// a look finds something before; what a look has found.
+    /// Sleeps until this thread is woken or the deadline has passed (or wakes for no reason),
+    /// unless a look finds something before. Returns what a look has found.
     #[cold]
     pub fn sleep<R>(
         &self,
@@ -69,7 +71,7 @@ impl<M: Memory> Waiters<M> {
         if found.is_none() {
             M::park(&self.changes, changes, 0, deadline);
         }
-        // Relaxed: who sees us counted for too long wakes nobody.
+        // Relaxed: a thread that sees us counted for too long wakes nobody.
         self.count.fetch_sub(1, Relaxed);
         found.or_else(look)
     }

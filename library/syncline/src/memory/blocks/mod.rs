@@ -4,8 +4,8 @@
 //! row follow each other, so one is found by its number; a row is given back as a whole. Blocks
 //! that were never used are as zeros: words that hold 0, links to none, vacant slots.
 //!
-//! A slot is copied word by word, atomically. A copy that is made while somebody writes may be torn;
-//! whether it is, the block's user has to know by words in the head.
+//! A slot is copied word by word, atomically. A copy that is made during a write may be torn; the
+//! block's user has to detect that by words in the head.
 //!
 //! In native memory a row is bytes ([`native`](self)): values of any types that can be copied, also
 //! with padding. Where words are objects, as in a checker, slots are made of these ([`objects`]),
@@ -31,7 +31,7 @@ const FEWEST: usize = 6;
 
 /// What a block begins with: words and links of a memory.
 pub trait BlockHead: Default {
-    /// Most slots that it stands for.
+    /// The most slots that it can describe.
     const MOST: usize;
 }
 
@@ -48,7 +48,7 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     /// Bytes of a block.
     const BYTES: usize;
 
-    /// A row of so many blocks: its first.
+    /// A row of this many blocks: its first.
     ///
     /// # Panics
     ///
@@ -59,11 +59,11 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     ///
     /// # Safety
     ///
-    /// It is one of so many blocks, and nobody uses them any more.
+    /// It is one of this many blocks, and no thread uses them any more.
     unsafe fn free_row(first: Self::Ref<H>, count: usize);
 
-    /// Where block 0 would be if this were the block of some number: for [`block`](Self::block)
-    /// only, since there is nothing there.
+    /// The address at which block 0 would be if this were the block of some number. It is for
+    /// [`block`](Self::block) only, since no block is there.
     fn start(block: Self::Ref<H>, number: usize) -> Self::Ref<H>;
 
     /// A block by its number.
@@ -84,18 +84,17 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     ///
     /// # Safety
     ///
-    /// As for [`copy`](Self::copy), and nobody else sets it meanwhile.
+    /// Same requirements as [`copy`](Self::copy), and no other thread sets it meanwhile.
     unsafe fn set(block: Self::Ref<H>, slot: usize, value: R, order: Ordering);
 
-    /// Asks for all of a block's lines but the head's, if the machine can, and goes on meanwhile.
+    /// Prefetches all of a block's lines but the head's, if the machine can.
     fn fetch(_: Self::Ref<H>) {}
 
-    /// Asks for all of a block's lines to write to them, if the machine can, and goes on
-    /// meanwhile.
+    /// Prefetches all of a block's lines for writing, if the machine can.
     fn fetch_for_write(_: Self::Ref<H>) {}
 }
 
-/// Bytes of a block with so many slots.
+/// Bytes of a block with this many slots.
 #[doc(hidden)]
 pub const fn bytes(head: usize, slot: usize, slots: usize) -> usize {
     (head + slots * slot).next_multiple_of(LINE)

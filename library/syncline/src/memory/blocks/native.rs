@@ -4,9 +4,9 @@
 //! | head | slot 0 | slot 1 | ...      from a cache line on
 //! ```
 //!
-//! A row is memory of zeros, and is never gone through to be made. A slot's words are accessed
-//! atomically, and may be uninitialised ([`word`]), so that a value may have padding, also in a
-//! copy that is torn.
+//! A row is memory of zeros, which needs no initialisation. A slot's words are accessed atomically,
+//! and may be uninitialised ([`word`]), so that a value may have padding, also in a copy that is
+//! torn.
 
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
@@ -45,7 +45,7 @@ unsafe fn place<H, R>(block: NonNull<H>, slot: usize, word: usize) -> *mut Maybe
     unsafe { block.add(1).cast().add(slot * words::<R>() + word).as_ptr() }
 }
 
-/// All lines of a block of so many bytes.
+/// All lines of a block of this many bytes.
 #[inline(always)]
 fn lines<'a, H>(block: NonNull<H>, bytes: usize) -> impl Iterator<Item = &'a AtomicU32> {
     // SAFETY: within the block's memory, all of which is atomic.

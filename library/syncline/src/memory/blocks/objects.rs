@@ -93,11 +93,11 @@ pub unsafe fn end<H: BlockHead, R: Words, M: Blocks<H, R>>(first: NonNull<H>, co
     }
 }
 
-/// As [`Blocks::copy`].
+/// Like [`Blocks::copy`].
 ///
 /// # Safety
 ///
-/// As for that.
+/// Same requirements as the function of [`Blocks`] of this name.
 pub unsafe fn copy<H: BlockHead, R: Words, M: Blocks<H, R>>(
     block: NonNull<H>,
     slot: usize,
@@ -112,11 +112,11 @@ pub unsafe fn copy<H: BlockHead, R: Words, M: Blocks<H, R>>(
     MaybeUninit::new(R::of(&mut next))
 }
 
-/// As [`Blocks::set`].
+/// Like [`Blocks::set`].
 ///
 /// # Safety
 ///
-/// As for that.
+/// Same requirements as the function of [`Blocks`] of this name.
 pub unsafe fn set<H: BlockHead, R: Words, M: Blocks<H, R>>(
     block: NonNull<H>,
     slot: usize,

@@ -3,7 +3,8 @@
 //! A block is anywhere in its row. So in a large one nearly each access needs a translation
 //! of its address that the processor doesn't have at hand, and looking it up costs about as much
 //! as the access; in a virtual machine more. Linux maps 2 MiB at once where it is asked to, and the
-//! translations of large tables then fit. Where it isn't Linux, or says no, all works as before.
+//! translations of large tables then fit. Without Linux, or if Linux refuses, everything works with
+//! small pages.
 //!
 //! Large memory comes from the kernel itself, which zeroes it as it is first touched; to zero it
 //! here would be the second time.
@@ -75,9 +76,9 @@ mod large {
 
     /// # Safety
     ///
-    /// As for [`free`](super::free).
+    /// Same requirements as [`free`](super::free).
     pub(super) unsafe fn free(memory: *mut u8, size: usize, _: Layout) {
-        // SAFETY: our caller's promise; so much was mapped.
+        // SAFETY: our caller's promise; this much was mapped.
         unsafe { libc::munmap(memory.cast(), size.next_multiple_of(LARGE)) };
     }
 }
@@ -93,7 +94,7 @@ mod large {
 
     /// # Safety
     ///
-    /// As for [`free`](super::free).
+    /// Same requirements as [`free`](super::free).
     pub(super) unsafe fn free(memory: *mut u8, _: usize, layout: Layout) {
         // SAFETY: our caller's promise.
         unsafe { std::alloc::dealloc(memory, layout) }

@@ -12,7 +12,7 @@
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering;
 
-/// What the bytes of a last word are that its value doesn't need.
+/// The value of those bytes of the last word that the slot's value doesn't need.
 #[inline(always)]
 pub(super) fn blank() -> MaybeUninit<usize> {
     if cfg!(miri) { MaybeUninit::zeroed() } else { MaybeUninit::uninit() }
@@ -35,7 +35,7 @@ mod access {
 
     /// # Safety
     ///
-    /// As for [`load`].
+    /// Same requirements as [`load`].
     #[inline(always)]
     pub unsafe fn store(word: *mut MaybeUninit<usize>, value: MaybeUninit<usize>, order: Ordering) {
         // SAFETY: our caller's promise.
@@ -60,7 +60,7 @@ mod access {
 
     /// # Safety
     ///
-    /// As for [`load`], and all bytes are initialised.
+    /// Same requirements as [`load`], and all bytes are initialised.
     pub unsafe fn store(word: *mut MaybeUninit<usize>, value: MaybeUninit<usize>, order: Ordering) {
         // SAFETY: our caller's promise; a pointer of any bits is valid.
         unsafe { AtomicPtr::<()>::from_ptr(word.cast()).store(transmute(value), order) };
@@ -88,7 +88,7 @@ mod access {
 
     /// # Safety
     ///
-    /// As for [`load`].
+    /// Same requirements as [`load`].
     #[inline(always)]
     pub unsafe fn store(word: *mut MaybeUninit<usize>, value: MaybeUninit<usize>, _: Ordering) {
         // SAFETY: as in `load`.

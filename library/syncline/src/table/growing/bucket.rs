@@ -2,8 +2,8 @@
 //!
 //! A full bucket has another behind it, for which its version stands too.
 //!
-//! Blocks are given back with the table only, so a reader may look at any bucket that it ever came
-//! to know; whether it was the right one, the version says.
+//! Blocks are given back with the table only, so a reader may read any bucket that it ever knew;
+//! the version says whether it was the right one.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,7 +19,8 @@ use crate::memory::{BlockHead, Blocks, Link, Long, LongMemory, Memory, Native};
 /// The largest bucket of which all lines are fetched at once: one line in two is needed then.
 const FETCHED: usize = 256;
 /// Tables of fewer bytes are in a core's own cache. Lines come from there so soon that to ask ahead
-/// gains nothing, and each that is asked for in vain is taken from whoever has just written to it.
+/// gains nothing, and each line that is prefetched too early is taken from the thread that has just
+/// written to it.
 const NEAR: usize = 1 << 20;
 /// See `version`.
 const READ: Ordering = Version::<Native>::READ;
@@ -61,7 +62,7 @@ pub trait Buckets<R: Copy>: Blocks<Head<Self>, R> {}
 
 impl<R: Copy, M: Blocks<Head<M>, R>> Buckets<R> for M {}
 
-/// Where a bucket is.
+/// The address of a bucket.
 pub(super) type At<M> = <M as Memory>::Ref<Head<M>>;
 
 /// A bucket of slots for `R`.
@@ -92,20 +93,20 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
         Self { at, slots: PhantomData }
     }
 
-    /// Whether the lines of a bucket are worth asking for at once, if there are two to the power of
-    /// so many: all are if it is small, and none if the table is.
+    /// Whether the lines of a bucket are worth prefetching at once, if there are two to the power
+    /// of this many: all are if it is small, and none are if the table is small.
     #[inline]
     pub(super) fn worth_fetching(bits: u32) -> bool {
         M::BYTES <= FETCHED && bits > (NEAR / M::BYTES).ilog2()
     }
 
-    /// Asks for its lines at once, before it is known which slot is needed.
+    /// Prefetches its lines at once, before it is known which slot is needed.
     #[inline]
     pub(super) fn fetch(self) {
         M::fetch(self.at);
     }
 
-    /// Asks for its lines at once, to write. A lock keeps later accesses from being fetched
+    /// Prefetches its lines at once, for writing. A lock keeps later accesses from being fetched
     /// before.
     #[inline]
     pub(super) fn fetch_for_write(self) {
@@ -136,7 +137,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     /// Writes the tag of a slot; 0 makes it vacant.
     #[inline]
     fn set_tag(self, slot: usize, tag: u8) {
-        // Relaxed: only whoever has the lock writes.
+        // Relaxed: only the thread that has the lock writes.
         let [first, second] = &self.head().tags;
         let tags = Tags([first.load(Relaxed), second.load(Relaxed)]);
         self.head().tags[slot / 8].store(tags.replaced(slot, tag), WRITE);
@@ -152,7 +153,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
 
     /// # Safety
     ///
-    /// As for [`at`](Self::at); the bucket is locked, or nobody else knows it.
+    /// Same requirements as [`at`](Self::at); the bucket is locked, or no other thread knows it.
     pub(super) unsafe fn set_next(self, next: Option<At<M>>) {
         // WRITE: a Release as well, which pairs with the Acquire in `next`.
         self.head().next.store(next, WRITE);
@@ -173,7 +174,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     /// The bucket is locked, and the slot is taken.
     #[inline]
     pub(super) unsafe fn get(self, slot: usize) -> R {
-        // SAFETY: nobody else writes, and there is an entry.
+        // SAFETY: no other thread writes, and there is an entry.
         unsafe { self.copy(slot, READ).assume_init() }
     }
 
@@ -184,7 +185,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     /// The bucket is locked.
     #[inline]
     pub(super) unsafe fn set(self, slot: usize, raw: R) {
-        // SAFETY: nobody else writes.
+        // SAFETY: no other thread writes.
         unsafe { M::set(self.at, slot, raw, WRITE) };
     }
 

@@ -1,9 +1,10 @@
-//! All buckets of a table, which grows without moving one: memory for as many again comes behind.
+//! All buckets of a table, which grows without moving one: each growth adds memory for as many
+//! buckets again.
 //!
 //! Bucket `i` has the keys whose hashes end in `i`. When the table doubles, nothing is moved yet:
 //! the new upper half's buckets were never used, and what belongs there is still in the lower
-//! half, in the bucket with one bit less. Whoever writes next to such a bucket splits it. So no
-//! operation has to wait for the whole table, and readers find their way by the buckets' depths.
+//! half, in the bucket with one bit less. A thread that writes next to such a bucket splits it. So
+//! no operation has to wait for the whole table, and readers find their way by the buckets' depths.
 //!
 //! Buckets stay where they are until the table goes. So readers need no protection from memory
 //! that is given back, and the memory in use is never more than the largest size needed.
@@ -22,7 +23,7 @@ use crate::memory::{Link, Padded, Word};
 const SEGMENTS: usize = 48;
 /// The least number of buckets, as a power of two.
 const FEWEST: u32 = 2;
-/// A table doubles when one of so many buckets has another behind it. With keys spread at random
+/// A table doubles when one of this many buckets has another behind it. With keys spread at random
 /// that is when about three quarters of the slots are taken, in buckets of 14.
 const CROWDED: usize = 8;
 
@@ -30,8 +31,8 @@ pub(super) struct Directory<R: Copy, M: Buckets<R>> {
     /// There are two to the power of this many buckets.
     bits: M::Word,
     first_bits: u32,
-    /// Where bucket 0 would be, were the segment's buckets to follow it. The first has all
-    /// buckets there were at first, and each other one as many as all before.
+    /// The address that bucket 0 would have if the segment's buckets followed it. The first segment
+    /// has all initial buckets, and each further one as many as all before it.
     segments: [M::Link<Head<M>>; SEGMENTS],
     rare: Padded<Rare<R, M>>,
 }
@@ -48,7 +49,7 @@ pub(super) fn mask(bits: u32) -> usize {
 }
 
 impl<R: Copy, M: Buckets<R>> Directory<R, M> {
-    /// Buckets for so many entries.
+    /// Buckets for this many entries.
     pub(super) fn new(capacity: usize) -> Self {
         let buckets = capacity.saturating_mul(4) / (Bucket::<R, M>::SLOTS * 3);
         let bits = buckets.next_power_of_two().trailing_zeros().max(FEWEST);
@@ -58,11 +59,11 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
             segments: array::from_fn(|_| M::Link::default()),
             rare: Padded::default(),
         };
-        // Relaxed: nobody else knows it yet.
+        // Relaxed: no other thread knows it yet.
         directory.bits.store(bits, Relaxed);
         directory.segments[0].store(Some(M::allocate_row(1 << bits)), Relaxed);
         for at in 0..1 << bits {
-            // SAFETY: nobody else knows it yet.
+            // SAFETY: no other thread knows it yet.
             unsafe { directory.bucket(at).begin(bits) };
         }
         directory
@@ -80,7 +81,7 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
     #[inline]
     pub(super) fn bucket(&self, at: usize) -> Bucket<R, M> {
         // In a table that has not grown the segment does not follow from the number, so that the
-        // bucket's memory is asked for some cycles earlier. Relaxed: it is only that.
+        // bucket's memory is requested some cycles earlier. Relaxed: it is a hint only.
         let first = self.bits.load(Relaxed) == self.first_bits && at >> self.first_bits == 0;
         let segment = match first {
             true => 0,
@@ -99,7 +100,7 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         at & !(1 << at.ilog2())
     }
 
-    /// Doubles the table, unless somebody has.
+    /// Doubles the table, unless another thread has.
     fn grow(&self, bits: u32) {
         self.rare.with(|_| {
             let segment = (bits + 1 - self.first_bits) as usize;
@@ -131,7 +132,7 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         self.rare.with(|lists| lists.give(bucket.place()));
     }
 
-    /// How many buckets there are, without those behind others. Waits for nobody.
+    /// How many buckets there are, without those behind others. Never waits.
     pub(super) fn buckets(&self) -> usize {
         1 << self.bits()
     }
@@ -152,7 +153,7 @@ impl<R: Copy, M: Buckets<R>> Drop for Directory<R, M> {
                 0 => (0, 1 << self.first_bits),
                 _ => (1 << (self.first_bits + segment - 1), 1 << (self.first_bits + segment - 1)),
             };
-            // SAFETY: as many were allocated, and nobody uses them any more.
+            // SAFETY: as many were allocated, and no thread uses them any more.
             unsafe { M::free_row(M::block(Some(start), first), count) };
         }
     }

@@ -21,7 +21,7 @@ where
         let mut next = Some(table.directory.bucket(at));
         while let Some(bucket) = next {
             for slot in bucket.tags().taken(Bucket::<P::Raw, M>::SLOTS) {
-                // SAFETY: nobody else uses the table any more, and the slot is taken.
+                // SAFETY: no other thread uses the table any more, and the slot is taken.
                 let raw = unsafe { bucket.get(slot) };
                 // SAFETY: as above; each slot is visited once.
                 let drop = AssertUnwindSafe(|| unsafe { P::destroy(raw) });

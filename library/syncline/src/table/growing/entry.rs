@@ -14,15 +14,16 @@ use crate::memory::Native;
 
 /// A key's place, locked as long as this lives: see [`HashTable::entry`].
 ///
-/// Whoever has one must not use the table otherwise: its bucket may be the one that is locked.
+/// A thread that has one must not use the table otherwise: its bucket may be the one that is
+/// locked.
 pub struct Entry<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
-    // The lock is let go before the key is dropped.
+    // The lock is released before the key is dropped.
     held: Held<'t, P::Raw, M>,
     table: &'t HashTable<K, V, S, P, M>,
     found: Option<Found<P::Raw, M>>,
     key: K,
     hash: u64,
-    /// What was exchanged, to be dropped when the lock is let go.
+    /// What was exchanged, to be dropped when the lock is released.
     retired: Retired<'t, K, V, S, P, M>,
 }
 
@@ -77,7 +78,7 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
     ///
     /// # Panics
     ///
-    /// As the function does; the value then stays.
+    /// Panics if the function does; the value then stays.
     #[must_use = "without a value this does nothing; `or_insert` says what to put in"]
     pub fn and_modify(mut self, next: impl FnOnce(&V) -> V) -> Self
     where
@@ -98,10 +99,10 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
     ///
     /// # Panics
     ///
-    /// As the function does; nothing is then put in.
+    /// Panics if the function does; nothing is then put in.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> Ref<'t, K, V, P> {
         match self.found {
-            // Others can take it out only when the lock is let go, at the end of this.
+            // Others can take it out only when the lock is released, at the end of this.
             Some((_, raw)) => self.table.refer(raw),
             None => {
                 let value = make();

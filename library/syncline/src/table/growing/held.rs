@@ -16,7 +16,7 @@ pub(super) struct Place<R: Copy, M: Buckets<R>> {
 /// An entry, and where it is.
 pub(super) type Found<R, M> = (Place<R, M>, R);
 
-/// A locked home bucket; it is let go when this is dropped.
+/// A locked home bucket; it is released when this is dropped.
 pub(super) struct Held<'t, R: Copy, M: Buckets<R>> {
     directory: &'t Directory<R, M>,
     home: Bucket<R, M>,
@@ -39,7 +39,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         Some(Self { directory, home, seen, changed: false })
     }
 
-    /// How many bits of the hash the keys have in common; none if the bucket was never used.
+    /// How many bits of the hash the keys have in common; `None` if the bucket was never used.
     #[inline]
     pub(super) fn depth(&self) -> Option<u32> {
         self.home.tags().depth()
@@ -81,7 +81,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         self.home
     }
 
-    /// What its version says as long as it is held.
+    /// The value of its version as long as it is held.
     pub(super) fn seen(&self) -> Seen {
         self.seen.locked()
     }
@@ -113,7 +113,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
             return;
         }
         // SAFETY: it is a bucket of the table's, and belongs to this home now. Readers that still
-        // know it from another find that one changed.
+        // know it from another home find that home changed.
         unsafe {
             let bucket = Bucket::<R, M>::at(self.directory.behind());
             bucket.begin(0);

@@ -1,8 +1,8 @@
 //! Going through a whole table, bucket by bucket, while others change it.
 //!
 //! Buckets are visited in the order of their numbers' bits from the lowest to the highest, as if
-//! they were digits behind a point. A bucket that is split meanwhile is then either still to come
-//! as a whole, with both its parts one after the other, or has been as a whole. So an entry that
+//! they were digits behind a point. A bucket that is split meanwhile is then either still ahead as
+//! a whole, with both its parts one after the other, or was visited as a whole. So an entry that
 //! stays is met once.
 
 use std::iter;
@@ -17,7 +17,7 @@ use super::tags::Tags;
 use super::version::wait;
 use crate::memory::Native;
 
-/// Where the bucket begins that comes after the one that has all hashes with so many last bits.
+/// Where the bucket begins that comes after the one that has all hashes with this many last bits.
 #[inline]
 pub(super) fn after(ending: usize, depth: u32) -> Option<usize> {
     let last = (ending | !mask(depth)).reverse_bits();
@@ -27,7 +27,7 @@ pub(super) fn after(ending: usize, depth: u32) -> Option<usize> {
 /// All entries of a table: see [`HashTable::iter`].
 pub struct Iter<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
     table: &'t HashTable<K, V, S, P, M>,
-    /// What was found in the latest bucket, and is still to come.
+    /// Entries of the latest bucket that are still to be returned.
     found: Vec<P::Raw>,
     next: Option<usize>,
     /// Keeps alive what was found.
@@ -88,7 +88,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         })
     }
 
-    /// Adds a bucket's entries, and returns its depth. Who calls is pinned.
+    /// Adds a bucket's entries, and returns its depth. The caller is pinned.
     fn entries_of(&self, ending: usize, found: &mut Vec<P::Raw>) -> u32 {
         let mut copies = Vec::with_capacity(Bucket::<P::Raw, M>::SLOTS);
         let depth = self.visit(ending, |visited| match visited {
@@ -104,8 +104,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     }
 
     /// Shows a function the bucket that has the keys whose hashes end in some number, and those
-    /// behind it, and returns the depth. What it saw is void when it is called with none, and
-    /// otherwise what one writer left.
+    /// behind it, and returns the depth. If it is called with `None`, what it saw before is void;
+    /// otherwise it has seen what one writer left.
     fn visit(&self, ending: usize, mut see: impl FnMut(Option<(Bucket<P::Raw, M>, Tags)>)) -> u32 {
         // Says whether it was through. That has to be asked, and not only at the end: a writer that
         // changes nothing leaves the version as it was.

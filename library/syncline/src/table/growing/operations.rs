@@ -18,11 +18,11 @@ impl<K, V, P: Storage<K, V>> HashTable<K, V, RandomState, P> {
         Self::with_capacity(0)
     }
 
-    /// An empty table with room for so many entries.
+    /// An empty table with room for this many entries.
     ///
     /// # Panics
     ///
-    /// As [`with_capacity_and_hasher`](Self::with_capacity_and_hasher).
+    /// Same panics as [`with_capacity_and_hasher`](Self::with_capacity_and_hasher).
     pub fn with_capacity(capacity: usize) -> Self {
         Self::with_capacity_and_hasher(capacity, RandomState::new())
     }
@@ -34,8 +34,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         Self::with_capacity_and_hasher(0, hasher)
     }
 
-    /// All entries, in no order. Each that is there all the time comes once; one that is put in,
-    /// exchanged or removed meanwhile comes as it was at one time or other, or not.
+    /// All entries, in no order. An entry that is there all the time comes once; one that is put
+    /// in, exchanged or removed meanwhile comes as it was at some time, or not at all.
     pub fn iter(&self) -> Iter<'_, K, V, S, P, M> {
         Iter::new(self)
     }
@@ -46,7 +46,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         self.buckets().sum()
     }
 
-    /// Whether there are no entries; as [`len`](Self::len), but done at the first entry.
+    /// Whether there are no entries; like [`len`](Self::len), but it stops at the first entry.
     pub fn is_empty(&self) -> bool {
         self.buckets().all(|entries| entries == 0)
     }
@@ -56,7 +56,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     ///
     /// # Panics
     ///
-    /// As the function does; what was taken out of earlier buckets is then gone.
+    /// Panics if the function does; what was taken out of earlier buckets is then gone.
     pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) {
         let mut keep = keep;
         let mut next = Some(0);
@@ -102,7 +102,7 @@ where
         self.find(hash, key).map(|raw| Ref::new(raw, pin))
     }
 
-    /// What a function makes of the key's value. No lock is held meanwhile.
+    /// The result of a function on the key's value. No lock is held meanwhile.
     #[inline]
     pub fn with<Q, R>(&self, key: &Q, read: impl FnOnce(&V) -> R) -> Option<R>
     where
@@ -156,7 +156,7 @@ where
     ///
     /// # Panics
     ///
-    /// As the function does; the value then stays.
+    /// Panics if the function does; the value then stays.
     pub fn update<Q>(&self, key: &Q, next: impl FnOnce(&V) -> V) -> Option<Ref<'_, K, V, P>>
     where
         K: Borrow<Q> + Clone,
@@ -169,7 +169,7 @@ where
         let (key, value) = unsafe { (P::key(&old), P::value(&old)) };
         let new = P::make(key.clone(), next(value));
         held.replace(&place, new);
-        // Before the lock is let go, since then others may take it out.
+        // Before the lock is released, since then others may take it out.
         let new = self.refer(new);
         drop(held);
         drop(self.retired(old));

@@ -1,7 +1,7 @@
 //! What a table needs where a bucket is too small: buckets that stand behind others.
 //!
-//! They are made one by one, and used again and again. All is under one lock, which whoever makes
-//! the table larger takes as well.
+//! They are made one by one, and used again and again. All is under one lock, which the thread that
+//! makes the table larger takes as well.
 
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,7 +21,7 @@ pub(super) struct Rare<R: Copy, M: Buckets<R>> {
 
 /// The buckets that stand behind others, or did.
 pub(super) struct Lists<R: Copy, M: Buckets<R>> {
-    /// Those that don't any more.
+    /// Those that are not in use any more.
     spare: Vec<At<M>>,
     /// All that were ever made for it.
     made: Vec<At<M>>,
@@ -35,7 +35,7 @@ impl<R: Copy, M: Buckets<R>> Default for Rare<R, M> {
     }
 }
 
-/// Lets go of the lock, also when the section panics.
+/// Releases the lock, also when the section panics.
 struct Release<'r, M: Memory>(&'r Futex<Park, M>);
 
 impl<M: Memory> Drop for Release<'_, M> {
@@ -48,7 +48,7 @@ impl<M: Memory> Drop for Release<'_, M> {
 impl<R: Copy, M: Buckets<R>> Rare<R, M> {
     /// Runs a function that has the lists for itself.
     pub(super) fn with<T>(&self, section: impl FnOnce(&mut Lists<R, M>) -> T) -> T {
-        // SAFETY: the node is nothing, and nothing can become of it.
+        // SAFETY: the node has no size, so nothing can go wrong with it.
         unsafe { self.lock.acquire(&()) };
         let _release = Release(&self.lock);
         // SAFETY: the lock is held.

@@ -2,8 +2,9 @@
 //!
 //! Readers copy what is in a slot, and may do so while a writer changes it; a torn copy is thrown
 //! away. That is enough where the copy is all there is ([`Flat`]). Where a slot refers to a node
-//! ([`Boxed`]), a node that a reader may have found must stay until the reader is through: readers
-//! are pinned, and `seize` frees nodes when no one is that was when the node was taken out.
+//! ([`Boxed`]), a node that a reader may have found must stay until the reader is done: readers are
+//! pinned, and `seize` frees a node when no reader is left that was pinned when the node was taken
+//! out.
 
 use std::boxed::Box;
 use std::mem;
@@ -24,7 +25,7 @@ pub trait Storage<K, V>: Keep<K, V> + Send + Sync {}
 #[derive(Debug, Default)]
 pub struct Flat;
 
-/// Entries of any type, each in a node of its own, which is freed when nobody reads it any more.
+/// Entries of any type, each in a node of its own, which is freed when no thread reads it any more.
 #[derive(Debug, Default)]
 pub struct Boxed {
     collector: Collector,
@@ -38,7 +39,7 @@ impl<K, V> Storage<K, V> for Boxed {}
 /// # Safety
 ///
 /// `key` and `value` lead to what was given to `make`, until the raw entry is retired, and for
-/// those who have pinned before, until they unpin.
+/// the threads that have pinned before, until they unpin.
 pub unsafe trait Keep<K, V>: Default {
     /// What is in a slot.
     type Raw: Copy;
@@ -65,7 +66,7 @@ pub unsafe trait Keep<K, V>: Default {
     /// # Safety
     /// As the trait says.
     unsafe fn value(raw: &Self::Raw) -> &V;
-    /// Drops what was taken out of the table, once nobody can read it any more.
+    /// Drops what was taken out of the table, once no thread can read it any more.
     ///
     /// # Safety
     /// It can't be found any more, and is retired once.
@@ -73,7 +74,7 @@ pub unsafe trait Keep<K, V>: Default {
     /// Drops at once.
     ///
     /// # Safety
-    /// Nobody can read it, and it is dropped once.
+    /// No thread can read it, and it is dropped once.
     unsafe fn destroy(raw: Self::Raw);
 }
 
@@ -105,7 +106,7 @@ unsafe impl<K: Copy, V: Copy> Keep<K, V> for Flat {
 }
 
 // SAFETY: a raw entry refers to a node with the entry, which is freed when the collector has
-// seen everybody unpin that had pinned when it was retired.
+// seen all threads unpin that were pinned when it was retired.
 unsafe impl<K, V> Keep<K, V> for Boxed {
     type Raw = NonNull<(K, V)>;
     type Pin<'t>
@@ -140,15 +141,15 @@ unsafe impl<K, V> Keep<K, V> for Boxed {
         unsafe { self.collector.retire(raw.as_ptr(), reclaim::<K, V>) }
     }
     unsafe fn destroy(raw: NonNull<(K, V)>) {
-        // SAFETY: it comes from a box, and is nobody else's.
+        // SAFETY: it comes from a box, and no other thread has it.
         drop(unsafe { Box::from_raw(raw.as_ptr()) });
     }
 }
 
-/// Frees a node. Whoever comes to free it has nothing to do with it: a panic of its values has
-/// been reported by the panic hook, and ends here. The others of its batch are freed as well.
+/// Frees a node. A thread that comes to free it has nothing to do with it: a panic of its values
+/// has been reported by the panic hook, and ends here. The others of its batch are freed as well.
 unsafe fn reclaim<K, V>(node: *mut (K, V), _: &Collector) {
-    // SAFETY: it comes from a box, and nobody can read it any more.
+    // SAFETY: it comes from a box, and no thread can read it any more.
     let node = unsafe { Box::from_raw(node) };
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(node))) {
         // Its own destructor might panic once more.

@@ -21,11 +21,11 @@ use crate::memory::Native;
 /// A hash table that threads share, which grows: [`Table`] or [`FlatTable`].
 ///
 /// Each operation on a key takes effect at one moment while it runs (it is linearizable); what
-/// happened before a value was put in is visible to who finds it. Readers lock nothing.
+/// happened before a value was put in is visible to the thread that finds it. Readers lock nothing.
 ///
 /// **Functions of the caller's** run while the key's bucket is locked where the text says so:
 /// they must not use the table, or they may wait for themselves. So do `Eq` of keys, and `Hash`
-/// while a bucket is split. A panic in one lets go of the bucket, and leaves the table as it was
+/// while a bucket is split. A panic in one releases the bucket, and leaves the table as it was
 /// before the operation. Values and keys are dropped outside of locks, unless they are dropped by
 /// such a panic.
 ///
@@ -84,12 +84,12 @@ where
 }
 
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
-    /// An empty table with this hasher, and room for so many entries.
+    /// An empty table with this hasher, and room for this many entries.
     ///
     /// # Panics
     ///
-    /// If so many take more memory than can be addressed. If there is less than they take, what
-    /// [`handle_alloc_error`](std::alloc::handle_alloc_error) does, as everywhere: it aborts.
+    /// If this many take more memory than can be addressed. If there is less memory than they take,
+    /// [`handle_alloc_error`](std::alloc::handle_alloc_error) is called, which aborts.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         Self { directory: Directory::new(capacity), storage: P::default(), hasher }
     }
@@ -104,7 +104,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         self.directory.bytes()
     }
 
-    /// What a found entry is returned as. Who calls is pinned, or has locked its bucket.
+    /// The reference that is returned for a found entry. The caller is pinned, or has locked the
+    /// entry's bucket.
     #[inline]
     pub(super) fn refer(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
         Ref::new(raw, self.storage.pin())
@@ -129,8 +130,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     }
 }
 
-/// The bucket that has the keys with this hash, as the tags of one say that may have been split, or
-/// never used. Apart, since nearly all buckets are as deep as there are bits.
+/// The bucket that has the keys with this hash, by the tags of one that may have been split, or
+/// never used. A function of its own, since nearly all buckets are as deep as there are bits.
 #[cold]
 fn right<R: Copy, M: Buckets<R>>(tags: Tags, hash: u64, at: usize) -> usize {
     match tags.depth() {
@@ -161,7 +162,7 @@ where
         move |raw| unsafe { P::key(raw) }.borrow() == key
     }
 
-    /// The entry of a key. Who calls is pinned.
+    /// The entry of a key. The caller is pinned.
     #[inline]
     pub(super) fn find<Q>(&self, hash: u64, key: &Q) -> Option<P::Raw>
     where
@@ -175,8 +176,8 @@ where
         let mut looks = 0;
         let mut held = None;
         'again: loop {
-            // After many looks in vain a reader locks the bucket, to be done in a bounded number of
-            // steps. One way for both, with one return: what is found is then never in memory in between.
+            // After many looks without success a reader locks the bucket, to be done in a bounded
+            // number of steps. Both cases share one return, so that the result stays in registers.
             if looks > M::PATIENCE && held.is_none() {
                 held = Some(self.lock_leaf(hash as usize));
             }
@@ -269,12 +270,13 @@ where
         }
     }
 
-    /// Moves what belongs there to the bucket with one more bit.
+    /// Splits: moves entries to the bucket with one more bit.
     #[cold]
     fn split<'t>(&'t self, mut held: Held<'t, P::Raw, M>, at: usize, depth: u32) {
         let sibling = self.directory.bucket(at | 1 << depth);
         let mut looks = 0;
-        // Others hold it only to find that it was never used, and wait for nothing meanwhile.
+        // Others hold this bucket only to find that it was never used, and wait for nothing
+        // meanwhile.
         let mut sibling = loop {
             if let Some(sibling) = Held::try_new(&self.directory, sibling) {
                 break sibling;
@@ -284,7 +286,7 @@ where
         };
         // SAFETY: the entries' bucket is locked.
         held.split(&mut sibling, depth, |raw| self.hash(unsafe { P::key(raw) }));
-        // The sibling first: whoever finds our new depth finds it ready.
+        // The sibling first: the thread that finds our new depth finds it ready.
         drop(sibling);
         drop(held);
     }

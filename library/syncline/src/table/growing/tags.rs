@@ -52,12 +52,12 @@ impl Slots {
 }
 
 impl Tags {
-    /// No slot is taken, and the keys have so many bits of their hashes in common.
+    /// No slot is taken, and the keys have this many bits of their hashes in common.
     pub(super) fn none(depth: u32) -> Self {
         Self([0, u64::from(depth + 1) << DEPTH])
     }
 
-    /// How many bits of the hash the keys have in common; none if the bucket was never used.
+    /// How many bits of the hash the keys have in common; `None` if the bucket was never used.
     #[inline]
     pub(super) fn depth(self) -> Option<u32> {
         ((self.0[1] >> DEPTH) as u32).checked_sub(1)
@@ -69,7 +69,7 @@ impl Tags {
         self.0[1] & !(0xFF << DEPTH) | u64::from(depth + 1) << DEPTH
     }
 
-    /// The slots with this tag, of the first so many.
+    /// The slots with this tag, among the first `slots`.
     #[inline]
     pub(super) fn with(self, tag: u8, slots: usize) -> Slots {
         Slots(self.equal(tag) & first(slots))
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(tags.with(tag_of(3), 8).collect::<Vec<_>>(), [3]);
         assert_eq!((tags.vacancy(MOST), tags.vacancy(1)), (Some(1), None));
         assert_eq!(tags.at(12), tag_of(12));
-        // What is done where there are no instructions for it is the same.
+        // The portable code gives the same result.
         let portable = gathered(tags.0[0]) | gathered(tags.0[1]) << 8;
         assert_eq!(tags.upper_bits(), portable);
         tags.0[1] = tags.replaced(13, 0);

@@ -30,7 +30,7 @@ const SPINS: u32 = 64;
 /// Looks after which a waiter sleeps: the writer has lost its processor, or runs a caller's
 /// function that takes its time.
 const YIELDS: u32 = 256;
-/// The longest sleep. Nobody wakes sleepers, so that letting go is an ordinary store.
+/// The longest sleep. Sleepers are not woken, so that a release is an ordinary store.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// The word.
@@ -57,7 +57,7 @@ impl<M: LongMemory> Version<M> {
     /// How they are written.
     pub const WRITE: Ordering = Release;
 
-    /// The version, to read under; none while a writer is there.
+    /// The version to read under; `None` while a writer is there.
     #[inline]
     pub fn look(&self) -> Option<Seen> {
         // Acquire: pairs with the Release of `unlock`: what that writer wrote is visible.
@@ -83,7 +83,7 @@ impl<M: LongMemory> Version<M> {
         free.then_some(Seen(word))
     }
 
-    /// Lets go; `seen` is what locking returned. A writer that changed nothing leaves the
+    /// Releases the lock; `seen` is what locking returned. A writer that changed nothing leaves the
     /// version as it was, so that readers need not read again.
     #[inline]
     pub fn unlock(&self, seen: Seen, changed: bool) {
@@ -102,7 +102,7 @@ pub fn wait<M: LongMemory>(looks: u32) {
         M::yield_now();
     } else {
         let sleep = Duration::from_micros(50).saturating_mul(looks - YIELDS + 1);
-        // Nobody knows the word, so nobody wakes it.
+        // No other thread knows the word, so none wakes us.
         let word = M::Word::default();
         M::park(&word, 0, 0, Some(M::now() + sleep.min(LONGEST_SLEEP)));
     }

@@ -6,8 +6,8 @@ use super::*;
 use crate::findings::testing::{Drawn, Use, process};
 use crate::model::Way;
 
-/// Locks of hash buckets with so many acquisitions each, in ten seconds, and this share
-/// of them waited for, a microsecond each.
+/// Locks of hash buckets with this many acquisitions each, in ten seconds, and this share of them
+/// waited for, a microsecond each.
 fn buckets(of: &[(u64, f64)], wait: f64) -> Drawn {
     let mut drawn = process(10.0, 4);
     drawn.threads("deduplicate", 4, 10.0);

@@ -1,5 +1,5 @@
-//! [`Rule::Convoy`]: a lock goes from hand to hand through sleeping threads, and is held by none
-//! that runs until the next one is awake.
+//! [`Rule::Convoy`]: a lock is handed from one sleeping thread to the next, so that no running
+//! thread holds it until the next one is awake.
 
 use syncline_recording::Primitive;
 
@@ -10,20 +10,20 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 
 /// The least share of the acquisitions that wait in a convoy.
 const CONVOY_CONTENTION: f64 = 0.5;
-/// The least share of the run time in which threads wait for a lock that nobody holds.
+/// The least share of the run time in which threads wait for a lock that no thread holds.
 const HAND_OVER_FLOOR: f64 = 0.05;
 
-/// At a site of acquisitions.
+/// Checks one call site of acquisitions.
 pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let Site { ref figures, op, threads, .. } = process.sites[site];
     let spins = op.primitive() == Primitive::Spinlock;
     // All threads but one may wait at a time; while they do, the lock is held, here or at other
-    // places, or it is on its way.
+    // call sites, or it is being handed over.
     let wanted = figures.waited / threads.saturating_sub(1).max(1) as f64;
     let used = |lock: &&Lock| lock.sites.iter().any(|use_| use_.site == site);
     let held: f64 = process.locks.iter().filter(used).map(|lock| lock.figures.held).sum();
     let on_its_way = (wanted - held).max(0.0);
-    // What a trace shows is the cause, and how the lock is handed on its consequence.
+    // A trace shows the cause; how the lock is handed over is its consequence.
     let traced = process.sites[site].inspected.as_ref();
     let applies = !spins
         && !traced.is_some_and(|inspected| inspected.too_long)

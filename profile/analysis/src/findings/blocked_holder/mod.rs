@@ -13,13 +13,13 @@ use crate::findings::family::few;
 use crate::model::{Finding, Kind, Lock, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// From this share on of the time held that the holder was off its processor, that is what
-/// makes the section long.
+/// If the holder was off its processor for at least this share of the time held, that is what makes
+/// the section long.
 const OFF_CPU: f64 = 0.3;
 /// Fewer sleeps or preemptions may be chance: a page that is read from disk the first time.
 const FEWEST_SWITCHES: u64 = 3;
-/// The shortest time for which a processor is taken from a thread, about: the time slice of
-/// a busy Linux is 0.75 to 3 ms.
+/// About the shortest time for which a processor is taken from a thread: the time slice of a busy
+/// Linux is 0.75 to 3 ms.
 const TIME_SLICE: f64 = 500e-6;
 
 /// Holders that do not run.
@@ -32,7 +32,8 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     sites.flat_map(|site| rules.iter().filter_map(move |rule| rule(process, site))).collect()
 }
 
-/// Seconds that others waited, and how often, for a lock that had been taken at a site.
+/// The seconds that other threads waited for a lock that had been taken at a site, and the number
+/// of waits.
 fn behind(process: &Process, holder: usize) -> (f64, u64) {
     let blockers = process.locks.iter().flat_map(|lock| &lock.blockers);
     let here = blockers.filter(|blocker| blocker.holder == Some(holder));

@@ -1,6 +1,6 @@
-//! [`Rule::PreemptedHolder`]: the holder's processor was taken from it. Who waits asleep leaves
-//! its own processor to the holder, so that this is mostly harmless; who spins keeps the holder
-//! from running.
+//! [`Rule::PreemptedHolder`]: the holder's processor was taken from it. A waiter that sleeps leaves
+//! its own processor to the holder, so that this is mostly harmless; a waiter that spins keeps the
+//! holder from running.
 
 use syncline_recording::{Class, Primitive};
 
@@ -9,8 +9,8 @@ use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, mean_held, share_of_run};
 use crate::model::{Evidence, Figures, Finding, Process, Remedy, Rule};
 
-/// The least share of a mutex's acquisitions that wait when its holder's being preempted is
-/// worth a word: who waits for it sleeps, and takes nothing from anybody.
+/// The least share of a mutex's acquisitions that wait for the preemption of its holder to be worth
+/// a finding: its waiters sleep, and take nothing from other threads.
 const CONTENDED: f64 = 0.3;
 /// How many times as long as a hold a spin must be for the holder not to have run meanwhile.
 const SPIN_TIMES: f64 = 20.0;
@@ -80,8 +80,8 @@ fn spun_on(process: &Process, site: usize) -> Option<Finding> {
     })
 }
 
-/// How many spins of a time slice are no chance. With a processor for each thread it is other
-/// programs that take them, and another run may have none.
+/// From this many spins of a time slice on, they are not chance. With a processor for each thread,
+/// other programs take the processors, and another run may have no such spins.
 fn fewest_spins(process: &Process) -> u64 {
     let crowded = process.processors.is_some_and(|processors| process.threads.len() > processors);
     if crowded { FEWEST_SWITCHES } else { FEWEST_TAKEN }
@@ -106,14 +106,14 @@ pub fn explains_waits_at(process: &Process, sites: &[usize]) -> bool {
 }
 
 /// The spins at a site, and those among them that are so long that the holder can't have run
-/// meanwhile. The mean of all says little: who meets a running holder spins for a moment.
+/// meanwhile. The mean of all says little: a thread that meets a running holder spins for a moment.
 #[derive(Default)]
 struct Spins {
     /// Of a time slice or more, and many times as long as the lock is held.
     long: u64,
-    /// How long these took, all together.
+    /// The total time of these.
     seconds: f64,
-    /// The same of all spins.
+    /// The total time of all spins.
     of_all: f64,
 }
 
@@ -121,7 +121,8 @@ impl Spins {
     fn of(figures: &Figures) -> Spins {
         let least = TIME_SLICE.max(SPIN_TIMES * mean_held(figures.held, figures.calls));
         let shorter = figures.histogram.buckets.iter().filter(|bucket| bucket.from < least);
-        // All buckets but the last have an end; a spin below it took the middle of its bucket, about.
+        // All buckets but the last have an upper bound; a spin in them took about the middle of its
+        // bucket.
         let in_shorter: f64 = shorter
             .map(|bucket| {
                 bucket.waits as f64 * (bucket.from + bucket.to.unwrap_or(bucket.from)) / 2.0
@@ -208,7 +209,7 @@ mod tests {
     fn nothing_is_to_be_split_or_shortened_where_the_holder_does_not_run() {
         let contended =
             |drawn: &Drawn| !improper_granularity::find(drawn, &Thresholds::default()).is_empty();
-        // Half of all threads' time, so that it counts as contended however seldom it is waited for.
+        // Half of all threads' time, so that it counts as contended however few the waits.
         assert!(!contended(&spun(&[(0.5, 50)], 0.1)));
         assert!(contended(&spun(&[(100e-6, 250_000)], 0.1)));
         let mut mutex = spun(&[(0.5, 50)], 0.1);

@@ -35,8 +35,9 @@ const BLOCKING: [&str; 24] = [
     "recvfrom",
 ];
 
-/// Where inner locks were waited for during this share of the time off the processor, it was mostly
-/// they: holds that were looked at are those that others waited for, and so longer than others.
+/// If holders waited for inner locks during this share of their time off the processor, inner locks
+/// are the main cause. (The sampled holds are those that others waited for, and so longer than
+/// others.)
 const MOSTLY_INSIDE: f64 = 0.5;
 
 /// At a site of acquisitions.
@@ -52,8 +53,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
         && off_cpu - inside >= OFF_CPU
         && inside <= MOSTLY_INSIDE * off_cpu
         && share_of_run(process, waited * off_cpu) >= WAITED_FLOOR;
-    // A hold that sleeps may be too rare to be among those that were looked at. Its waiters
-    // know of it.
+    // A hold that sleeps may be too rare to be in the sample. Its waits still show it.
     let calls = process.sites[site].section.as_ref().map_or(&[][..], |s| &s.calls[..]);
     let told = calls.iter().any(|call| BLOCKING.contains(&call.as_str()))
         && waited >= TIME_SLICE * waits as f64
@@ -74,11 +74,11 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
         .collect(),
         advice: match calls {
             [] => "Move what blocks out of the section: take what it needs with the lock held, \
-                   let go of it, and then write, read or sleep."
+                   release the lock, and then write, read or sleep."
                 .to_owned(),
             calls => format!(
                 "Move what blocks out of the section: take what it needs with the lock held, \
-                 let go of it, and then write, read or sleep. The section calls {}.",
+                 release the lock, and then write, read or sleep. The section calls {}.",
                 calls.join(", ")
             ),
         },
@@ -87,7 +87,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
             command: Answer::SystemCalls,
         }),
         remedy: if seen {
-            // Who waits meets the long holds, so the mean of all holds would say too little.
+            // Waiters meet the long holds, so the mean of all holds would say too little.
             Remedy::CheaperCalls {
                 sites: vec![site],
                 seconds_per_call: 0.0,

@@ -1,11 +1,11 @@
 //! A hot lock that is a global variable, on a cache line with other variables that have
-//! nothing to do with it. Each time the lock is taken, those who only read these variables
-//! lose the line.
+//! nothing to do with it. Each time the lock is taken, threads that only read these variables lose
+//! the line.
 //!
-//! What a lock protects may well lie beside it: who comes for the lock needs it as well. So
-//! only those neighbours count that no section of the lock touches, as far as the sections'
-//! instructions say; where they can't be read, the rule is silent. Locks, and who uses the
-//! neighbours, are not seen: the finding asks.
+//! What a lock protects may well lie beside it: the next thread that comes for the lock needs the
+//! line as well. So only neighbours count that no section of the lock touches, as far as the
+//! sections' instructions say. If these can't be read, the rule does not apply. The recording does
+//! not say which threads use the neighbours, so the finding asks.
 
 use syncline_recording::Class;
 
@@ -14,8 +14,8 @@ use crate::findings::evidence::{count, rate, share};
 use crate::model::{Finding, Kind, Lock, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// The most of a lock's uses that may find it taken. Threads that wait for a lock cost more
-/// than its line.
+/// The largest share of a lock's uses that may find it taken. Threads that wait for a lock cost
+/// more than its line.
 const CONTENTION: f64 = 0.1;
 
 /// Hot locks beside other data.

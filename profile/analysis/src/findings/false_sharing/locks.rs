@@ -1,10 +1,10 @@
 //! Locks of different threads on one cache line, mostly neighbours in an array.
 //!
-//! Who uses which lock is known. If uses come in any order, one is by another thread than
-//! the one before with 1 − Σ pₜ², where pₜ is the share of each thread: then the line has to
-//! be fetched. So much for all uses of the line; the same for each lock alone is what there
-//! would be if it had a line to itself. The difference is what sharing the line costs.
-//! 92,000 quiet locks in an array share lines as well, and it costs nothing.
+//! Which thread uses which lock is known. If uses come in any order, one is by another thread than
+//! the one before with 1 − Σ pₜ², where pₜ is the share of each thread: then the line has to be
+//! fetched. That is the number for all uses of the line. The same sum for each lock alone is the
+//! number if each had a line to itself. The difference is the cost of sharing the line. 92,000
+//! quiet locks in an array share lines as well, at no cost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::options::Thresholds;
 use crate::written::written;
 use syncline_code::symbols::CACHE_LINE;
 
-/// Hot lines that locks share, one finding for all locks that are taken at the same place.
+/// Hot lines that locks share, one finding for all locks that are taken at the same call site.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let mut lines: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (number, lock) in process.locks.iter().enumerate() {
@@ -48,7 +48,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     groups.values().filter(worth_it).filter_map(|group| group.finding(process)).collect()
 }
 
-/// Locks that share hot lines and are taken at the same place.
+/// Locks that share hot lines and are taken at the same call site.
 #[derive(Default)]
 struct Group {
     locks: BTreeSet<usize>,
@@ -56,15 +56,15 @@ struct Group {
     fetches: f64,
 }
 
-/// Calls from which on an estimate of them tells which threads make them: some fifty samples.
+/// From this many calls on, an estimate shows which threads make them: some fifty samples.
 const WELL_SAMPLED: u64 = 6_400;
 
-/// How often the line of these locks was fetched and would not have been, had each lock had
-/// one of its own.
+/// How many fetches of these locks' line there would not have been if each lock had a line of its
+/// own.
 fn needless_fetches(process: &Process, locks: &[usize]) -> f64 {
     let mut all: BTreeMap<usize, u64> = BTreeMap::new();
     let mut alone = 0.0;
-    // Of a lock with few samples it is not known which threads use it.
+    // For a lock with few samples, the threads that use it are not known.
     let known = |&&lock: &&usize| {
         !process.locks[lock].sampled || process.locks[lock].figures.calls >= WELL_SAMPLED
     };
@@ -151,8 +151,8 @@ mod tests {
     use crate::findings::false_sharing::find;
     use crate::findings::testing::{Use, process};
 
-    /// Mutexes so many bytes apart, and how often each of two threads takes each of them in
-    /// ten seconds.
+    /// Mutexes this many bytes apart, and how often each of two threads takes each of them in ten
+    /// seconds.
     fn array(stride: u64, uses: &[[u64; 2]]) -> Vec<Finding> {
         array_at(0x4000, stride, uses)
     }

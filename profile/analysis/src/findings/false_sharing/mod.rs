@@ -9,7 +9,7 @@ mod locks;
 use crate::model::{Answer, Finding, OpenQuestion, Process};
 use crate::options::Thresholds;
 
-/// Seconds that it takes to fetch a cache line that another processor has written, about;
+/// About the seconds that it takes to fetch a cache line that another processor has written;
 /// processors of two sockets take longer.
 const FETCH: f64 = 60e-9;
 /// The least share of the run time, all threads together, that fetching takes.
@@ -25,7 +25,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     findings
 }
 
-/// The question whether threads come to a line at the same time.
+/// The question whether threads use a line at the same time.
 fn ask_hardware(question: &str) -> Option<OpenQuestion> {
     Some(OpenQuestion { question: question.to_owned(), command: Answer::CacheLines })
 }

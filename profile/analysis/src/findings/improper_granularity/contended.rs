@@ -2,10 +2,10 @@
 //! touches, and becomes several; or its sections do more than they have to, and become
 //! shorter (SyncPerf, Table 1, rows 5 and 6).
 //!
-//! How long the lock is held, and what its sections call, tells the two apart: a section of
-//! many microseconds has something in it that could be outside; one of a moment has not, so
-//! there are too many of them at one lock. Which data they touch a trace of them shows
-//! (`traced`), where there is one.
+//! How long the lock is held, and what its sections call, distinguishes the two cases: a section of
+//! many microseconds contains something that could be outside; a very short one does not, so there
+//! are too many sections for one lock. A trace, if there is one, shows which data they touch
+//! (`traced`).
 
 mod traced;
 
@@ -21,46 +21,48 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, Section};
 use crate::options::Thresholds;
 use syncline_code::section::takes_or_releases;
 
-/// From so many threads on that would be in a section at once, it is contended even if few
-/// found it taken while it was recorded. A lock that one thread has for itself comes to 1.
+/// If this many threads would be in a section at once, the lock is contended even if few found it
+/// taken in the recording. A lock that one thread has for itself comes to 1.
 const MOST_AT_ONCE: f64 = 1.2;
-/// From this share of all threads' time on that is waited for one lock, it is contended,
-/// however seldom: a few long waits cost as much as many short ones, and where one thread
-/// keeps its processor and the lock while the others sleep, there are few.
+/// If threads wait for one lock for this share of all threads' time, it is contended, however few
+/// the waits: a few long waits cost as much as many short ones, and where one thread keeps its
+/// processor and the lock while the others sleep, there are few.
 const WAITED_MUCH: f64 = 0.3;
-/// The same of the time of the threads that take it, if so many of them would be in its sections at
-/// once. Where fewer would, they wait for who lost its processor to another program. RocksDB's cache
-/// of one shard has 25 % and 0.37, and 5 % of its acquisitions wait.
+/// The same as a share of the time of the threads that take it, if this many of them would be in
+/// its sections at once. Where fewer would, they wait for a holder that lost its processor to
+/// another program. RocksDB's cache of one shard has 25 % and 0.37, and 5 % of its acquisitions
+/// wait.
 const WAITED_BY_ITS_OWN: f64 = 0.2;
 const AT_ONCE: f64 = 0.3;
-/// A thread with a smaller share of the acquisitions is none of a lock's threads.
+/// A thread with a smaller share of the acquisitions does not count among a lock's threads.
 const SHARE_OF_CALLS: f64 = 0.01;
 /// From this mean time held on, a section is long: longer than a waiter takes to go to sleep
 /// and be woken, and a thousand times what a simple update takes.
 const LONG: f64 = 10e-6;
-/// The same for sections that call what could mostly be called outside.
+/// The mean time held from which on a section is long if it calls functions that could mostly be
+/// called outside.
 const LONG_WITH_CALLS: f64 = 1e-6;
-/// A section that touches at most so many words has no data to be split.
+/// A section that touches at most this many words has no data to be split.
 const UNSPLITTABLE: usize = 2;
-/// Locks for each thread that a split is taken to make: then a thread meets one of the
-/// others a quarter of the times.
+/// The assumed number of locks for each thread after a split: then a thread meets one of the others
+/// a quarter of the times.
 const PARTS_PER_THREAD: f64 = 4.0;
-/// What is taken to remain of a section once what it calls is outside; canneal's kept 28
-/// of 46,979 accesses.
+/// The assumed share of a section that remains once its calls are outside; canneal's kept 28 of
+/// 46,979 accesses.
 const LEFT_WITHOUT_CALLS: f64 = 0.1;
-/// What is taken to remain of a long section of which nothing is known.
+/// The assumed share of a long section that remains if nothing is known of it.
 const LEFT_UNKNOWN: f64 = 0.5;
 
-/// Contended locks, one finding for all that are taken at the same places.
+/// Contended locks, one finding for all that are taken at the same call sites.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     Family::all(process)
         .iter()
         .filter_map(|family| Some((family, Hot::of(process, family, thresholds)?.finding()?)))
-        // What a barrier counts can't be split, and all have to come.
+        // A barrier's count can't be split, and all threads have to arrive.
         .filter(|(family, _)| meeting::function(process, family).is_none())
-        // Nor what a queue holds, or else is waited for with the lock let go of.
+        // Nor can a queue's content, or anything else that is waited for with the lock released.
         .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.is_of_condition())
-        // Nor is it the section, where who spins waits for a holder that does not run.
+        // Nor is the section to blame if a spinning thread waits for a holder that does not run.
         .filter(|(family, _)| !preempted::explains_waits_at(process, &family.sites))
         .map(|(_, found)| found)
         .collect()
@@ -75,15 +77,15 @@ fn seconds_of_threads(process: &Process, lock: &Lock) -> f64 {
     let takers =
         lock.threads.iter().filter(|(_, calls)| *calls as f64 >= SHARE_OF_CALLS * all as f64);
     let seconds: f64 = takers.map(|&(thread, _)| process.threads[thread].seconds).sum();
-    // Who took it may not be known.
+    // Which thread took it may not be known.
     if seconds > 0.0 { seconds } else { process.thread_seconds }
 }
 
-/// The contended ones of a family.
+/// The contended locks of a family.
 struct Hot<'a> {
     process: &'a Process,
     locks: Vec<usize>,
-    /// Where they are taken, most waiting first.
+    /// The call sites that take them, those with most waiting first.
     sites: Vec<usize>,
     calls: u64,
     contention: f64,
@@ -159,7 +161,7 @@ impl<'a> Hot<'a> {
     fn finding(self) -> Option<Finding> {
         let touches = Touches::of_all(self.process, &self.sites, 0.01);
         if touches.is_some_and(|touches| touches <= Touches::OneWord) {
-            // Other rules say what these need.
+            // Other rules have the advice for these.
             return None;
         }
         let longest = self.longest();
@@ -260,8 +262,8 @@ impl<'a> Hot<'a> {
             locks: few(&self.locks),
             evidence: self.evidence(),
             advice: "Split what the lock protects: a lock for each bucket, shard or object, \
-                     each on a cache line of its own. Where it can't be split, have sections \
-                     run by whoever holds the lock (Syncline's `qd`)."
+                     each on a cache line of its own. Where it can't be split, let the \
+                     lock's holder run the sections (Syncline's `qd`)."
                 .to_owned(),
             open_question: ask_inspect(question),
             remedy: Remedy::SplitLock { sites: self.sites.clone(), parts },

@@ -1,8 +1,8 @@
-//! Many tiny sections in one function: a lock is taken, let go and taken again for what one
+//! Many tiny sections in one function: a lock is taken, released and taken again for what one
 //! section could do (SyncPerf, Table 1, row 7).
 //!
-//! What shows them is several places in one function that take the same locks equally
-//! often, with next to nothing in between.
+//! They show as several call sites in one function that take the same locks equally often, with
+//! next to nothing in between.
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::{COST_FLOOR, Family, UNSURE_COST_FLOOR, mean_held};

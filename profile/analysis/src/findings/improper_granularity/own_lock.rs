@@ -1,5 +1,5 @@
-//! Locks that a program made itself of a mutex, a condition and a flag: an interpreter's such as
-//! CPython's, a pool's.
+//! Locks that a program built of a mutex, a condition and a flag, such as that of an interpreter
+//! (CPython) or of a pool.
 //!
 //! ```text
 //! take   lock the mutex; while it is taken, wait for the condition; mark it taken; unlock
@@ -7,15 +7,15 @@
 //! ```
 //!
 //! The mutex is hardly waited for, and threads that wait for the condition look as if they had
-//! nothing to do. What tells such a lock from a queue is that each thread gives back what it took:
-//! it locks the mutex as often in the one function as in the others. A queue has those who put and
-//! those who take; at a barrier all happens in one function, at one place. Where a compiler has put
-//! both into one function, and no debug information tells them apart, the two places have to be used
-//! as often as the condition is signalled.
+//! nothing to do. Such a lock differs from a queue in that each thread gives back what it took: it
+//! locks the mutex as often in the one function as in the others. A queue has threads that put and
+//! threads that take; at a barrier everything happens in one function, at one call site. If a
+//! compiler has inlined both functions into one, and no debug information separates them, the two
+//! call sites have to be used as often as the condition is signalled.
 //!
 //! A thread may also hand such a lock over and wait in line for it again, in one function that locks the
 //! mutex once, as OCaml's `yield` does. It signals the condition and waits for it as often as it locks
-//! the mutex. (At a barrier it does either.)
+//! the mutex. (At a barrier a thread does only one of these.)
 
 mod semaphore;
 
@@ -29,10 +29,10 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 
 /// The least share of the threads' time that is waited for one.
 const FLOOR: f64 = 0.05;
-/// So often at least two threads take it.
+/// The least number of times that two threads take it.
 const OFTEN: u64 = 4;
-/// How often threads may have taken more than they gave back, beside each one's last time, as a share of
-/// all times: for a wait that was given up.
+/// The share of its acquisitions that a thread may not have given back, beyond its last one: for
+/// waits that were given up.
 const UNEVEN: f64 = 0.01;
 
 /// Locks of the program's own that threads wait for.
@@ -101,14 +101,14 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
     })
 }
 
-/// One of the two: where the mutex is locked for it, and how often by each thread.
+/// One of the two halves: where the mutex is locked for it, and how often by each thread.
 struct Side {
     sites: Vec<usize>,
     by_thread: BTreeMap<usize, u64>,
 }
 
 impl Side {
-    /// What was done to one object, of a class, at the places that are nearly all its own.
+    /// What was done to one object, of a class, at call sites that are nearly all its own.
     fn of_object(process: &Process, object: &Lock, class: Class) -> Side {
         let own = object.uses(class).filter(|used| {
             used.calls as f64 >= (1.0 - UNEVEN) * process.sites[used.site].figures.calls as f64
@@ -129,7 +129,8 @@ impl Side {
         let sites = mutex.uses(Class::Acquire).filter(|used| {
             let site = &process.sites[used.site];
             let is_here = process.function_of(site).is_some_and(|here| functions.contains(&here));
-            // What each thread did is known of a site, whatever the lock: so it must be nearly all this one.
+            // Counts by thread exist for a site, not for a lock at the site: so the site must take
+            // nearly only this one.
             is_here && used.calls as f64 >= (1.0 - UNEVEN) * site.figures.calls as f64
         });
         Side::of(process, sites.map(|used| used.site).collect())
@@ -142,7 +143,7 @@ impl Side {
         Side::of(process, sites.filter(is_here).collect())
     }
 
-    /// One place where a mutex is locked as often as the condition is waited for and signalled.
+    /// One call site where a mutex is locked as often as the condition is waited for and signalled.
     fn of_one_place(
         process: &Process,
         mutex: &Lock,
@@ -157,7 +158,8 @@ impl Side {
         Some([takes, signals])
     }
 
-    /// Two places in one function where a mutex is locked as often as the condition is signalled.
+    /// Two call sites in one function where a mutex is locked as often as the condition is
+    /// signalled.
     fn of_one_function(
         process: &Process,
         mutex: &Lock,
@@ -178,8 +180,8 @@ fn balanced([takes, gives]: &[Side; 2]) -> bool {
     often >= 2 && gives_back(takes, gives)
 }
 
-/// Whether each thread does both as often, but for its last time, and for what is done a few times at
-/// these places to other objects.
+/// Whether each thread does both equally often, apart from its last time, and from the few
+/// operations on other objects at these call sites.
 fn gives_back(takes: &Side, gives: &Side) -> bool {
     let of = |side: &Side, thread: &usize| side.by_thread.get(thread).copied().unwrap_or(0);
     let threads: BTreeSet<usize> =
@@ -202,7 +204,7 @@ mod tests {
         find(&drawn(calls, give)).len()
     }
 
-    /// The same where another object's mutex is locked so often at each place.
+    /// The same if another object's mutex is locked this often at each call site.
     fn beside(others: u64) -> usize {
         let mut drawn = drawn(&[(600, 600), (400, 400)], "give at gil.c:30");
         let other = drawn.lock(Primitive::Mutex, "other.mutex");
@@ -279,7 +281,8 @@ mod tests {
         assert_eq!(handed_over(&[[80, 80, 80], [2, 2, 2]]), 0, "hardly shared");
     }
 
-    /// A place where several locks are taken says nothing of one of them, unless it has nearly all.
+    /// A call site that takes several locks says nothing of one of them, unless nearly all its
+    /// calls are for that one.
     #[test]
     fn what_each_thread_did_has_to_be_this_lock_s() {
         assert_eq!(beside(3), 1);

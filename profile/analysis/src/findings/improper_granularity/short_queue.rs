@@ -1,20 +1,19 @@
 //! Queues that are full and empty by turns.
 //!
-//! Who puts into a queue waits while it is full, for a condition that those who take signal; who
-//! takes waits while it is empty, for one that those who put signal. Where one side is faster it is
-//! that side which waits, as it must. Where both wait again and again, the queue holds too little to
-//! bridge what one side is ahead for a moment, and an element costs a sleep and a wake-up in place of
-//! some nanoseconds.
+//! A producer waits while the queue is full, for a condition that consumers signal; a consumer
+//! waits while it is empty, for one that producers signal. If one side is faster, that side waits,
+//! as it must. If both wait again and again, the queue is too short to absorb the moments in which
+//! one side is ahead, and an element costs a sleep and a wake-up instead of some nanoseconds.
 //!
-//! What puts and what takes are functions. Each may leave the signal to a function that it calls, as
-//! GStreamer's queue does. Several queues are mostly made by the same code, and are one finding.
+//! Putting and taking are functions. Each may leave the signal to a function that it calls, as
+//! GStreamer's queue does. Several queues of the same code are one finding.
 //!
 //! A question and its answer have the same two conditions, but there each side waits every time.
 //!
-//! Conditions that a program or a library makes itself of futexes, as GLib's are, look the same: a futex
-//! for each. These are mostly told only where somebody waits, so how many elements there were is not
-//! known, and a queue of one can't be told from a question and its answer. But of both it is true that
-//! each element costs a sleep and a wake-up, and that several at a time would cost one.
+//! Conditions that a program or a library builds of futexes, as GLib does, look the same: a futex
+//! for each. These are mostly signalled only if a thread waits, so the number of elements is not
+//! known, and a queue of one can't be distinguished from a question and its answer. But in both
+//! cases each element costs a sleep and a wake-up, and several at a time would cost one.
 
 use std::ops::Range;
 
@@ -27,11 +26,12 @@ use crate::options::Thresholds;
 
 /// The least share of the run time that these take.
 const FLOOR: f64 = 0.02;
-/// For so many of the elements each side sleeps. Below, a short queue is no matter; above, it is an
-/// answer that is waited for.
+/// For this many of the elements each side sleeps. Below, a short queue does not matter; above, the
+/// sides wait for answers.
 const SLEEPS: Range<f64> = 0.02..0.8;
 
-/// No side sleeps more often than this for an element: what does has other queues' elements as well.
+/// No side of one queue sleeps more often than this for an element; a site that does serves other
+/// queues as well.
 const MOST_SLEEPS: f64 = 1.5;
 
 /// A side of a queue: it waits for one condition, and signals the other.
@@ -40,7 +40,7 @@ struct Side {
     condition: usize,
     /// Where it is waited for.
     site: usize,
-    /// Waits that were not for nothing.
+    /// Waits whose wake-up found something to do.
     sleeps: f64,
     /// Signals to the other side, one for each element.
     elements: f64,
@@ -76,8 +76,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     of_one_code.iter().map(|queues| finding(process, queues)).collect()
 }
 
-/// The side that waits for one condition, and in the same function signals the other, for which it
-/// doesn't wait there.
+/// The side that waits for one condition, and in the same function signals the other, without
+/// waiting for that.
 fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Option<Side> {
     let waits = mine.1.uses(Class::Wait).max_by_key(|used| used.calls)?;
     let here = process.function_of(&process.sites[waits.site])?;
@@ -124,12 +124,12 @@ impl Queue {
     }
 }
 
-/// Whether a side is mostly told only while it waits.
+/// Whether a side is mostly signalled only while it waits.
 fn told_if_waited_for(process: &Process, side: &Side) -> bool {
     process.locks[side.condition].primitive == Primitive::Futex
 }
 
-/// The queue that two sides are of, if it is too short.
+/// The queue of two sides, if it is too short.
 fn queue(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option<Queue> {
     let elements = a.elements.min(b.elements);
     let (more, less) = if a.sleeps >= b.sleeps { (a, b) } else { (b, a) };
@@ -146,8 +146,8 @@ fn queue(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option
     applies.then_some(queue)
 }
 
-/// What is said of queues that the same code puts into and takes from; the one whose sides sleep most
-/// is first.
+/// The finding for queues that the same code puts into and takes from; the one whose sides sleep
+/// most is first.
 fn finding(process: &Process, queues: &[Queue]) -> Finding {
     let Queue { more, less, .. } = &queues[0];
     let elements: f64 = queues.iter().map(|queue| queue.elements).sum();
@@ -185,7 +185,7 @@ fn finding(process: &Process, queues: &[Queue]) -> Finding {
             process.sites[less.site].place
         ),
         open_question: None,
-        // Where each element costs a sleep, the sleeps are what the queue takes.
+        // If each element costs a sleep, the sleeps are the cost of the queue.
         remedy: match told_if_waited_for {
             true => Remedy::NoWaits { sites: vec![more.site, less.site] },
             false => Remedy::Unknown,
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// A queue in ten seconds: for so many elements, of a million, each side slept.
+    /// A queue in ten seconds: for this many elements, of a million, each side slept.
     fn queue(puts: u64, takes: u64, taken_in: &str) -> usize {
         made_of((Primitive::Condvar, Op::CondWait, Op::CondSignal), puts, takes, taken_in)
     }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     /// Two queues of the same code in ten seconds, in which the one side leaves its signal to another
-    /// function: for each of so many elements of each queue both sides slept.
+    /// function: for each of this many elements of each queue both sides slept.
     fn queues(elements: [u64; 2], called_in: &str) -> Vec<usize> {
         let mut drawn = process(10.0, 2);
         drawn.threads("work", 4, 10.0);

@@ -1,8 +1,8 @@
 //! Sections that only read, or read and change, one word. An atomic instruction does the
-//! same, and nobody has to wait for anybody (SyncPerf, Table 1, row 1).
+//! same, and no thread has to wait (SyncPerf, Table 1, row 1).
 //!
-//! The rule speaks only where the instructions of the sections were read, or the sections were
-//! traced: nothing that is counted tells one word from two.
+//! The rule applies only if the instructions of the sections were read, or the sections were
+//! traced: no counted figure distinguishes one word from two.
 
 use crate::findings::evidence::{ask_inspect, count, rate, share, traced};
 use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
@@ -14,8 +14,8 @@ use crate::options::Thresholds;
 /// Sites that make less than this share of the calls do not decide what the lock could be
 /// replaced by; the finding asks about them.
 const NEGLIGIBLE: f64 = 0.01;
-/// What goes away of an acquisition and its release: two atomic instructions and two calls
-/// become one instruction.
+/// The share of an acquisition and its release that the change saves: two atomic instructions and
+/// two calls become one instruction.
 const SAVED: f64 = 0.6;
 
 /// Families of locks that an atomic instruction could replace.
@@ -29,8 +29,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether each section touches one word, or changes nothing: as long as most of them are no looks,
-/// of which [`super::look`] has more to say.
+/// Whether each section touches one word, or changes nothing. If most sections only look, the rule
+/// of [`super::look`] applies instead.
 fn one_word(process: &Process, family: &Family) -> bool {
     let site = |site: &usize| &process.sites[*site];
     let (looks, others): (Vec<usize>, Vec<usize>) = family.sites.iter().partition(|&number| {
@@ -48,7 +48,8 @@ fn worth_it(family: &Family) -> bool {
 }
 
 fn finding(process: &Process, family: &Family) -> Finding {
-    // That of the word first: most acquisitions may be of those who only look.
+    // The site that touches the word comes first, since most acquisitions may be at sites that only
+    // look.
     let mut sites = family.sites.clone();
     sites.sort_by_key(|&site| Touches::of_site(&process.sites[site]) != Some(Touches::OneWord));
     let site = &process.sites[sites[0]];
@@ -100,7 +101,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::Section;
 
-    /// A lock around a counter, taken so often.
+    /// A lock around a counter, with this many acquisitions.
     fn counter(calls_per_second: u64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);
@@ -158,7 +159,7 @@ mod tests {
         assert!(found(&drawn).is_empty());
     }
 
-    /// volrend's queues: a number is drawn from each, and whoever has no work looks at two words.
+    /// volrend's queues: a number is drawn from each, and a thread without work looks at two words.
     #[test]
     fn sections_that_change_nothing_are_asked_about_unless_they_are_most() {
         let (mut drawn, _) = counter(1_000_000);

@@ -1,10 +1,10 @@
 //! Condition variables for events that come so fast that putting threads to sleep and waking
 //! them takes longer than what they do in between (SyncPerf, facesim). An atomic flag or
-//! counter that threads watch for a moment tells them the same at once.
+//! counter that threads watch for a moment gives them the same news at once.
 //!
 //! The rule looks at how long threads wait and how much they do between two waits. Threads
-//! that wait long have nothing to do, and sleep rightly; for threads that do much between
-//! two waits the wake-up is a small part.
+//! that wait long have nothing to do, and are right to sleep; for threads that do much between two
+//! waits the wake-up is a small part.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use crate::options::Thresholds;
 
 /// The least share of the run time that such wake-ups take.
 const FLOOR: f64 = 0.01;
-/// Waits that are shorter on the average are short: threads are woken later than this where
-/// they have to wait for a processor.
+/// Waits whose mean is below this are short: threads that have to wait for a processor are woken
+/// later than this.
 const SHORT_WAIT: f64 = 200e-6;
 /// The most that a thread does between two waits on the average, in seconds: a few times
 /// what being woken takes.
@@ -27,7 +27,7 @@ const LITTLE_WORK: f64 = 20e-6;
 /// Condition variables of tiny events.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let families = Family::all(process);
-    // Those whose functions take the same locks tell each other about one thing.
+    // Conditions whose functions take the same locks serve one purpose.
     let mut together: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
     for (number, site) in process.sites.iter().enumerate() {
         if site.op.primitive() == Primitive::Condvar && site.op.class() == Class::Wait {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Two threads that wait for tasks, so often in a second each, and do this between.
+    /// Two threads that each wait for tasks this often in a second, and do this between.
     fn tasks(per_second: u64, work: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         drawn.threads("solve_pieces", 2, 10.0);

@@ -1,9 +1,9 @@
-//! Sections that only look at a word or two, and are most of all that are entered: a thread that
+//! Sections that only look at a word or two, and that are most of a lock's sections: a thread that
 //! has no work asks a queue for some, again and again, and takes its lock each time (radiosity's
 //! and volrend's, of Splash-3). A look at an atomic word needs no lock.
 //!
-//! It is about locks that sections which change something take as well: where all of them touch
-//! one word, [`super::atomic_instead`] has more to say.
+//! It is about locks that are also taken by sections that change something. If all sections touch
+//! one word, [`super::atomic_instead`] applies instead.
 
 use crate::findings::evidence::{count, rate, share, times};
 use crate::findings::family::{Family, UNSURE_COST_FLOOR};
@@ -13,9 +13,9 @@ use syncline_code::section::takes_or_releases;
 
 /// Words that a section looks at, at most: a queue's head, and whether all is done.
 const FEW_WORDS: usize = 3;
-/// Instructions of one that looks, on all ways together.
+/// The most instructions of a section that looks, on all paths together.
 const FEW_INSTRUCTIONS: usize = 48;
-/// From so many looks for each other section of the same locks on, most of them are for nothing.
+/// From this many looks for each other section of the same locks on, most of them are for nothing.
 pub const LOOKS: f64 = 4.0;
 
 /// Locks that are mostly taken for a look.

@@ -1,5 +1,5 @@
 //! Locks for readers and writers that are only ever taken to write. Such a lock keeps count
-//! of readers that never come, which makes each acquisition dearer than a mutex's.
+//! of readers that never come, which makes each acquisition more expensive than a mutex's.
 
 use syncline_recording::Primitive;
 
@@ -8,7 +8,7 @@ use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// Up to this share of acquisitions to read, there are as good as none.
+/// Up to this share of acquisitions for reading, a lock counts as never read.
 const HARDLY_ANY: f64 = 0.01;
 /// What a mutex saves of an acquisition and its release.
 const SAVED: f64 = 8e-9;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Accounts that are booked and looked at so often in a second.
+    /// Accounts that are booked and read this often in a second.
     fn accounts(bookings: u64, looks: u64) -> Drawn {
         let mut drawn = process(10.0, 4);
         drawn.threads("keep_books", 4, 10.0);

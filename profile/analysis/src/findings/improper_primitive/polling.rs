@@ -1,15 +1,15 @@
 //! Locks that are asked again and again.
 //!
 //! A try that fails is made for a thread that has something else to do. Repeated until it
-//! succeeds, it burns a processor that the holder may need (SyncPerf, Table 1, row 4). Where
-//! many locks are tried at one place, a refused thread goes on to the next lock, and that is
-//! what tries are for.
+//! succeeds, it burns a processor that the holder may need (SyncPerf, Table 1, row 4). If many
+//! locks are tried at one call site, a refused thread goes on to the next lock, which is what tries
+//! are for.
 //!
 //! A home-made barrier is a counter under a lock: threads add to it, then look at it under
 //! the same lock until it is complete. The looks are many times as many as the arrivals, and
-//! most of them even get the lock; what shows them is that both stand in one function. Another
-//! kind polls for the lock itself, to see whether all have come and to sleep if they have not
-//! (PARSEC's): what shows it is that threads meet there.
+//! most of them even get the lock; the rule recognises them because both are in one function.
+//! Another kind polls for the lock itself, to see whether all have come and to sleep if they have
+//! not (PARSEC's): the rule recognises it because threads meet there.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -26,16 +26,16 @@ use crate::options::Thresholds;
 /// From this share of refused tries on, threads try again rather than do something else:
 /// streamcluster's barrier has 69 %, fluidanimate's 77 % (SyncPerf, Table 2).
 const MOSTLY_REFUSED: f64 = 0.5;
-/// Where threads meet they try only to see whether all have come, from so many tries for each arrival
-/// on: whether they find the lock taken or go to sleep is chance.
+/// If threads meet at a lock, they try only to see whether all have come, from this many tries for
+/// each arrival on: whether they find the lock taken or go to sleep is chance.
 const TRIES_PER_ARRIVAL: f64 = 0.1;
-/// The same of one lock of many.
+/// The same for one lock of many.
 const NEARLY_ALL: f64 = 0.9;
-/// How much fewer arrivals one thread may have than another, where all meet: it may do without
-/// some of them.
+/// By how much the arrivals of one thread may be fewer than another's if all meet: a thread may
+/// leave some meetings out.
 const UNEQUAL: f64 = 0.05;
-/// From so many looks for each arrival on, threads poll. Who works on what others have made ready looks
-/// at each piece some times as well (x265's rows of a picture: 4.5).
+/// From this many looks for each arrival on, threads poll. A thread that works on what others have
+/// made ready looks at each piece some times as well (x265's rows of a picture: 4.5).
 const LOOKS_PER_ARRIVAL: f64 = 8.0;
 
 const POLLING_BARRIER: &str = "Threads poll a lock until all of them have come";
@@ -49,7 +49,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let polling = |family: &Family| {
         barrier(process, family, thresholds).or_else(|| tries(process, family, thresholds))
     };
-    // A function that tries for many places is one problem, whatever the locks.
+    // A function that tries for many call sites is one problem, whatever the locks.
     let mut said = HashSet::new();
     let new = |finding: &Finding| {
         !said.contains(&finding.sites[0]) && {
@@ -108,13 +108,13 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
     })
 }
 
-/// Whether threads come there for the same locks: pieces of work have more, one for each.
+/// Whether threads come there for the same locks: pieces of work have more locks, one for each.
 fn is_at_few_locks(process: &Process, number: usize, site: &Site) -> bool {
     site.locks < site.threads || is_at_one_lock(process, number)
 }
 
-/// Whether all threads come there equally often, as they do where they meet; who steals work from
-/// others comes as often as there is some.
+/// Whether all threads come there equally often, as they do where they meet; a thread that steals
+/// work from others comes as often as there is some.
 fn arrive_equally(site: &Site) -> bool {
     let calls = || site.by_thread.iter().map(|&(_, calls)| calls);
     let (Some(least), Some(most)) = (calls().min(), calls().max()) else { return true };
@@ -184,8 +184,8 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
     })
 }
 
-/// Whether the refused tries of a site are mostly of one lock, which is hardly ever got at once: who
-/// goes on to another lock when one is taken does not come back to it so often.
+/// Whether the refused tries of a site are mostly of one lock, which is hardly ever got at once: a
+/// thread that goes on to another lock when one is taken does not come back to it so often.
 fn is_at_one_lock(process: &Process, site: usize) -> bool {
     let uses = process.locks.iter().flat_map(|lock| &lock.sites).filter(|used| used.site == site);
     let Some(most) = uses.max_by_key(|used| used.refused) else { return false };
@@ -194,19 +194,19 @@ fn is_at_one_lock(process: &Process, site: usize) -> bool {
         && most.refused as f64 >= MOSTLY_REFUSED * process.sites[site].figures.refused as f64
 }
 
-/// Tries that one function makes, for itself or for those who call it.
+/// Tries that one function makes, for itself or for its callers.
 struct Tries<'a> {
     process: &'a Process,
-    /// The places whose tries they are, those with most refused first.
+    /// The call sites that try, those with most refused tries first.
     sites: Vec<usize>,
     calls: u64,
     refused: u64,
-    /// Seconds that went into refused ones.
+    /// Seconds spent on refused tries.
     spun: f64,
 }
 
 impl<'a> Tries<'a> {
-    /// Those that are made where those of a site are, for whatever locks.
+    /// The tries of the function that makes a site's tries, whatever their locks.
     fn of(process: &'a Process, site: usize) -> Tries<'a> {
         let call = process.call_of(&process.sites[site]);
         let figures = |site: &usize| &process.sites[*site].figures;
@@ -232,15 +232,16 @@ impl<'a> Tries<'a> {
         self.calls + self.refused
     }
 
-    /// The function that repeats them: the one that tries for several places, or the one place.
+    /// The function that repeats them: the one that tries for several call sites, or the one call
+    /// site.
     fn place(&self) -> String {
         let site = &self.process.sites[self.sites[0]];
         let shared = self.process.call_of(site).filter(|_| self.sites.len() > 1);
         shared.map_or_else(|| site.place.clone(), |frame| self.process.frames[frame].place())
     }
 
-    /// The processor time of refused tries is to be had where processors are short; elsewhere
-    /// those who wait would wait as long.
+    /// The processor time of refused tries can be saved if processors are short; otherwise the
+    /// waiters would wait as long.
     fn remedy(&self, threads: usize) -> Remedy {
         let short = self.process.processors.is_some_and(|processors| processors < threads);
         if short && self.calls > 0 {
@@ -261,7 +262,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process};
     use crate::model::Section;
 
-    /// Threads that try a lock so often in a second, refused this share of the times.
+    /// Threads that try a lock this often in a second, and are refused this share of the times.
     fn tried(per_second: f64, refused: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         drawn.threads("render", 4, 10.0);
@@ -318,7 +319,7 @@ mod tests {
         assert_eq!(tries(20_000, 100), 0, "two tries for each time");
     }
 
-    /// Threads that meet at a lock that they try for so often, and that refuses so many.
+    /// Threads that meet at a lock with this many tries, of which this many are refused.
     fn meet(tries: u64, refused: u64) -> Vec<(Rule, String)> {
         let mut drawn = process(10.0, 4);
         drawn.threads("cluster", 3, 10.0);

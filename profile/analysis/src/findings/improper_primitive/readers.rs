@@ -1,8 +1,8 @@
-//! Sections that only read, under a lock for one at a time: readers wait for readers
-//! (SyncPerf, Table 1, row 3).
+//! Sections that only read, under an exclusive lock: readers wait for readers (SyncPerf, Table 1,
+//! row 3).
 //!
 //! A lock for readers and writers costs more than a mutex, and its readers still write its
-//! count. So the rule wants waits, and sections that are longer than an acquisition.
+//! count. So the rule requires waits, and sections that are longer than an acquisition.
 
 use syncline_recording::{Class, Op};
 
@@ -19,7 +19,7 @@ const READ_MOSTLY: f64 = 0.9;
 /// Below this mean time held, an acquisition to read takes as long as the section
 /// (`docs/locks.md`: "A read lock is not free").
 const LONG_ENOUGH: f64 = 100e-9;
-/// From this share of the waiting on that was for readers, it is readers who are in the way.
+/// If this share of the waiting was for readers, readers are in the way.
 const BEHIND_READERS: f64 = 0.5;
 
 /// Families whose sections mostly read.
@@ -38,7 +38,7 @@ struct Readers<'a> {
     family: &'a Family<'a>,
     /// Sites that only read, most waiting first.
     sites: Vec<usize>,
-    /// The share of all acquisitions that is theirs.
+    /// Their share of all acquisitions.
     of_calls: f64,
     /// The share of their waiting that was for one of them.
     behind_readers: f64,
@@ -110,13 +110,13 @@ fn only_reads(process: &Process, site: usize) -> bool {
         Some(Touches::OneWord) => section.writes == 0,
         _ => false,
     });
-    // Instructions tell of a rare write as well; a trace is the next best.
+    // Instructions also show a rare write; a trace is the next best.
     let traced = || site.inspected.as_ref().and_then(Touches::of_inspected);
     alone && reads.unwrap_or_else(|| traced() == Some(Touches::ReadsOnly))
 }
 
 /// The share of the waiting at these sites that was for one of them, as far as it is known
-/// who was waited for; all if nothing is known.
+/// which thread was waited for; 1 if nothing is known.
 fn behind(process: &Process, family: &Family, sites: &[usize]) -> f64 {
     let (mut here, mut all) = (0.0, 0.0);
     for blocker in family.locks.iter().flat_map(|&lock| &process.locks[lock].blockers) {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
 
-    /// A table that is read so often in a second and changed so often, with so much waiting.
+    /// A table with this many reads and changes in a second, and this much waiting.
     fn table(reads: u64, changes: u64, waited: f64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("forward", 4, 10.0);

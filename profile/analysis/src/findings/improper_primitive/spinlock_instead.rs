@@ -1,9 +1,9 @@
-//! Short sections under a mutex that hardly anybody waits for. A mutex is prepared for
-//! sleepers, and a spinlock is not; taken often enough, that is most of what the section
-//! costs (SyncPerf, Table 1, row 2).
+//! Short sections under a mutex that threads hardly ever wait for. A mutex is prepared for
+//! sleepers, and a spinlock is not; taken often enough, that is most of what the section costs
+//! (SyncPerf, Table 1, row 2).
 //!
-//! Under a spinlock, waiters burn their processors. So the rule is silent about locks that
-//! are contended, and about mutexes that condition variables use.
+//! Under a spinlock, waiters burn their processors. So the rule does not apply to locks that are
+//! contended, nor to mutexes that condition variables use.
 
 use syncline_recording::Primitive;
 
@@ -13,12 +13,12 @@ use crate::findings::touches::Touches;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// Without a reading of the instructions, a section is taken for short up to this mean time
-/// held: about as long as the acquisition itself takes.
+/// Without a reading of the instructions, a section counts as short up to this mean time held:
+/// about as long as the acquisition itself takes.
 const SHORT: f64 = 100e-9;
 /// Sites with a smaller share of the calls do not decide.
 const NEGLIGIBLE: f64 = 0.01;
-/// What goes away of an acquisition and its release: the atomic instruction of the release,
+/// What the change saves of an acquisition and its release: the atomic instruction of the release,
 /// and some branches.
 const SAVED: f64 = 4e-9;
 
@@ -55,7 +55,7 @@ fn is_short(process: &Process, family: &Family, touches: Touches) -> bool {
     }
 }
 
-/// Whether a section calls what does not take or release a lock, as far as it was read.
+/// Whether a section calls functions other than those of locks, as far as it was read.
 fn calls_others(process: &Process, family: &Family) -> bool {
     let sections = family.sites.iter().filter_map(|&site| process.sites[site].section.as_ref());
     let mut calls = sections.flat_map(|section| &section.calls);
@@ -118,7 +118,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::Section;
 
-    /// A lock that is taken so often, and held 20 ns each time.
+    /// A lock with this many acquisitions, held 20 ns each time.
     fn queue(calls_per_second: u64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 8);
         drawn.threads("worker", 4, 10.0);

@@ -1,9 +1,9 @@
-//! How many threads each group should have, so that the busiest group's threads have the
-//! least to do: as good as in proportion to the groups' work, in whole numbers, with one
-//! thread at least for each group and as many as before in all.
+//! How many threads each group should have so that the busiest group's threads have the least to
+//! do: nearly in proportion to the groups' work, in whole numbers, with at least one thread for
+//! each group and as many as before in all.
 
-/// Numbers of threads for groups with so much work. There are as many threads in all as
-/// there are groups, at least.
+/// Numbers of threads for groups with this much work. There are as many threads in all as there are
+/// groups, at least.
 ///
 /// One by one the threads go to the group whose threads have most to do (the divisor method
 /// with the divisors 1, 2, 3, …). With shares in proportion to the work and the largest

@@ -2,8 +2,8 @@
 //!
 //! A library of pools has one start function and one line that creates threads, and each pool's threads
 //! do something else. Threads are of one pool if they were created by the same calls, all the way from
-//! the outermost, or use a lock, or what else threads wait for, of which no other threads know but the
-//! first.
+//! the outermost, or use a lock, or another object that threads wait for, which no other thread but
+//! the process's first uses.
 //!
 //! A thread's work is its processor time, or, where threads of the process spend most of
 //! their time with neither that nor a recorded wait nor waiting for a processor, the time that it
@@ -22,13 +22,13 @@ const ON_CPU: f64 = 0.5;
 pub struct Crew {
     /// The start function.
     pub start_function: String,
-    /// Places of the threads.
+    /// Indices of the threads.
     pub threads: Vec<usize>,
     /// Work of each of them, in seconds.
     pub work: Vec<f64>,
-    /// Whether that is the time they did not wait, since the processor time is not known of all, as of
-    /// threads that never end, or little of it is: what they sleep is in it, and what they wait for a
-    /// processor where the kernel doesn't say that.
+    /// Whether work is the time that they did not wait: the processor time of some is unknown, as
+    /// of threads that never end, or is little. Their sleep is then included, and so is their
+    /// waiting for a processor if the kernel doesn't report that.
     pub inexact: bool,
     /// Seconds of each of them that it did not wait.
     pub active: Vec<f64>,
@@ -89,7 +89,8 @@ pub fn crews(process: &Process) -> Vec<Crew> {
             continue;
         }
         let active: Vec<f64> = threads.iter().map(|&t| thread(t).active()).collect();
-        // What is not known of others, such as servers that never end, says nothing of these.
+        // That some processor times are unknown, such as those of servers that never end, does not
+        // matter for these.
         let known = known(threads);
         let by_cpu = all_by_cpu || known && by_cpu(threads);
         let work = |&t: &usize| match thread(t).cpu {
@@ -108,7 +109,7 @@ pub fn crews(process: &Process) -> Vec<Crew> {
     crews
 }
 
-/// Threads with the same start function that were created at the same place, those of each pool.
+/// Threads with the same start function that were created at the same call site, by pool.
 fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (number, thread) in process.threads.iter().enumerate() {
@@ -137,7 +138,8 @@ fn split(process: &Process, threads: &[usize]) -> Vec<Vec<usize>> {
         for (user, _) in &object.threads {
             match threads.binary_search(user) {
                 Ok(number) => users.push(number),
-                // The first thread hands out the work of all pools; what others use is everybody's.
+                // The first thread hands out the work of all pools, so its use of an object does
+                // not count. An object that threads of other pools use belongs to none.
                 Err(_) => others |= process.threads[*user].start_function.is_some(),
             }
         }

@@ -1,6 +1,6 @@
-//! Groups with the wrong numbers of threads, such as a pipeline whose stages have as many
-//! threads each and not as much to do. One group's threads are always busy, and others,
-//! which pass work to them or get it from them, wait.
+//! Groups with the wrong numbers of threads, such as a pipeline whose stages have equal numbers of
+//! threads and unequal work. One group's threads are always busy, and others, which pass work to
+//! them or get it from them, wait.
 //!
 //! Threads are moved between groups of two and more; a single thread may be single for a
 //! reason, such as the order of what it writes. Groups that use no lock, condition or
@@ -17,10 +17,11 @@ use crate::model::{Finding, Process, Remedy, Rule};
 
 /// The least share of their time that the threads of the busiest group do not wait.
 const BUSY: f64 = 0.7;
-/// The most of their time that threads of a group are active which gives some away.
+/// The largest share of their time that threads of a group may be active for the group to give some
+/// away.
 const IDLE: f64 = 0.7;
 
-/// Groups whose threads are unequally busy, with the numbers that they should have.
+/// Groups whose threads are unequally busy, with the numbers of threads that they should have.
 pub fn unequal(process: &Process, crews: &[Crew]) -> Option<Finding> {
     let load = |crew: &Crew| crew.sum() / crew.threads.len() as f64;
     let slowest = (0..crews.len()).max_by(|&a, &b| load(&crews[a]).total_cmp(&load(&crews[b])))?;
@@ -83,8 +84,8 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
     }
 }
 
-/// The groups that have to do with one of them, itself among them: directly or through
-/// others they use the same locks, conditions or semaphores.
+/// The groups that are connected to one of them, and that group itself: directly or through others
+/// they use the same locks, conditions or semaphores.
 fn connected(process: &Process, crews: &[Crew], with: usize) -> BTreeSet<usize> {
     let crew_of = |thread: usize| crews.iter().position(|crew| crew.threads.contains(&thread));
     let of_lock = |lock: &crate::model::Lock| -> BTreeSet<usize> {
@@ -114,8 +115,8 @@ mod tests {
     use crate::model::{Finding, Remedy};
     use crate::options::Thresholds;
 
-    /// A pipeline of ten seconds on eight processors: stages with so many threads, of which
-    /// each works for so many seconds and waits for the rest at its queues.
+    /// A pipeline of ten seconds on eight processors: stages with this many threads, of which each
+    /// works for this many seconds and waits for the rest at its queues.
     fn pipeline(stages: &[(&str, usize, f64)]) -> Drawn {
         let mut drawn = process(10.0, 8);
         drawn.waited(0, Primitive::Thread, 10.0);
@@ -161,7 +162,7 @@ mod tests {
         assert!(
             found(&pipeline(&[("load", 3, 8.0), ("extract", 3, 8.5), ("rank", 3, 9.9)])).is_empty()
         );
-        // Two threads have nobody to give away.
+        // A group of two threads can't give one away.
         assert!(
             found(&pipeline(&[("load", 1, 1.0), ("extract", 1, 1.5), ("rank", 7, 9.9)])).is_empty()
         );
@@ -177,8 +178,8 @@ mod tests {
         assert_eq!(found(&drawn).len(), 1);
     }
 
-    /// More threads than processors: while others run, a thread of the slowest stage has none, and
-    /// that is no work of its own.
+    /// More threads than processors: while others run, a thread of the slowest stage has no
+    /// processor, and that time is not its work.
     #[test]
     fn to_wait_for_a_processor_is_no_work() {
         let stages = [("load", 4, 0.5), ("extract", 4, 0.7), ("rank", 4, 9.9)];

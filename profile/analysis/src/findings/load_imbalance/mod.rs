@@ -13,11 +13,11 @@ use crate::model::{Finding, Process};
 use crate::options::Thresholds;
 
 /// The least run time, in seconds, that says anything: threads start at different times,
-/// and what has just begun is unequal.
+/// and a run that has just begun is always unequal.
 const SHORTEST_RUN: f64 = 0.1;
-/// How many times as long as it must, at least, the run takes: SyncPerf's 20 %.
+/// How many times as long as necessary the run must take at least: SyncPerf's 20 %.
 const TIMES: f64 = 1.2;
-/// The least share of the run time to be won.
+/// The least share of the run time to be gained.
 const FLOOR: f64 = 0.05;
 
 /// Unequal groups, and groups of unequal threads.

@@ -1,9 +1,8 @@
 //! Threads of one group with unequal shares: one is busy all the time, and the others wait
 //! for it at barriers and joins, or have ended.
 //!
-//! Threads that take work from a common queue do unequal amounts of it as well. Where there
-//! is always more they are all busy; where there is not, even the busiest waits. Neither is
-//! a finding.
+//! Threads that take work from a common queue do unequal amounts of it as well. If there is always
+//! more work, they are all busy; if not, even the busiest waits. Neither is a finding.
 
 use syncline_recording::Primitive;
 
@@ -27,7 +26,7 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let mean_active = crew.active.iter().sum::<f64>() / threads;
     let least = process.ran() / process.processors.unwrap_or(usize::MAX).max(1) as f64;
     let after = mean.max(least);
-    // Who sleeps, or waits for a processor that another program has, has no more to do.
+    // A thread that sleeps, or waits for a processor that another program has, has no more to do.
     let applies = !crew.inexact
         && crew.work[busiest] >= TIMES * after
         && crew.work[busiest] - after >= FLOOR * process.seconds
@@ -86,8 +85,8 @@ mod tests {
     use crate::model::{Finding, Rule};
     use crate::options::Thresholds;
 
-    /// Threads that work for so many of ten seconds each, on so many processors, and wait at
-    /// a barrier for the rest.
+    /// Threads that work for this many of ten seconds each, on this many processors, and wait at a
+    /// barrier for the rest.
     fn threads(work: &[f64], processors: usize) -> Vec<Finding> {
         find(&drawn(work, processors), &Thresholds::default())
     }
@@ -107,7 +106,7 @@ mod tests {
         drawn
     }
 
-    /// What threads do that neither wait nor are on a processor is no work; nor is what is not known.
+    /// Time that threads neither wait nor are on a processor is not work, nor is unknown time.
     #[test]
     fn sleep_is_no_work_whatever_is_not_known_of_others() {
         let mut slept = drawn(&[9.5, 3.0, 2.0, 1.0], 4);

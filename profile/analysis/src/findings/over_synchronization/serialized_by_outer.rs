@@ -1,5 +1,5 @@
-//! Locks that are only ever taken with another one held, which excludes already whom they
-//! could exclude (SyncPerf, Table 1, row 10). Three shapes:
+//! Locks that are only ever taken with another one held, which already excludes all threads that
+//! they could exclude (SyncPerf, Table 1, row 10). Three shapes:
 //!
 //! ```text
 //! always A, then B        B excludes nobody that A has not:          remove B
@@ -8,11 +8,12 @@
 //! ```
 //!
 //! The third is MySQL's: threads with different locks all called random(), which has a lock
-//! inside. There B is needed as long as its data is shared, so the rule wants it contended.
+//! inside. There B is needed as long as its data is shared, so the rule requires that it is
+//! contended.
 //!
-//! Which locks were held is known of the acquisitions that were looked at: of each thread's
-//! first at each place, of one in 128, and of those that waited. A thread that has read
-//! access to A does not exclude others, so that does not count as holding it.
+//! The locks that were held are known for the sampled acquisitions: each thread's first at each
+//! call site, one in 128, and those that waited. A thread that has read access to A does not
+//! exclude others, so that does not count as holding it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,9 +24,10 @@ use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
 use crate::model::{Finding, Nesting, Outer, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// From this share of the acquisitions that were looked at on, a lock is always taken so.
+/// If this share of the sampled acquisitions had the other lock held, a lock counts as always taken
+/// under it.
 const ALWAYS: f64 = 0.99;
-/// Fewer acquisitions than that, of all locks of a family, tell nothing.
+/// Fewer sampled acquisitions than this, of all locks of a family, are not conclusive.
 const FEWEST_SEEN: u64 = 10;
 
 /// Families whose locks are always taken under others.
@@ -51,7 +53,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 struct Inner<'a> {
     process: &'a Process,
     family: &'a Family<'a>,
-    /// Acquisitions that were looked at.
+    /// Acquisitions that were sampled.
     seen: u64,
     /// Those of them with the one lock held that this lock is mostly taken under.
     under_its_own: u64,
@@ -61,7 +63,7 @@ struct Inner<'a> {
     outers: BTreeSet<u64>,
     /// All that were ever held.
     all_outers: BTreeSet<u64>,
-    /// Where those are taken.
+    /// The call sites that take those.
     outer_sites: Vec<usize>,
 }
 
@@ -105,7 +107,7 @@ impl<'a> Inner<'a> {
         if self.seen < FEWEST_SEEN { 0.0 } else { seen as f64 / self.seen as f64 }
     }
 
-    /// The outer lock, and all that it protects is what the inner ones do.
+    /// The case of one outer lock that protects nothing but what the inner ones do.
     fn under_one(&self, thresholds: &Thresholds) -> Option<Finding> {
         if self.share(self.under_its_own) < ALWAYS || self.family.cost() < COST_FLOOR {
             return None;
@@ -135,15 +137,16 @@ impl<'a> Inner<'a> {
             ),
             None => self.finding(
                 "A lock that is only ever taken with another one held",
-                "Remove the inner lock: whoever comes here holds the outer one, and so excludes \
-                 the others already. If some rare way here does not, let it take the outer lock."
+                "Remove the inner lock: each thread that comes here holds the outer one, and so \
+                 excludes the others already. If a rare path to here does not, let it take the \
+                 outer lock."
                     .to_owned(),
                 Remedy::RemoveLock { sites, seconds_per_call: self.family.likely_pair() },
             ),
         })
     }
 
-    /// Many outer locks, and a contended one inside.
+    /// The case of many outer locks, and a contended one inside.
     fn under_many(&self, thresholds: &Thresholds) -> Option<Finding> {
         let family = self.family;
         let applies = self.share(self.under_any) >= ALWAYS

@@ -1,8 +1,8 @@
-//! Sections that need no lock, since what they do is atomic already, or touches nothing that
-//! others can reach (SyncPerf, Table 1, rows 8 and 9).
+//! Sections that need no lock, since their accesses are already atomic, or touch nothing that other
+//! threads can reach (SyncPerf, Table 1, rows 8 and 9).
 //!
-//! Both are read from the sections' instructions, or seen in a trace of them, of all places that
-//! take the lock.
+//! Both are found in the sections' instructions, or in a trace, of all call sites that take the
+//! lock.
 
 use crate::findings::evidence::{ask_inspect, count, rate, seconds, share, traced};
 use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
@@ -31,7 +31,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 }
 
 fn local_data(process: &Process, family: &Family) -> Finding {
-    // What a function's own instructions show is sure; what threads shared was only seen.
+    // What a function's own instructions show is sure; what threads shared is an observation.
     let sure = is_read(process, family, Touches::Nothing);
     let (title, why) = match sure {
         true => (
@@ -117,7 +117,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::{Data, Inspected, Section};
 
-    /// A lock that is taken so often in a second around such a section.
+    /// A lock that is taken this often in a second around such a section.
     fn lock(calls_per_second: u64, section: Section) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);

@@ -1,5 +1,5 @@
 //! A trace for Perfetto: a track for each thread with its waits, tracks below it with what it
-//! holds, and arrows from the holder to the one who waits.
+//! holds, and arrows from the holder to the waiter.
 //!
 //! It is Perfetto's own format and not the older JSON of trace events: that has times in
 //! microseconds as decimal text, five times the size, and arrows that viewers bind to

@@ -1,9 +1,9 @@
 //! A profile for pprof, as Go's mutex profile has it: for each call stack how often a lock was
 //! waited for (`contentions`), and how long (`delay`, what is shown by default).
 //!
-//! In one thing it is the other way round: Go blames the stack that let the lock go, this
-//! profile has the stacks that waited, as Go's block profile does. Labels of a sample are
-//! the operation, and the process if there are several.
+//! One thing is reversed: Go blames the stack that released the lock, this profile has the stacks
+//! that waited, as Go's block profile does. Labels of a sample are the operation, and the process
+//! if there are several.
 
 mod messages;
 
@@ -118,7 +118,7 @@ impl Writer {
             self.profile.location.push(Location {
                 id,
                 mapping_id: module.map_or(0, |module| first_mapping + module as u64),
-                // In the call, which the return address is behind.
+                // An address within the call; the return address lies behind it.
                 address: address.saturating_sub(1),
                 line,
             });

@@ -13,7 +13,7 @@ const HEIGHT: f64 = 46.0;
 const COLUMN: f64 = WIDTH + 100.0;
 const ROW: f64 = HEIGHT + 44.0;
 const MARGIN: f64 = 8.0;
-/// Above the first row: room for the arrow from a place to itself.
+/// Above the first row: room for the arrow from a call site to itself.
 const ABOVE: f64 = 40.0;
 /// How far an arrow that passes columns goes below them.
 const DETOUR: f64 = HEIGHT + 26.0;
@@ -82,7 +82,7 @@ impl Curve {
             let slope = (end.0 - start.0) * 0.15;
             [start, (start.0 + slope, below), (end.0 - slope, below), end]
         } else {
-            // Back to the left runs lower, so that a pair of arrows is two lines.
+            // An arrow back to the left runs lower, so that a pair of arrows is two lines.
             let (start, end, height) = match right {
                 true => (x1 + WIDTH, x2 - 2.0, HEIGHT * 0.3),
                 false => (x1, x2 + WIDTH + 2.0, HEIGHT * 0.75),
@@ -131,7 +131,7 @@ fn line(svg: &mut String, arrow: &Arrow, corners: &[(f64, f64)], nodes: &[Node],
         base.1 - ux * half
     );
     let holder = match arrow.from == arrow.to {
-        true => "another thread at the same place".to_owned(),
+        true => "another thread at the same call site".to_owned(),
         false => Escaped(&nodes[arrow.to].name).to_string(),
     };
     let _ = write!(

@@ -6,10 +6,10 @@
 //! node's layer is the length of the longest way to it; within its layer a node moves to the
 //! middle of its neighbours. Equal input gives equal output.
 
-/// Sweeps over all layers; more changes nothing at this size.
+/// The number of sweeps over all layers; more change nothing at this size.
 const SWEEPS: usize = 6;
 
-/// An edge between nodes, told by their numbers.
+/// An edge between nodes, given by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
     /// Where it begins.
@@ -29,7 +29,7 @@ pub struct Place {
     pub row: usize,
 }
 
-/// Places for so many nodes.
+/// Places for this many nodes.
 pub fn layout(nodes: usize, edges: &[Edge]) -> Vec<Place> {
     let forward = without_circles(nodes, edges);
     let layers = layers(nodes, &forward);

@@ -1,5 +1,5 @@
-//! Who blocks whom, as a picture: a box for each place, an arrow from who waited to who
-//! held the lock, as wide as the waiting.
+//! Who blocks whom, as a picture: a box for each call site, an arrow from the waiter to the holder,
+//! as wide as the waiting.
 
 mod draw;
 mod layout;
@@ -12,11 +12,11 @@ use parts::{Arrow, Node};
 use syncline_analysis::model::Process;
 use syncline_analysis::name;
 
-/// Boxes, so that the picture stays readable. The places with least waiting share the last.
+/// Boxes, so that the picture stays readable. The call sites with least waiting share the last.
 const NODES: usize = 20;
 
-/// The section: the picture; empty if nobody was in the way of others. The table of call
-/// sites has rows whose ids begin with `sites`.
+/// The section: the picture; empty if no thread was in the way of another. The table of call sites
+/// has rows whose ids begin with `sites`.
 pub fn section(process: &Process, sites: &str) -> String {
     let (nodes, arrows) = graph(process);
     if arrows.is_empty() {
@@ -28,7 +28,7 @@ pub fn section(process: &Process, sites: &str) -> String {
     draw::picture(&nodes, &arrows, &places, sites)
 }
 
-/// The places with most waiting, and the arrows between them.
+/// The call sites with most waiting, and the arrows between them.
 fn graph(process: &Process) -> (Vec<Node>, Vec<Arrow>) {
     let mut numbers: HashMap<(Option<usize>, String), usize> = HashMap::new();
     let mut all: Vec<(Node, f64)> = Vec::new();
@@ -66,7 +66,7 @@ fn graph(process: &Process) -> (Vec<Node>, Vec<Arrow>) {
     (all.into_iter().map(|(node, _)| node).collect(), arrows)
 }
 
-/// Cuts the nodes down to those with most waiting; tells where each one is now.
+/// Cuts the nodes down to those with most waiting; returns the new index of each.
 fn keep(all: &mut Vec<(Node, f64)>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&a, &b| all[b].1.total_cmp(&all[a].1));
@@ -76,7 +76,7 @@ fn keep(all: &mut Vec<(Node, f64)>) -> Vec<usize> {
     let rest = order.len() - kept;
     let mut nodes: Vec<_> = order[..kept].iter().map(|&old| all[old].clone()).collect();
     if rest > 0 {
-        nodes.push((Node { name: format!("{rest} other places"), site: None }, 0.0));
+        nodes.push((Node { name: format!("{rest} other call sites"), site: None }, 0.0));
     }
     *all = nodes;
     places
@@ -93,6 +93,6 @@ mod tests {
         let places = keep(&mut all);
         assert_eq!(all.len(), NODES);
         assert_eq!((all[0].0.site, places[49], places[30]), (Some(49), 0, 19));
-        assert_eq!((all[19].0.name.as_str(), places[0]), ("31 other places", 19));
+        assert_eq!((all[19].0.name.as_str(), places[0]), ("31 other call sites", 19));
     }
 }

@@ -4,11 +4,11 @@
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub name: String,
-    /// The row of the table of call sites that tells more, if there is one.
+    /// The row of the table of call sites with the details, if there is one.
     pub site: Option<usize>,
 }
 
-/// Waiting of one place for another.
+/// Waiting of one call site for another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrow {
     pub from: usize,

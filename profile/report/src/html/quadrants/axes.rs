@@ -40,7 +40,7 @@ impl Axes {
         Axes { low: range.0.max(0.01).log10().floor(), high: range.1.min(1e12).log10().ceil() }
     }
 
-    /// Where so many acquisitions in a second are.
+    /// Where this many acquisitions in a second are.
     pub fn x(&self, per_second: f64) -> f64 {
         let power = per_second.max(1e-9).log10().clamp(self.low, self.high);
         LEFT + (power - self.low) / (self.high - self.low) * (RIGHT - LEFT)

@@ -82,8 +82,8 @@ pub struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// The table of so many rows. `row` is told whether the row will be HTML, and may leave
-    /// out what the other kind needs.
+    /// The table of this many rows. `row` is told whether the row will be HTML, and may leave out
+    /// what the other kind needs.
     pub fn html(&self, rows: usize, row: impl Fn(usize, bool) -> Row) -> String {
         if rows == 0 {
             return format!("<p class=\"empty\">There is no {}.</p>\n", self.one);

@@ -5,7 +5,7 @@ use syncline_analysis::model::Process;
 use syncline_analysis::name;
 
 const COLUMNS: [Column; 5] = [
-    ("who waited", "the place that waited", Format::Text),
+    ("who waited", "the call site that waited", Format::Text),
     ("for whom", "where the holder had acquired the lock", Format::Text),
     ("waited", "time of these waits", Format::Duration),
     ("waits", "how often", Format::Count),
@@ -19,7 +19,7 @@ pub fn blocking(process: &Process, id: String) -> String {
     table.html(process.blocking.len(), |place, _| {
         let pair = &process.blocking[place];
         let holder = match pair.holder == Some(pair.waiter) {
-            true => "another thread at the same place".to_owned(),
+            true => "another thread at the same call site".to_owned(),
             false => name::stack(process, pair.holder_stack),
         };
         let cells = vec![

@@ -14,10 +14,10 @@ use syncline_present::page::number::{count, duration, percent};
 const NAMES: [Column; 2] =
     [("lock", "its name", Format::Text), ("kind", "what it is", Format::Words)];
 
-/// Places and holders that an opened row lists.
+/// Call sites and holders that an opened row lists.
 const LISTED: usize = 8;
 
-/// Places that are told of a lock that is far down the table.
+/// How many call sites the brief row of a lock far down the table names.
 const LISTED_IN_BRIEF: usize = 3;
 
 /// The table of a process's locks. Its rows have ids that begin with `id`.

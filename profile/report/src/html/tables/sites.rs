@@ -44,7 +44,7 @@ fn details(process: &Process, site: &Site) -> String {
     match site.stacks.len().saturating_sub(STACKS) {
         0 => html,
         1 => html + "<p>and one more way to get here</p>",
-        more => format!("{html}<p>and {more} more ways to get here</p>"),
+        more => format!("{html}<p>and {more} more stacks that lead here</p>"),
     }
 }
 

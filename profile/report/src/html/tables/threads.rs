@@ -48,8 +48,8 @@ pub fn threads(process: &Process, id: String) -> String {
     })
 }
 
-/// Where a thread started. What a library starts threads with says nothing (its lines are
-/// not known, mostly): then the place that created the thread is told.
+/// Where a thread started. A start function of a library says nothing (its lines are mostly
+/// unknown): then the call site that created the thread is shown.
 fn start(process: &Process, thread: &Thread) -> String {
     match (&thread.start_function, thread.created_at) {
         (None, _) => "main thread".to_owned(),

@@ -2,8 +2,8 @@
 //!
 //! A log may have millions of waits and holds, most of them shorter than a point of the
 //! screen at any zoom that a person would choose. Time is cut into cells. What is as long
-//! as a cell stays as it is; what is shorter is added up, cell by cell, into a [`Piece`]
-//! that says how much of its time was spent so, and names the lock with most of it.
+//! as a cell stays as it is; shorter spans are summed, cell by cell, into a [`Piece`] that says how
+//! much of its time they take, and names the lock with most of it.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use syncline_analysis::model::{Activity, Kind, Span, Timeline};
 /// Pieces of a whole timeline; about 2 MB of page.
 pub const MOST: usize = 50_000;
 
-/// The first cell to be tried is so many times shorter than what is short enough for any log.
+/// The first cell to be tried is this many times shorter than what is short enough for any log.
 const FINER: f64 = 64.0;
 
 /// What a thread did, apart from running.
@@ -41,7 +41,7 @@ pub struct Piece {
     pub began: f64,
     /// When it ended.
     pub ended: f64,
-    /// Seconds between the two that were spent so.
+    /// Seconds of that time that the spans take.
     pub busy: f64,
     /// How many spans it stands for.
     pub count: u64,

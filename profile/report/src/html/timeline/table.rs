@@ -1,4 +1,4 @@
-//! The timeline in numbers, for those who don't see the picture.
+//! The timeline in numbers, for readers that don't see the picture.
 
 use super::reduce::What;
 use crate::html::table::{Cell, Column, Format, Row, Table, text};

@@ -25,7 +25,7 @@ pub enum End {
     Call(u64),
     /// Jumps, or calls with an address to return to, to where an operand says.
     Indirect(Option<u64>),
-    /// Returns, and takes so many bytes more from the stack.
+    /// Returns, and takes this many bytes more from the stack.
     Return(u16),
     /// Goes on as if a transaction had been given up at its begin.
     Abort(u64),

@@ -69,7 +69,7 @@ impl Translator<'_> {
                 exits.look_up(&mut self.emit);
             }
             End::Abort(to) => {
-                /// No reason, so not worth another try either.
+                /// There is no reason, so another try is not worth it either.
                 const STATUS: u64 = 0;
                 self.restore();
                 self.emit.set(RAX, STATUS);

@@ -43,7 +43,7 @@ impl Exits {
         e.jump(self.common);
     }
 
-    /// As [`Exits::leave`], at a block's entry, where rax and rcx are saved.
+    /// Like [`Exits::leave`], at a block's entry, where rax and rcx are saved.
     pub fn leave_from_entry(&self, e: &mut Emitter, exit: Exit, argument: u32) {
         e.load_field(RAX, spill_offset(RAX));
         e.load_field(RCX, spill_offset(RCX));

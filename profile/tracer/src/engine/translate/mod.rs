@@ -10,9 +10,8 @@
 //! ```
 //!
 //! What is added uses two registers that the block doesn't, saved at its entry and restored at
-//! its end; where it uses all, two are saved around each use. No flag is changed and no stack is
-//! used, so the program's red zone is safe, and a signal's handler may run between any two
-//! instructions.
+//! its end; if it uses all, two are saved around each use. No flag is changed and no stack is used,
+//! so the program's red zone is safe, and a signal's handler may run between any two instructions.
 
 mod copy;
 mod decode;
@@ -33,26 +32,26 @@ use super::replay::entry_number;
 use super::rseq::Rseq;
 use decoded::{End, is_jump};
 
-/// The log's entry and the cache have room for so many bytes of any block.
+/// The log's entry and the cache have room for this many bytes of any block.
 pub const BLOCK_ROOM: u64 = 48 << 10;
 
 /// What the engine adds to the program's code in one block.
 pub struct Translator<'a> {
     /// Where code goes.
     pub emit: Emitter,
-    /// Whether nobody may write to the program's code.
+    /// Whether the program's code is not writable.
     steady: bool,
     /// How restartable sequences are recognised.
     rseq: Rseq,
-    /// What is asked of the library that knows the instructions.
+    /// Calls to the library that decodes instructions.
     pub factory: &'a mut InstructionInfoFactory,
     /// What encodes.
     pub encoder: &'a mut Encoder,
     accesses: Vec<Access>,
     slots: u16,
-    /// The register that has the entry's address, and one to work with; or none.
+    /// The register that has the entry's address, and one to work with; `None` if there are none.
     free: Option<(Reg, Reg)>,
-    /// Addresses that were noted, and their slots, while the registers that they hang on stay.
+    /// Addresses that were noted, and their slots, while the registers that they depend on stay.
     noted: Vec<(Memory, u16)>,
     /// What is noted after the instruction: register's or flag's value to a slot.
     after: Vec<(Option<Reg>, u16)>,

@@ -51,7 +51,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Forgets the addresses that hang on registers which an instruction changes.
+    /// Forgets the addresses that depend on registers which an instruction changes.
     pub fn forget(&mut self, instruction: &Instruction) {
         let changed = self.changed_by(instruction);
         let hangs = |r: Reg| changed >> r & 1 != 0;

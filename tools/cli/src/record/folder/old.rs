@@ -1,16 +1,16 @@
 //! The recording that is there already.
 //!
-//! It becomes `DIR.old`, and an older one of that name goes. To remove thousands of files takes long,
-//! and makes it slow for a while to make new ones (ext4 passes over each number of a file that has
-//! just gone). So the older one is moved into the one that takes its name, and removed once the
-//! program has ended:
+//! It becomes `DIR.old`, and an older one of that name goes. Removing thousands of files takes
+//! long, and slows down the creation of new ones for a while (ext4 passes over each number of a
+//! file that has just gone). So the older one is moved into the one that takes its name, and
+//! removed once the program has ended:
 //!
 //! ```text
 //! DIR.old --> DIR/older      DIR --> DIR.old      the program runs      DIR.old/older is removed
 //! ```
 //!
-//! Whoever is killed in between has lost nothing, and leaves a recording with an older one in it,
-//! which goes with it or before it.
+//! A command that is killed in between has lost nothing, and leaves a recording with an older one
+//! in it, which goes with it or before it.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -28,8 +28,8 @@ use super::kind::{Kind, failed, kind_of, not_ours};
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::writers::Writers;
 
-/// Gives it the name `DIR.old`, unless somebody still writes to it. One without any process's file
-/// goes, and what has that name already stays.
+/// Gives it the name `DIR.old`, unless a process still writes to it. A recording without any
+/// process's file is removed, and an earlier `DIR.old` stays.
 pub fn keep_as_old(path: &Path) -> Result<(), Failure> {
     if let Some(process) = Writers::of(path).processes().first() {
         let message = format!("process {process} is still being recorded to {}", path.display());
@@ -53,13 +53,13 @@ pub fn keep_as_old(path: &Path) -> Result<(), Failure> {
         |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| failed("move away", from, e));
     if let Some(older) = &older {
         refuse_foreign(&old)?;
-        // Somebody was killed between the two moves.
+        // A command was killed between the two moves.
         if older.symlink_metadata().is_ok() {
             remove(older)?;
         }
         moved(&old, older)?;
     }
-    // It answers for itself again, under its new name.
+    // It is a recording of its own again, under its new name.
     let forget = folder::Folder::open(path).map(|folder| folder.remove(Refusal::FILE));
     forget
         .map_err(|e| Failure::new(RECORD_FAILED, e))?
@@ -67,7 +67,7 @@ pub fn keep_as_old(path: &Path) -> Result<(), Failure> {
     moved(path, &old)
 }
 
-/// Removes what the recording that is called `DIR.old` now has taken that name from, if it has.
+/// Removes the recording that had the name `DIR.old` before the present one, if there is one.
 pub fn remove_older(path: &Path) -> Result<(), Failure> {
     let older = older(&old(path));
     if !matches!(kind_of(&older)?, Kind::Recording) {
@@ -117,7 +117,7 @@ fn names(path: &Path) -> Vec<OsString> {
         let own = files.iter().filter(|file| file.parent() == Some(path));
         names.extend(own.filter_map(|file| Some(file.file_name()?.to_owned())));
     }
-    // What was being put there when its writer was killed.
+    // A file that was being written when its writer was killed.
     let unfinished = files(path, "next").unwrap_or_default();
     let unfinished = unfinished.iter().filter(|file| file.parent() == Some(path));
     let unfinished = unfinished.filter(|file| file.to_string_lossy().ends_with(".syncline.next"));
@@ -235,7 +235,7 @@ mod tests {
         remove_older(&path).unwrap_or_else(|_| panic!("there is none"));
     }
 
-    /// Whoever is killed leaves one of these; the next run goes on from there.
+    /// A command that is killed leaves one of these; the next run goes on from there.
     #[test]
     fn nothing_is_lost_when_the_moves_are_cut_off() {
         let between_the_moves = ["r/2.syncline", "r/older/1.syncline"];

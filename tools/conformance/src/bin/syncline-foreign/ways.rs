@@ -17,7 +17,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// As `--ways` names it.
+    /// The name that `--ways` takes.
     pub fn name(&self) -> String {
         match self {
             Way::Record => "record".to_owned(),

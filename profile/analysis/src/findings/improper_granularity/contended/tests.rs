@@ -6,8 +6,8 @@ use super::*;
 use crate::findings::testing::{Drawn, Use, one_word, process, sections};
 use crate::model::{Data, Inspected};
 
-/// A lock taken so often in ten seconds, so often in vain, with so much waiting, and
-/// held so long each time.
+/// A lock taken so often in ten seconds, so often without success, with this much waiting, and held
+/// so long each time.
 fn lock(calls: u64, waits: u64, waited: f64, held: f64) -> (Drawn, usize) {
     let mut drawn = process(10.0, 16);
     drawn.threads("worker", 4, 10.0);
@@ -68,7 +68,7 @@ fn contention_waits_and_their_number_each_have_a_floor() {
 
 #[test]
 fn on_a_busy_machine_the_time_held_shows_a_lock_that_few_find_taken() {
-    // Five threads work 50 seconds, and are in the section for so many of them.
+    // Five threads work 50 seconds, and are in the section for this many of them.
     let held = |seconds: f64| lock(1_000_000, 1_000, 4.0, seconds / 1e6 + 10e-9);
     assert_eq!(rules(&held(13.0).0), [Rule::TooLongSection]);
     assert!(rules(&held(11.0).0).is_empty(), "1.1 of them at once");

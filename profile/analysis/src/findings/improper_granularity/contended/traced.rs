@@ -1,6 +1,6 @@
-//! Contended locks whose sections were traced: the trace tells a lock over too much data from
-//! sections that are too long, and both from sections that depend on each other, which are what
-//! a lock is for.
+//! Contended locks whose sections were traced: the trace distinguishes a lock over too much data,
+//! sections that are too long, and sections that depend on each other, which are what a lock is
+//! for.
 
 use super::{Hot, LONG};
 use crate::findings::evidence::{count, share, traced};
@@ -10,8 +10,7 @@ use crate::model::{Data, Finding, Inspected, Remedy};
 const NAMED: usize = 3;
 
 impl<'a> Hot<'a> {
-    /// What a trace says of these locks, by the place with most waiting of which it says
-    /// something.
+    /// What a trace says of these locks: of the call site with most waiting that was traced.
     pub(super) fn inspected(&self) -> Option<&'a Inspected> {
         let known =
             self.sites.iter().filter_map(|&site| self.process.sites[site].inspected.as_ref());
@@ -19,13 +18,13 @@ impl<'a> Hot<'a> {
         known.into_iter().find(says)
     }
 
-    /// The place whose sections a trace calls too long, and what it says of them.
+    /// The call site whose sections are too long by the trace, and what the trace says of them.
     fn traced_too_long(&self) -> Option<(usize, &'a Inspected)> {
         let known = |&site: &usize| Some((site, self.process.sites[site].inspected.as_ref()?));
         self.sites.iter().filter_map(known).find(|(_, inspected)| inspected.too_long)
     }
 
-    /// The finding where the data is known; none if the lock is as it has to be.
+    /// The finding if the data is known; `None` if the lock is as it has to be.
     pub(super) fn by_trace(self, longest: usize, inspected: &Inspected) -> Option<Finding> {
         // More locks first: a large table's entries look unshared in a small sample.
         if inspected.data == Data::Pieces {
@@ -128,7 +127,7 @@ impl<'a> Hot<'a> {
     }
 }
 
-/// More locks than that bring nothing.
+/// More locks than that gain nothing.
 fn limit_parts(finding: &mut Finding, most: f64) {
     if let Remedy::SplitLock { parts, .. } = &mut finding.remedy {
         *parts = parts.min(most).max(1.0);

@@ -5,7 +5,7 @@ use syncline_recording::Primitive;
 use super::*;
 use crate::findings::testing::{Drawn, Use, process};
 
-/// So many inner locks taken under so many outer ones, a million times each.
+/// This many inner locks taken under this many outer ones, a million times each.
 struct Nested {
     drawn: Drawn,
     inner: Vec<usize>,
