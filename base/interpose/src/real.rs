@@ -26,7 +26,7 @@ impl Symbol {
     /// that this system doesn't have could not have been linked without us.
     #[inline]
     pub fn get(&self) -> *mut c_void {
-        // Relaxed: everybody finds the same.
+        // Relaxed: all threads find the same.
         let found = self.found.load(Relaxed);
         if found.is_null() { self.look_up() } else { found }
     }

@@ -86,7 +86,7 @@ fn cases(threads: usize) -> Vec<Case<'static>> {
     cases
 }
 
-/// What came of a load.
+/// The results of a load.
 struct Outcome {
     name: String,
     /// Transactions in a second, by side and round.

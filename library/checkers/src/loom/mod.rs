@@ -241,7 +241,7 @@ unsafe impl Memory for Loom {
     fn allocate<T: Default>() -> LoomRef<T> {
         let value = T::default();
         let place = Execution::allocate::<T>();
-        // SAFETY: the place is new, and large enough.
+        // SAFETY: the memory is new, and large enough.
         unsafe { place.write(value) };
         LoomRef(place)
     }
