@@ -1,14 +1,13 @@
 //! Lines for queue nodes. Each thread keeps those that it was given back, and takes from there;
-//! at its end, its lines go to all threads. If ends are not noticed, no thread keeps any.
+//! at its end, its lines go to all threads.
 
-use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use syncline_interpose::fail;
 
-use super::arena;
 use super::cells::Cells;
-use crate::tls::{ENDED, NOTICED, lines, set_lines, set_stage, stage};
+use super::{arena, ends};
+use crate::tls::{lines, set_lines};
 
 /// Lines that a thread keeps.
 const KEPT: usize = 64;
@@ -44,7 +43,7 @@ fn take_from_all() -> NonNull<u8> {
 /// The line comes from [`take`], and no thread uses it any more.
 #[inline]
 pub(super) unsafe fn give(line: NonNull<u8>) {
-    if !end_is_noticed() {
+    if !ends::is_noticed() {
         give_all();
         // SAFETY: our caller's promise.
         return unsafe { LINES.give(line) };
@@ -70,33 +69,4 @@ pub(super) fn give_all() {
             LINES.give(line.cast());
         }
     }
-}
-
-syncline_interpose::thread_ends!(ENDS, thread_ends);
-
-/// Early in a program, keys are still free.
-pub(super) fn prepare() {
-    ENDS.prepare();
-}
-
-/// Whether the thread's end will be noticed. A thread that got the answer `true` shortly before the
-/// program took the key keeps its lines then.
-#[inline]
-fn end_is_noticed() -> bool {
-    ENDS.are_noticed() && (stage() == NOTICED || notice_end())
-}
-
-#[cold]
-fn notice_end() -> bool {
-    if stage() == ENDED {
-        return false;
-    }
-    // This comes before the call, since the call may come back here.
-    set_stage(NOTICED);
-    ENDS.notice((&raw const ENDS).cast())
-}
-
-unsafe extern "C" fn thread_ends(_: *mut c_void) {
-    set_stage(ENDED);
-    give_all();
 }

@@ -6,6 +6,7 @@
 
 mod arena;
 mod cells;
+mod ends;
 mod lines;
 
 pub use arena::LINE;
@@ -46,7 +47,7 @@ pub fn learn_groups_if_needed() {
 /// Sets address space aside, and notices the ends of threads, if it can.
 pub fn prepare() {
     arena::prepare();
-    lines::prepare();
+    ends::prepare();
 }
 
 // SAFETY: words, links and references are those of `Native`, whose promise this is.

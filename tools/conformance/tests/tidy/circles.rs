@@ -18,11 +18,20 @@ const LEFT: [&str; 1] = ["recorder"];
 /// other.
 ///
 /// - `dsm/program`: a lock of a program calls the program, which has all its locks.
+/// - `replace/memory`: lines ask whether a thread's end is noticed, and the end gives lines back. In one file
+///   the compiler inlines more, and the library's code grows from 812 to 834 kB.
 /// - `sim/engine`: each file has a part of the engine, and the functions of the engine that are about it.
 /// - `syncline`: a lock's file names what it needs by the folder's public names, since the checkers
 ///   compile broken copies of it outside of the crate.
-const LEFT_IN_FOLDERS: [&str; 6] =
-    ["analysis", "dsm/program", "recorder", "recording", "sim/engine", "syncline"];
+const LEFT_IN_FOLDERS: [&str; 7] = [
+    "analysis",
+    "dsm/program",
+    "recorder",
+    "recording",
+    "replace/memory",
+    "sim/engine",
+    "syncline",
+];
 
 /// Which files import which.
 type Graph = BTreeMap<Module, BTreeSet<Module>>;
