@@ -11,6 +11,7 @@
 
 mod kind;
 mod old;
+mod parts;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
@@ -28,8 +29,9 @@ use syncline_recording::folder::{self, OTHERS};
 
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::writers::Writers;
-use kind::{Kind, failed, kind_of, not_ours};
+use kind::{Kind, kind_of};
 use old::{keep_as_old, remove_older};
+use parts::{failed, not_ours};
 
 /// Less than this is too little for a recording of any use, in bytes.
 const LEAST_SPACE: u64 = 16 << 20;

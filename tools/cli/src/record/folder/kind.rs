@@ -1,14 +1,15 @@
-//! What is at a path where a recording is to be, and why it can't be there.
+//! What is at a path where a recording is to be.
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use syncline_kernel::run;
 use syncline_recording::Session;
-use syncline_recording::folder::files;
+use syncline_recording::folder::{files, others};
 
-use crate::failure::{Failure, RECORD_FAILED};
+use super::parts::{failed, parts, refuse_foreign};
+use crate::failure::Failure;
 
 /// What is at the folder's path.
 pub enum Kind {
@@ -38,23 +39,16 @@ pub fn kind_of(path: &Path) -> Result<Kind, Failure> {
         Kind::Recording
     } else if entries.next().is_none() {
         Kind::EmptyFolder
+    } else if is_begun(path) {
+        Kind::Recording
     } else {
         Kind::Other
     })
 }
 
-/// Something could not be done to what is there.
-pub fn failed(what: &str, path: &Path, error: io::Error) -> Failure {
-    let context = format!("can't {what} {}", path.display());
-    Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
-        .hint("choose another folder with -o")
-}
-
-/// What is there is no recording.
-pub fn not_ours(path: &Path) -> Failure {
-    let message = format!(
-        "{} exists and holds something else than a recording; it was left alone",
-        path.display()
-    );
-    Failure::message(RECORD_FAILED, message).hint("move it away, or choose another folder with -o")
+/// Whether all that is there is what a command makes before it writes its session: files that are
+/// not finished, and the subfolder for other users.
+fn is_begun(path: &Path) -> bool {
+    let no_further = |others: Vec<PathBuf>| parts(path).iter().all(|part| others.contains(part));
+    refuse_foreign(path).is_ok() && others(path).is_ok_and(no_further)
 }

@@ -12,19 +12,17 @@
 //! A command that is killed in between has lost nothing, and leaves a recording with an older one
 //! in it, which goes with it or before it.
 
-use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use syncline_kernel::run;
-use syncline_recording::folder::{self, SUMS, files, others, runs, windows};
-use syncline_recording::{Refusal, Session};
+use syncline_recording::Refusal;
+use syncline_recording::folder::{self, files, runs};
 
-use super::super::windows::NEXT;
-use super::kind::{Kind, failed, kind_of, not_ours};
+use super::kind::{Kind, kind_of};
+use super::parts::{failed, names, not_ours, older, parts, refuse_foreign};
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::writers::Writers;
 
@@ -88,59 +86,6 @@ fn old(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".old");
     name.into()
-}
-
-/// Where a recording waits for its end.
-fn older(path: &Path) -> PathBuf {
-    path.join("older")
-}
-
-/// The folders in a recording that belong to it: traces, as `syncline inspect --from` left them, those
-/// of other users' processes, of further runs and of windows of time, what is known of a kernel, and an
-/// older recording.
-fn parts(path: &Path) -> Vec<PathBuf> {
-    let named = ["trace", "trace.old", NEXT, SUMS, run::FOLDER].map(|name| path.join(name));
-    let listed = [others(path), runs(path)].map(Result::unwrap_or_default).concat();
-    let windows = windows(path).unwrap_or_default().into_iter().map(|(_, path)| path);
-    let all = named.into_iter().chain(listed).chain(windows).chain([older(path)]);
-    all.filter(|part| part.symlink_metadata().is_ok_and(|meta| meta.is_dir())).collect()
-}
-
-/// The files in a recording that belong to it, whether they are there or not.
-fn names(path: &Path) -> Vec<OsString> {
-    let mut names: Vec<OsString> = [Session::FILE, Refusal::FILE]
-        .into_iter()
-        .flat_map(|name| [name.into(), format!("{name}.next").into()])
-        .collect();
-    for ending in ["syncline", "trace"] {
-        let files = files(path, ending).unwrap_or_default();
-        let own = files.iter().filter(|file| file.parent() == Some(path));
-        names.extend(own.filter_map(|file| Some(file.file_name()?.to_owned())));
-    }
-    // A file that was being written when its writer was killed.
-    let unfinished = files(path, "next").unwrap_or_default();
-    let unfinished = unfinished.iter().filter(|file| file.parent() == Some(path));
-    let unfinished = unfinished.filter(|file| file.to_string_lossy().ends_with(".syncline.next"));
-    names.extend(unfinished.filter_map(|file| Some(file.file_name()?.to_owned())));
-    if path.file_name() == Some(OsStr::new(run::FOLDER)) {
-        names.extend(run::FILES.map(OsString::from));
-    }
-    names
-}
-
-/// Refuses a folder that has anything in it that is not a recording's.
-fn refuse_foreign(path: &Path) -> Result<(), Failure> {
-    let (parts, names) = (parts(path), BTreeSet::from_iter(names(path)));
-    for entry in fs::read_dir(path).map_err(|e| failed("read", path, e))? {
-        let entry = entry.map_err(|e| failed("read", path, e))?;
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder != parts.contains(&entry.path())
-            || !is_folder && !names.contains(&entry.file_name())
-        {
-            return Err(not_ours(path));
-        }
-    }
-    parts.iter().try_for_each(|part| refuse_foreign(part))
 }
 
 /// Removes a recording, and nothing but a recording.
@@ -260,6 +205,26 @@ mod tests {
             let all = recordings(&files);
             assert!(keep_as_old(&all.path().join("r")).is_err());
             assert!(files.iter().all(|file| all.path().join(file).exists()));
+        }
+    }
+
+    /// A command that is killed as it begins leaves what it had made, and no session.
+    #[test]
+    fn what_was_begun_and_has_no_session_is_replaced() {
+        for begun in ["r/1.syncline.next", "r/session.json.next", "r/others-1"] {
+            let all = recordings(&[begun, "r.old/1.syncline"]);
+            let path = all.path().join("r");
+            if begun == "r/others-1" {
+                fs::remove_file(all.path().join(begun)).expect("it was there");
+                fs::create_dir(all.path().join(begun)).expect("a folder");
+            }
+            assert!(matches!(kind_of(&path), Ok(Kind::Recording)), "{begun}");
+            keep_as_old(&path).unwrap_or_else(|_| panic!("moved or removed: {begun}"));
+            assert!(!path.exists());
+        }
+        for foreign in ["r/notes.txt", "r/others-1/notes.txt", "r/notes.next", "r/trace/a"] {
+            let all = recordings(&["r/1.syncline.next", foreign]);
+            assert!(matches!(kind_of(&all.path().join("r")), Ok(Kind::Other)), "{foreign}");
         }
     }
 

@@ -1,0 +1,83 @@
+//! What belongs to a recording's folder: nothing else is ever moved or removed.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use syncline_kernel::run;
+use syncline_recording::folder::{SUMS, files, others, runs, windows};
+use syncline_recording::{Refusal, Session};
+
+use super::super::windows::NEXT;
+use crate::failure::{Failure, RECORD_FAILED};
+
+/// Where a recording waits for its end.
+pub fn older(path: &Path) -> PathBuf {
+    path.join("older")
+}
+
+/// The folders in a recording that belong to it: traces, as `syncline inspect --from` left them, those
+/// of other users' processes, of further runs and of windows of time, what is known of a kernel, and an
+/// older recording.
+pub fn parts(path: &Path) -> Vec<PathBuf> {
+    let named = ["trace", "trace.old", NEXT, SUMS, run::FOLDER].map(|name| path.join(name));
+    let listed = [others(path), runs(path)].map(Result::unwrap_or_default).concat();
+    let windows = windows(path).unwrap_or_default().into_iter().map(|(_, path)| path);
+    let all = named.into_iter().chain(listed).chain(windows).chain([older(path)]);
+    all.filter(|part| part.symlink_metadata().is_ok_and(|meta| meta.is_dir())).collect()
+}
+
+/// The files in a recording that belong to it, whether they are there or not.
+pub fn names(path: &Path) -> Vec<OsString> {
+    let mut names: Vec<OsString> = [Session::FILE, Refusal::FILE]
+        .into_iter()
+        .flat_map(|name| [name.into(), format!("{name}.next").into()])
+        .collect();
+    for ending in ["syncline", "trace"] {
+        let files = files(path, ending).unwrap_or_default();
+        let own = files.iter().filter(|file| file.parent() == Some(path));
+        names.extend(own.filter_map(|file| Some(file.file_name()?.to_owned())));
+    }
+    // A file that was being written when its writer was killed.
+    let unfinished = files(path, "next").unwrap_or_default();
+    let unfinished = unfinished.iter().filter(|file| file.parent() == Some(path));
+    let unfinished = unfinished.filter(|file| file.to_string_lossy().ends_with(".syncline.next"));
+    names.extend(unfinished.filter_map(|file| Some(file.file_name()?.to_owned())));
+    if path.file_name() == Some(OsStr::new(run::FOLDER)) {
+        names.extend(run::FILES.map(OsString::from));
+    }
+    names
+}
+
+/// Refuses a folder that has anything in it that is not a recording's.
+pub fn refuse_foreign(path: &Path) -> Result<(), Failure> {
+    let (parts, names) = (parts(path), BTreeSet::from_iter(names(path)));
+    for entry in fs::read_dir(path).map_err(|e| failed("read", path, e))? {
+        let entry = entry.map_err(|e| failed("read", path, e))?;
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder != parts.contains(&entry.path())
+            || !is_folder && !names.contains(&entry.file_name())
+        {
+            return Err(not_ours(path));
+        }
+    }
+    parts.iter().try_for_each(|part| refuse_foreign(part))
+}
+
+/// Something could not be done to what is there.
+pub fn failed(what: &str, path: &Path, error: io::Error) -> Failure {
+    let context = format!("can't {what} {}", path.display());
+    Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
+        .hint("choose another folder with -o")
+}
+
+/// What is there is no recording.
+pub fn not_ours(path: &Path) -> Failure {
+    let message = format!(
+        "{} exists and holds something else than a recording; it was left alone",
+        path.display()
+    );
+    Failure::message(RECORD_FAILED, message).hint("move it away, or choose another folder with -o")
+}
