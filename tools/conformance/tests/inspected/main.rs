@@ -265,7 +265,11 @@ fn what_can_not_be_done_is_said_with_what_to_do() {
     let folder = scratch();
     let program = program();
     for (words, status, said) in [
-        (&["--site", "no_such_place", "--", &program][..], 125, "no lock and no call site of this name"),
+        (
+            &["--site", "no_such_place", "--", &program][..],
+            125,
+            "no lock and no call site of this name",
+        ),
         (&["--from", "none", "--", &program], 125, "`syncline record -- PROGRAM`"),
         (&["--read", "none"], 1, "`syncline inspect -- PROGRAM` makes a trace"),
         (&["--", "./no-such-program"], 127, "can't find"),
