@@ -7,7 +7,7 @@
 //! acquisitions a second) would blame locks that cost a thousandth of a percent.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use syncline_recording::{Op, Primitive};
 
@@ -191,12 +191,9 @@ impl Family<'_> {
 
     /// The acquisitions in the functions of these sites.
     fn in_functions_of<'a>(&'a self, sites: impl Iterator<Item = &'a Site>) -> u64 {
-        let functions: HashSet<&str> =
-            sites.filter_map(|site| self.process.function_of(site)).collect();
+        let functions = self.process.functions_of(sites);
         let sites = self.sites.iter().map(|&site| &self.process.sites[site]);
-        let there = sites.filter(|&site| {
-            self.process.function_of(site).is_some_and(|function| functions.contains(function))
-        });
+        let there = sites.filter(|&site| self.process.is_in(site, &functions));
         there.map(|site| site.figures.calls).sum()
     }
 }

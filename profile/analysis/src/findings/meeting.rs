@@ -52,7 +52,7 @@ impl<'a> Meeting<'a> {
 
     /// Whether a site is in a function in which they meet.
     pub fn is_in(&self, site: &Site) -> bool {
-        self.process.function_of(site).is_some_and(|here| self.functions.contains(here))
+        self.process.is_in(site, &self.functions)
     }
 }
 
@@ -79,9 +79,12 @@ fn in_several<'a>(process: &'a Process, family: &Family, condition: &Lock) -> Op
     let site = |used: &SiteUse| &process.sites[used.site];
     let waits: Vec<&SiteUse> = condition.uses(Class::Wait).collect();
     let wakes: Vec<&SiteUse> = condition.uses(Class::Notify).collect();
-    let functions: BTreeSet<&str> =
-        waits.iter().filter_map(|used| process.function_of(site(used))).collect();
-    let is_here = |s: &Site| process.function_of(s).is_some_and(|f| functions.contains(f));
+    let rounds: u64 = wakes.iter().map(|used| used.calls).sum();
+    if rounds == 0 {
+        return None;
+    }
+    let functions = process.functions_of(waits.iter().copied().map(site));
+    let is_here = |site: &Site| process.is_in(site, &functions);
     if !wakes.iter().all(|used| used.op == Op::CondBroadcast && is_here(site(used))) {
         return None;
     }
@@ -91,7 +94,6 @@ fn in_several<'a>(process: &'a Process, family: &Family, condition: &Lock) -> Op
     let came: u64 = arrivals.iter().map(|site| site.figures.calls).sum();
     let slept: u64 =
         waits.iter().map(|used| used.calls.saturating_sub(site(used).figures.futile)).sum();
-    let rounds: u64 = wakes.iter().map(|used| used.calls).sum();
     let unknown = came.abs_diff(slept + rounds) as f64;
     let threads: usize = arrivals.iter().map(|site| site.threads).max()? + functions.len() - 1;
     (unknown <= WHOLE * came as f64 && is_whole(came, rounds, threads))
@@ -143,6 +145,20 @@ mod tests {
         assert!(!meet(27_000, 10_000, "meet"), "2.7 for each");
         assert!(!meet(10_000, 10_000, "meet"), "one for each");
         assert!(!meet(40_000, 10_000, "meet"), "more than threads");
+    }
+
+    #[test]
+    fn threads_that_nobody_wakes_do_not_meet() {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("work", 3, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "mutex");
+        let condition = drawn.lock(Primitive::Condvar, "news");
+        let arrive = drawn.site(Op::MutexLock, "sleep at news.c:10");
+        drawn.uses(lock, arrive, Use { calls: 3, ..Use::default() });
+        let wait = drawn.site(Op::CondWait, "sleep at news.c:12");
+        drawn.uses(condition, wait, Use { calls: 3, waits: 3, ..Use::default() });
+        drawn.sites[arrive].threads = 3;
+        assert!(Meeting::at(&drawn, &Family::all(&drawn)[0]).is_none());
     }
 
     /// Two lines wake all, each in some of the rounds, so that one does by chance for every tenth arrival.

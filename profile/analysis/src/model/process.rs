@@ -1,5 +1,7 @@
 //! A process.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use syncline_code::symbols::place::wraps_locks;
@@ -144,6 +146,16 @@ impl Process {
     /// The function that a site is in, if that is known.
     pub fn function_of(&self, site: &Site) -> Option<&str> {
         Some(self.frames[site.frame?].whole_function())
+    }
+
+    /// The functions that sites are in, as far as they are known.
+    pub fn functions_of<'a>(&'a self, sites: impl Iterator<Item = &'a Site>) -> BTreeSet<&'a str> {
+        sites.filter_map(|site| self.function_of(site)).collect()
+    }
+
+    /// Whether a site is in one of these functions.
+    pub fn is_in(&self, site: &Site, functions: &BTreeSet<&str>) -> bool {
+        self.function_of(site).is_some_and(|function| functions.contains(function))
     }
 
     /// Where the program's own code calls the lock's function, also if that is a function that takes

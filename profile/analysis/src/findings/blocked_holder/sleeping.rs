@@ -1,6 +1,6 @@
 //! [`Rule::SleepingHolder`]: a lock is held by a thread that sleeps or waits for a device.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use syncline_recording::Primitive;
 
@@ -123,11 +123,9 @@ fn waited_inside(process: &Process, holder: usize) -> f64 {
 /// site held: a wait for a condition lets go of the inner lock, and not of the outer one.
 fn waited_for_conditions(process: &Process, holder: usize) -> f64 {
     let inner = process.nesting.iter().filter(|n| n.outer.is_some_and(|o| o.site == Some(holder)));
-    let functions: BTreeSet<&str> =
-        inner.filter_map(|n| process.function_of(&process.sites[n.site])).collect();
+    let functions = process.functions_of(inner.map(|n| &process.sites[n.site]));
     let waits = process.sites.iter().filter(|site| {
-        site.op.primitive() == Primitive::Condvar
-            && process.function_of(site).is_some_and(|function| functions.contains(function))
+        site.op.primitive() == Primitive::Condvar && process.is_in(site, &functions)
     });
     waits.map(|site| site.figures.waited).sum()
 }
