@@ -1,6 +1,7 @@
 //! Stress tests and figures: plausible here and simulated, the same from the same seed, and
 //! written so that others can read them.
 
+use syncline::channel::Exclusive;
 use syncline_sim::Machine;
 use syncline_study::figure::{Book, Figure, Panel};
 use syncline_study::figures::{NINE, PLANS};
@@ -8,7 +9,7 @@ use syncline_study::lab::{Effort, Lab};
 use syncline_study::stress::atomics::{self, Operation};
 use syncline_study::stress::contenders::{self, Contender};
 use syncline_study::stress::hardware_table;
-use syncline_study::stress::messages::{self, Fetched, Way};
+use syncline_study::stress::messages::{self, Way};
 use syncline_study::stress::table::{self, Shape};
 use syncline_study::stress::transactions::{self, Bank};
 use syncline_study::stress::uncontended::Turns;
@@ -25,6 +26,7 @@ fn load(threads: usize, locks: usize, seconds: f64) -> Load {
         data: true,
         pause: Pause::Transfer,
         homes: Homes::First,
+        fetch_for_writing: false,
         timed: true,
         warm_up: seconds / 5.0,
         measured: seconds,
@@ -59,7 +61,7 @@ fn every_lock_of_the_catalogue_runs_here_and_simulated() {
     for contender in contenders::all::<Here>() {
         let outcome = busy(|| (contender.throughput)(&here, &load(1, 4, 0.005)));
         assert_eq!(outcome.success_percent, 100.0, "{}", contender.name);
-        let turns = Turns { warm_up: 10, measured: 100, seed: 1 };
+        let turns = Turns { warm_up: 10, measured: 100, fetch_for_writing: false, seed: 1 };
         assert!((contender.uncontended)(&here, None, &turns).is_finite(), "{}", contender.name);
     }
 }
@@ -94,7 +96,7 @@ fn a_free_lock_costs_what_the_table_says() {
     let machine = simulated("opteron");
     let world = Elsewhere(&machine);
     let tas = &Contender::<Elsewhere<'_>>::named(&["tas"])[0];
-    let turns = Turns { warm_up: 5, measured: 50, seed: 1 };
+    let turns = Turns { warm_up: 5, measured: 50, fetch_for_writing: false, seed: 1 };
     assert_eq!((tas.uncontended)(&world, None, &turns), 21.0);
     for ((_, partner), paper) in world.partners().into_iter().zip([110.0, 197.0, 216.0, 296.0]) {
         assert_eq!((tas.uncontended)(&world, Some(partner), &turns), paper + 1.0);
@@ -105,7 +107,7 @@ fn a_free_lock_costs_what_the_table_says() {
 fn messages_arrive_here_too() {
     let here = Here::new();
     let outcome =
-        busy(|| messages::one_server::<Here, Fetched<Here>>(&here, Way::Round, &load(2, 1, 0.01)));
+        busy(|| messages::one_server::<Here, Exclusive>(&here, Way::Round, &load(2, 1, 0.01)));
     assert_eq!(outcome.success_percent, 100.0);
     let shape = Shape { buckets: 12, keys: 12 };
     let served = busy(|| table::served(&here, shape, &load(2, 1, 0.01)));

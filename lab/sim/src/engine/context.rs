@@ -94,10 +94,25 @@ pub fn delay(cycles: u64) {
     act(|engine| engine.delay(cycles));
 }
 
+/// The running simulated thread executes this many instructions that access no memory; nothing
+/// happens outside of a simulation.
+pub fn execute(instructions: u64) {
+    act(|engine| {
+        let cycles = engine.executing(instructions);
+        engine.delay(cycles)
+    });
+}
+
 /// All caches give up the line of an address, as by x86's `clflush`. Takes no time; nothing
 /// happens outside of a simulation.
 pub fn flush(address: usize) {
     with(|engine| engine.prepare(address, State::Invalid, &[]));
+}
+
+/// Whether the line of an address belongs to a cache of another node than the running thread's,
+/// which has written to it last; `false` outside of a simulation, and of a line that no cache has.
+pub fn is_elsewhere(address: usize) -> bool {
+    with(|engine| engine.is_elsewhere(address)).unwrap_or(false)
 }
 
 /// The cycle of the simulation; 0 outside of one. Right after an access, it is the one in which that

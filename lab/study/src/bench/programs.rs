@@ -1,5 +1,7 @@
 //! Stress tests of what is built of locks: messages, the hash table, and transactions.
 
+use syncline::channel::{Exclusive, Shared};
+
 use super::lines::{Line, Shown};
 use super::request::{Error, Request, names};
 use super::sweep::{over_distances, over_threads};
@@ -7,7 +9,7 @@ use crate::figures::messages::{ONE_WAY, PLAIN, ROUND_TRIP};
 use crate::figures::transactions::{LOCKED, SERVED, SHARED};
 use crate::on;
 use crate::stress::contenders::{self, Contender};
-use crate::stress::messages::{self, Fetched, Plain, Way};
+use crate::stress::messages::{self, Way};
 use crate::stress::table::{self, Shape};
 use crate::stress::transactions::{self, Bank};
 use crate::stress::uncontended::Turns;
@@ -60,7 +62,7 @@ pub fn channels(
     let kinds: Vec<(&str, (Way, bool))> = kinds.collect();
     on!(target, world => match between_two {
         Some(count) => Ok(over_distances(world, request, kinds, |&(way, plain), partner, seed| {
-            let turns = Turns { warm_up: count / 10, measured: count, seed };
+            let turns = Turns { warm_up: count / 10, measured: count, fetch_for_writing: false, seed };
             pair(world, way, plain, partner, &turns)
         })),
         None => {
@@ -74,15 +76,15 @@ pub fn channels(
 
 fn pair<W: World>(world: &W, way: Way, plain: bool, partner: usize, turns: &Turns) -> f64 {
     match plain {
-        true => messages::between_two::<W, Plain<W>>(world, way, partner, turns),
-        false => messages::between_two::<W, Fetched<W>>(world, way, partner, turns),
+        true => messages::between_two::<W, Shared>(world, way, partner, turns),
+        false => messages::between_two::<W, Exclusive>(world, way, partner, turns),
     }
 }
 
 fn server<W: World>(world: &W, way: Way, plain: bool, load: &Load) -> Outcome {
     match plain {
-        true => messages::one_server::<W, Plain<W>>(world, way, load),
-        false => messages::one_server::<W, Fetched<W>>(world, way, load),
+        true => messages::one_server::<W, Shared>(world, way, load),
+        false => messages::one_server::<W, Exclusive>(world, way, load),
     }
 }
 
@@ -167,6 +169,7 @@ mod tests {
             data: true,
             pause: Pause::None,
             homes: Homes::Machine,
+            fetch_for_writing: false,
             timed: false,
             warm_up: 10e-6,
             measured: 50e-6,
