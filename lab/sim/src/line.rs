@@ -70,11 +70,6 @@ impl Line {
         staying.find(|stay| stay.cache == cache && stay.until >= at).map(|stay| stay.until)
     }
 
-    /// The cache that has written to it last, unless no cache has it.
-    pub fn owner(&self) -> Option<usize> {
-        (self.state != State::Invalid).then_some(self.owner)
-    }
-
     /// The node of its home.
     pub fn home(&self) -> usize {
         self.home

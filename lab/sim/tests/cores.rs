@@ -135,7 +135,8 @@ fn instructions_take_turns_as_accesses_do() {
     let cycles = |name: &str, threads: usize| {
         let body = || -> Body<'_> { Box::new(|| engine::execute(120)) };
         let threads = (0..threads).map(|place| (place, body())).collect();
-        Engine::new(&named(name), 1).run(threads).cycles
+        let machine = named(name);
+        Engine::new(&machine, 1).run(threads).cycles
     };
     // Three in a cycle, and one for each of two groups of four threads.
     assert_eq!((cycles("opteron", 1), cycles("opteron", 48)), (40, 40));
@@ -156,7 +157,8 @@ fn load_and_store(fetches: bool) -> (u64, u64) {
         word.store(2, SeqCst);
         cycles.set((loaded - began, engine::now() - loaded));
     });
-    let engine = Engine::new(&named("opteron"), 1).accesses_only();
+    let opteron = named("opteron");
+    let engine = Engine::new(&opteron, 1).accesses_only();
     engine.fetching_for_writing(fetches).run(vec![(0, first), (1, second)]);
     cycles.get()
 }
@@ -185,7 +187,11 @@ fn a_warm_machine_has_lines_where_they_are_used() {
         bodies.extend((1..threads).map(|place| (place, Box::new(|| ()) as Body<'_>)));
         let (opteron, threads) = (named("opteron"), bodies);
         let engine = Engine::new(&opteron, 1).accesses_only();
-        if warm { engine.warm().run(threads) } else { engine.run(threads) };
+        if warm {
+            engine.warm().run(threads)
+        } else {
+            engine.run(threads)
+        };
         cycles.get()
     };
     assert_eq!(accesses(1, false).0, 136, "from memory");

@@ -1,7 +1,6 @@
 //! Stress tests and figures: plausible here and simulated, the same from the same seed, and
 //! written so that others can read them.
 
-use syncline::channel::Exclusive;
 use syncline_sim::Machine;
 use syncline_study::figure::{Book, Figure, Panel};
 use syncline_study::figures::{NINE, PLANS};
@@ -9,7 +8,7 @@ use syncline_study::lab::{Effort, Lab};
 use syncline_study::stress::atomics::{self, Operation};
 use syncline_study::stress::contenders::{self, Contender};
 use syncline_study::stress::hardware_table;
-use syncline_study::stress::messages::{self, Way};
+use syncline_study::stress::messages::{self, Fetched, Way};
 use syncline_study::stress::table::{self, Shape};
 use syncline_study::stress::transactions::{self, Bank};
 use syncline_study::stress::uncontended::Turns;
@@ -107,7 +106,7 @@ fn a_free_lock_costs_what_the_table_says() {
 fn messages_arrive_here_too() {
     let here = Here::new();
     let outcome =
-        busy(|| messages::one_server::<Here, Exclusive>(&here, Way::Round, &load(2, 1, 0.01)));
+        busy(|| messages::one_server::<Here, Fetched<Here>>(&here, Way::Round, &load(2, 1, 0.01)));
     assert_eq!(outcome.success_percent, 100.0);
     let shape = Shape { buckets: 12, keys: 12 };
     let served = busy(|| table::served(&here, shape, &load(2, 1, 0.01)));

@@ -79,7 +79,8 @@ impl Engine<'_> {
         }
         let holders: Vec<usize> = self.threads.iter().map(|thread| thread.cache as usize).collect();
         let alone = holders.iter().all(|&holder| holder == holders[0]);
-        let state = if alone && !self.machine.reads_to_share() { State::Exclusive } else { State::Shared };
+        let state =
+            if alone && !self.machine.reads_to_share() { State::Exclusive } else { State::Shared };
         self.lines[line as usize].prepare(state, &holders);
         for holder in holders {
             self.levels.touch(holder, line);
@@ -111,13 +112,6 @@ impl Engine<'_> {
         for &holder in holders {
             self.levels.touch(holder, line);
         }
-    }
-
-    /// Whether a line belongs to a cache of another node than the current thread's.
-    pub(super) fn is_elsewhere(&mut self, address: usize) -> bool {
-        let (number, here) = (self.line_of(address), self.node());
-        let owner = self.lines[number as usize].owner();
-        owner.is_some_and(|owner| self.machine.node_of(owner) != here)
     }
 
     /// An access by the current thread to one word; it has taken place when this returns.

@@ -109,12 +109,6 @@ pub fn flush(address: usize) {
     with(|engine| engine.prepare(address, State::Invalid, &[]));
 }
 
-/// Whether the line of an address belongs to a cache of another node than the running thread's,
-/// which has written to it last; `false` outside of a simulation, and of a line that no cache has.
-pub fn is_elsewhere(address: usize) -> bool {
-    with(|engine| engine.is_elsewhere(address)).unwrap_or(false)
-}
-
 /// The cycle of the simulation; 0 outside of one. Right after an access, it is the one in which that
 /// was done: the instructions that come with it are what is done next.
 pub fn now() -> u64 {

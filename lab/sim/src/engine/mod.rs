@@ -30,7 +30,7 @@ pub use access::Fresh;
 use buffer::Words;
 pub(crate) use buffer::{Storing, Until};
 pub(crate) use context::{act, act_after, wait, with};
-pub use context::{delay, execute, fence, flush, is_elsewhere, now};
+pub use context::{delay, execute, fence, flush, now};
 use messages::Inboxes;
 pub use messages::{receive, send};
 use processor::Processor;

@@ -1,7 +1,5 @@
 //! Stress tests of what is built of locks: messages, the hash table, and transactions.
 
-use syncline::channel::{Exclusive, Shared};
-
 use super::lines::{Line, Shown};
 use super::request::{Error, Request, names};
 use super::sweep::{over_distances, over_threads};
@@ -9,7 +7,7 @@ use crate::figures::messages::{ONE_WAY, PLAIN, ROUND_TRIP};
 use crate::figures::transactions::{LOCKED, SERVED, SHARED};
 use crate::on;
 use crate::stress::contenders::{self, Contender};
-use crate::stress::messages::{self, Way};
+use crate::stress::messages::{self, Fetched, Plain, Way};
 use crate::stress::table::{self, Shape};
 use crate::stress::transactions::{self, Bank};
 use crate::stress::uncontended::Turns;
@@ -76,15 +74,15 @@ pub fn channels(
 
 fn pair<W: World>(world: &W, way: Way, plain: bool, partner: usize, turns: &Turns) -> f64 {
     match plain {
-        true => messages::between_two::<W, Shared>(world, way, partner, turns),
-        false => messages::between_two::<W, Exclusive>(world, way, partner, turns),
+        true => messages::between_two::<W, Plain<W>>(world, way, partner, turns),
+        false => messages::between_two::<W, Fetched<W>>(world, way, partner, turns),
     }
 }
 
 fn server<W: World>(world: &W, way: Way, plain: bool, load: &Load) -> Outcome {
     match plain {
-        true => messages::one_server::<W, Shared>(world, way, load),
-        false => messages::one_server::<W, Exclusive>(world, way, load),
+        true => messages::one_server::<W, Plain<W>>(world, way, load),
+        false => messages::one_server::<W, Fetched<W>>(world, way, load),
     }
 }
 

@@ -47,8 +47,14 @@ fn published(book: &Book) -> Vec<Part> {
     for (distance, cycles) in PUBLISHED {
         for (name, theirs) in [ONE_WAY, ROUND_TRIP].into_iter().zip(cycles) {
             let points = panel.series(name).map_or(&[][..], |series| &series.points);
-            let ours = points.iter().find(|point| point.label == distance).map_or(f64::NAN, |p| p.y);
-            parts.push(near(format!("opteron, {distance}: {name}, cycles, published"), ours, theirs, 0.2));
+            let ours =
+                points.iter().find(|point| point.label == distance).map_or(f64::NAN, |p| p.y);
+            parts.push(near(
+                format!("opteron, {distance}: {name}, cycles, published"),
+                ours,
+                theirs,
+                0.2,
+            ));
         }
     }
     parts

@@ -1,7 +1,6 @@
 //! Figures 9 and 10: messages between two threads by their distance, and to one server from many
 //! clients.
 
-use syncline::channel::{Exclusive, Shared};
 use syncline_sim::Machine;
 
 use super::plan::Plan;
@@ -11,7 +10,7 @@ use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;
 use crate::stress::hardware_messages as hardware;
-use crate::stress::messages::{self, Sockets, Way};
+use crate::stress::messages::{self, Fetched, Plain, Way};
 use crate::stress::uncontended::Turns;
 use crate::stress::{Homes, Load, Pause};
 use crate::target::Target;
@@ -72,11 +71,6 @@ const SECONDS: f64 = 100e-6;
 /// Clients of SSYNC's largest server.
 const MOST_CLIENTS: usize = 35;
 
-/// Whether SSYNC's library would look at buffers by sockets: on the Xeon and its like.
-fn by_sockets<W: World>(world: &W) -> bool {
-    W::SIMULATED && world.has_sockets() && !world.broadcasts()
-}
-
 /// The machine, if it has messages in hardware.
 pub fn with_messages(target: &Target) -> Option<&Machine> {
     match target {
@@ -96,12 +90,10 @@ fn between_two<W: World>(lab: &Lab, world: &W) -> Panel {
         .collect();
     let values = lab.measure::<W, _>(&points, |&(&(kind, _, way), partner), seed| {
         let turns = Turns { warm_up: count / 10, measured: count, fetch_for_writing: false, seed };
-        let between_two = match kind {
-            PLAIN => messages::between_two::<W, Shared>,
-            _ if by_sockets(world) => messages::between_two::<W, Sockets>,
-            _ => messages::between_two::<W, Exclusive>,
-        };
-        between_two(world, way, partner, &turns)
+        match kind {
+            PLAIN => messages::between_two::<W, Plain<W>>(world, way, partner, &turns),
+            _ => messages::between_two::<W, Fetched<W>>(world, way, partner, &turns),
+        }
     });
     let mut values = values.into_iter();
     let series = kinds.iter().map(|(kind, name, _)| Series {
@@ -143,11 +135,7 @@ fn one_server<W: World>(lab: &Lab, world: &W) -> Option<Panel> {
     let values = lab.measure::<W, _>(&points, |&(way, clients), seed| {
         let load = load::<W>(lab, clients + 1, 1, seed);
         let load = Load { pause: Pause::None, homes: Homes::Machine, ..load };
-        let one_server = match by_sockets(world) {
-            true => messages::one_server::<W, Sockets>,
-            false => messages::one_server::<W, Exclusive>,
-        };
-        one_server(world, way, &load).per_second / 1e6
+        messages::one_server::<W, Fetched<W>>(world, way, &load).per_second / 1e6
     });
     let mut values = values.into_iter();
     let series = WAYS.iter().map(|(name, _)| Series {

@@ -55,7 +55,13 @@ pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Loa
 }
 
 /// The same for a lock.
-pub fn lock_load<W: World>(lab: &Lab, world: &W, lock: &str, at: (usize, usize), seed: u64) -> Load {
+pub fn lock_load<W: World>(
+    lab: &Lab,
+    world: &W,
+    lock: &str,
+    at: (usize, usize),
+    seed: u64,
+) -> Load {
     let (threads, locks) = at;
     let fetch_for_writing = fetches_for_writing(world, lock);
     Load { fetch_for_writing, ..load::<W>(lab, threads, locks, seed) }

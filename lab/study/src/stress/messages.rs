@@ -1,12 +1,8 @@
 //! Messages of one cache line: between two threads, and from many clients to one server (SSYNC,
 //! section 6.2).
 
-use std::sync::atomic::Ordering::Relaxed;
-
-use syncline::channel::{self, Duplex, Exclusive, Fetch, Inbox, Shared, Single};
-use syncline::memory::{Memory, Word};
+use syncline::channel::{self, Duplex, Exclusive, Inbox, RawChannel, Shared, Single};
 use syncline::wait::Spin;
-use syncline_sim::engine::is_elsewhere;
 
 use super::uncontended::Turns;
 use super::{Homes, Load, Outcome, Tally, outcome, rest, stagger};
@@ -14,38 +10,10 @@ use crate::world::{Body, Course, Phase, Placement, Watch, World};
 
 /// What fills a line beside its flags.
 pub type Message = [u64; 7];
-/// SSYNC's buffer of one message.
-pub type Buffer<W, L> = Single<Message, Spin, <W as World>::Memory, L>;
-
-/// How a side looks at a buffer.
-pub trait Look: Fetch {
-    /// Whether each side waits after its part until the other one can see what it has stored.
-    const FENCES: bool = false;
-}
-
-/// Fetched for writing before each look: SSYNC's on the Opteron (section 5.3).
-impl Look for Exclusive {}
-
-/// As an ordinary read does.
-impl Look for Shared {}
-
-/// SSYNC's on the Xeon (ssmp, built for it): within a socket as an ordinary read does, and between
-/// sockets by a compare-and-swap.
-#[derive(Debug, Default)]
-pub struct Sockets;
-
-impl Look for Sockets {
-    const FENCES: bool = true;
-}
-
-impl Fetch for Sockets {
-    fn fetch<M: Memory>(word: &M::Word) {
-        if is_elsewhere(word.address().0) {
-            // Relaxed: the load that follows orders. No flag has this value.
-            let _ = word.exchange(u32::MAX, u32::MAX, Relaxed);
-        }
-    }
-}
+/// SSYNC's buffer of one message, fetched for writing before it is looked at (section 5.3).
+pub type Fetched<W> = Single<Message, Spin, <W as World>::Memory, Exclusive>;
+/// SSYNC's buffer of one message, read before it is fetched for writing.
+pub type Plain<W> = Single<Message, Spin, <W as World>::Memory, Shared>;
 
 /// Whether messages are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +30,7 @@ const CONNECTED: &str = "the other end is there";
 
 /// Cycles of a message between hardware thread 0 and a partner, on average, when one follows the
 /// other.
-pub fn between_two<W: World, L: Look>(
+pub fn between_two<W: World, Q: RawChannel<Item = Message>>(
     world: &W,
     way: Way,
     partner: usize,
@@ -73,43 +41,33 @@ pub fn between_two<W: World, L: Look>(
     let first = world.places(1, Placement::Near)[0];
     let (shared, homes) = (Vec::new(), Homes::Machine);
     let (seed, fetch_for_writing) = (turns.seed, turns.fetch_for_writing);
-    let course =
-        Course { warm_up: 0.0, measured: 0.0, seed, shared, homes, fetch_for_writing };
+    let course = Course { warm_up: 0.0, measured: 0.0, seed, shared, homes, fetch_for_writing };
     let turns = *turns;
     let all = turns.warm_up + turns.measured;
     let bodies: [(usize, Body<'_, W>); 2] = match way {
         Way::One => {
-            let (mut sender, mut receiver) = channel::over::<Buffer<W, L>>(1);
+            let (mut sender, mut receiver) = channel::over::<Q>(1);
             let send: Body<'_, W> = Box::new(move |_| {
-                for _ in 0..all {
-                    sender.send(MESSAGE).expect(CONNECTED);
-                    done::<W, L>();
-                }
+                (0..all).for_each(|_| sender.send(MESSAGE).expect(CONNECTED));
             });
             let receive: Body<'_, W> = Box::new(move |_| {
                 *took = timed::<W>(&turns, || {
                     receiver.recv().expect(CONNECTED);
-                    done::<W, L>();
                 });
             });
             [(partner, send), (first, receive)]
         }
         Way::Round => {
-            let (mut asks, mut answers) = Duplex::<Message, Message, Buffer<W, L>, Buffer<W, L>>::over(1);
+            let (mut asks, mut answers) = Duplex::<Message, Message, Q, Q>::over(1);
             let answer: Body<'_, W> = Box::new(move |_| {
                 for _ in 0..all {
                     let message = answers.receiver.recv().expect(CONNECTED);
-                    done::<W, L>();
                     answers.sender.send(message).expect(CONNECTED);
-                    done::<W, L>();
                 }
             });
             let ask: Body<'_, W> = Box::new(move |_| {
                 *took = timed::<W>(&turns, || {
-                    asks.sender.send(MESSAGE).expect(CONNECTED);
-                    done::<W, L>();
-                    asks.receiver.recv().expect(CONNECTED);
-                    done::<W, L>();
+                    asks.round_trip(MESSAGE).expect(CONNECTED);
                 });
             });
             [(partner, answer), (first, ask)]
@@ -117,13 +75,6 @@ pub fn between_two<W: World, L: Look>(
     };
     world.run(&course, bodies.into());
     cycles as f64 / f64::from(turns.measured)
-}
-
-/// A side has done its part of a message.
-fn done<W: World, L: Look>() {
-    if L::FENCES {
-        W::fence();
-    }
 }
 
 /// Cycles of all messages that count.
@@ -136,14 +87,14 @@ fn timed<W: World>(turns: &Turns, mut message: impl FnMut()) -> u64 {
 
 /// Messages in a second that one server on the first hardware thread gets from clients on the
 /// others; `load.threads` counts them all. What is timed is sending, and waiting for the answer.
-pub fn one_server<W: World, L: Look>(
+pub fn one_server<W: World, Q: RawChannel<Item = Message>>(
     world: &W,
     way: Way,
     load: &Load,
 ) -> Outcome {
     let places = world.places(load.threads, load.placement);
     let clients = load.threads.saturating_sub(1);
-    let mut inbox = Inbox::<Message, Buffer<W, L>>::over(clients.max(1), 1);
+    let mut inbox = Inbox::<Message, Q>::over(clients.max(1), 1);
     let (mut served, mut tallies) = (Tally::default(), vec![Tally::default(); clients]);
     let mut answers = Vec::new();
     let mut threads: Vec<(usize, Body<'_, W>)> = Vec::new();
@@ -151,7 +102,7 @@ pub fn one_server<W: World, L: Look>(
     let spread = world.transfer(&places) * load.threads as u64;
     for ((number, &place), tally) in places.iter().enumerate().skip(1).zip(&mut tallies) {
         let (_, mut sender) = inbox.connect().expect("there is a slot for each client");
-        let (answer, mut answered) = channel::over::<Buffer<W, L>>(1);
+        let (answer, mut answered) = channel::over::<Q>(1);
         answers.push(answer);
         let client: Body<'_, W> = Box::new(move |watch| {
             let mut chance = load.chance(number);
@@ -160,12 +111,8 @@ pub fn one_server<W: World, L: Look>(
             while watch.phase() != Phase::Over {
                 let began = if load.timed { W::now() } else { 0 };
                 let sent = sender.send(MESSAGE).is_ok();
-                done::<W, L>();
                 if !sent || way == Way::Round && answered.recv().is_err() {
                     break;
-                }
-                if way == Way::Round {
-                    done::<W, L>();
                 }
                 let took = if load.timed { W::now() - began } else { 0 };
                 if watch.phase() == Phase::Measured {
@@ -183,7 +130,6 @@ pub fn one_server<W: World, L: Look>(
             if way == Way::Round {
                 // A client that has gone needs no answer.
                 let _ = answers[client].send(message);
-                done::<W, L>();
             }
             if watch.phase() == Phase::Measured {
                 served.note(true, 0);
