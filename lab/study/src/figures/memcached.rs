@@ -6,7 +6,7 @@ use super::ssync::load;
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;
-use crate::stress::contenders::Contender;
+use crate::stress::contenders::{Contender, MUTEX};
 use crate::stress::memcached::{RECORDED, Request};
 use crate::stress::{Homes, Load};
 use crate::world::World;
@@ -22,8 +22,8 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// The locks of the paper's figure; the first is memcached's own kind.
-pub const LOCKS: [&str; 4] = ["futex", "tas", "ticket", "mcs"];
+/// The locks of the paper's figure; the first is memcached's own.
+pub const LOCKS: [&str; 4] = [MUTEX, "tas", "ticket", "mcs"];
 /// What requests do.
 pub const LOADS: [&str; 2] = ["set", "get"];
 /// The paper has no more, since none of its machines scales further.

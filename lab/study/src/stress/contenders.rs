@@ -2,7 +2,7 @@
 //! spin, as every thread of the tests has a processor of its own; and locks that always park.
 
 use syncline::lock::ticket::Eager;
-use syncline::lock::{Anderson, Cohort, Hclh, RawLock, Ticket};
+use syncline::lock::{Anderson, Cohort, Futex, Hclh, RawLock, Ticket};
 use syncline::wait::Spin;
 
 use super::memcached::{self, Request};
@@ -72,8 +72,16 @@ pub fn all<W: World>() -> Vec<Contender<W>> {
     fit(Contender::of::<Cohort<Tickets<W::Memory>, Tickets<W::Memory>, GROUPS>>("hticket"));
     fit(Contender::of::<Hclh<Spin, W::Memory, GROUPS>>("hclh"));
     list.push(Contender::of::<Ticket<Spin, W::Memory, Eager>>(EAGER));
+    list.push(Contender {
+        name: MUTEX,
+        memcached: memcached::run_as_it_is::<W, Futex<Spin, W::Memory>>,
+        ..Contender::of::<Futex<Spin, W::Memory>>(MUTEX)
+    });
     list
 }
 
 /// The name of the ticket lock without back-off, which is not in the catalogue.
 pub const EAGER: &str = "ticket_eager";
+
+/// The name of the mutex as memcached waits for it, which is not in the catalogue.
+pub const MUTEX: &str = "mutex";
