@@ -6,7 +6,7 @@ use super::ssync::load;
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;
-use crate::stress::contenders::{Contender, MUTEX};
+use crate::stress::contenders::Contender;
 use crate::stress::memcached::{RECORDED, Request};
 use crate::stress::{Homes, Load};
 use crate::world::World;
@@ -23,7 +23,7 @@ pub const PLAN: Plan = Plan {
 };
 
 /// The locks of the paper's figure; the first is memcached's own.
-pub const LOCKS: [&str; 4] = [MUTEX, "tas", "ticket", "mcs"];
+pub const LOCKS: [&str; 4] = ["mutex", "tas", "ticket", "mcs"];
 /// What requests do.
 pub const LOADS: [&str; 2] = ["set", "get"];
 /// The paper has no more, since none of its machines scales further.
@@ -41,7 +41,8 @@ fn request(load: &str) -> &'static Request {
 }
 
 fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
-    let contenders = Contender::<W>::named(&LOCKS);
+    let mut contenders = vec![Contender::<W>::mutex()];
+    contenders.extend(Contender::named(&LOCKS));
     let most = THREADS.min(world.threads());
     let steps = world.steps().into_iter().filter(|&step| step < most).chain([most]);
     let steps: Vec<usize> = steps.collect();

@@ -36,6 +36,12 @@ impl<W: World> Contender<W> {
         }
     }
 
+    /// The C library's mutex, for which memcached waits in its own way.
+    pub fn mutex() -> Contender<W> {
+        let memcached = memcached::run_as_it_is::<W, Futex<Spin, W::Memory>>;
+        Contender { memcached, ..Contender::of::<Futex<Spin, W::Memory>>("mutex") }
+    }
+
     /// Those of these names, in their order. A name that is not known is left out.
     pub fn named(names: &[&str]) -> Vec<Contender<W>> {
         let mut known: Vec<_> = all::<W>().into_iter().map(Some).collect();
@@ -72,16 +78,8 @@ pub fn all<W: World>() -> Vec<Contender<W>> {
     fit(Contender::of::<Cohort<Tickets<W::Memory>, Tickets<W::Memory>, GROUPS>>("hticket"));
     fit(Contender::of::<Hclh<Spin, W::Memory, GROUPS>>("hclh"));
     list.push(Contender::of::<Ticket<Spin, W::Memory, Eager>>(EAGER));
-    list.push(Contender {
-        name: MUTEX,
-        memcached: memcached::run_as_it_is::<W, Futex<Spin, W::Memory>>,
-        ..Contender::of::<Futex<Spin, W::Memory>>(MUTEX)
-    });
     list
 }
 
 /// The name of the ticket lock without back-off, which is not in the catalogue.
 pub const EAGER: &str = "ticket_eager";
-
-/// The name of the mutex as memcached waits for it, which is not in the catalogue.
-pub const MUTEX: &str = "mutex";
