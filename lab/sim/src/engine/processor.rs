@@ -103,7 +103,7 @@ impl Engine<'_> {
     }
 
     /// Idle hardware threads take over threads that wait for another.
-    fn look(&mut self, place: u32) {
+    fn take_over(&mut self, place: u32) {
         let scheduler = self.machine.description.scheduler;
         let (near, far) = (scheduler.near, scheduler.far);
         // Those of other nodes look at every so many of these moments.
@@ -125,7 +125,7 @@ impl Engine<'_> {
 
     /// A thread that is not pinned and would have to wait for its hardware thread goes to an idle
     /// one of its node.
-    fn wake(&mut self, thread: ThreadId) {
+    fn wake_near(&mut self, thread: ThreadId) {
         let state = &self.threads[thread as usize];
         if state.pinned || self.processors[state.place as usize].load() == 0 {
             return;
@@ -137,7 +137,7 @@ impl Engine<'_> {
 
     /// A thread wants a processor, and goes on once it has it.
     pub(super) fn join_processor(&mut self, thread: ThreadId) {
-        self.wake(thread);
+        self.wake_near(thread);
         let place = self.threads[thread as usize].place;
         self.threads[thread as usize].due = true;
         let processor = &mut self.processors[place as usize];
@@ -239,7 +239,7 @@ impl Engine<'_> {
                 None
             }
             Whom::Look(place) => {
-                self.look(place);
+                self.take_over(place);
                 None
             }
         }

@@ -259,11 +259,11 @@ mod tests {
             let all = request.all();
             all.iter().filter(|section| matches!(section.lock, Which::Shared(_))).count()
         };
-        assert_eq!((shared(&RECORDED.set), shared(&RECORDED.get)), (5, 0));
+        assert_eq!((shared(&RECORDED.set), shared(&RECORDED.get)), (8, 0));
         let outside = RECORDED.set.outside() as f64 / RECORDED.hertz * 1e9;
-        // 57 + 911 + 38 + 5 * 42 + 0.82 * 171 of 12,200 ns.
-        assert!((outside - 10_844.0).abs() < 1.0, "{outside}");
-        let item = &RECORDED.set.sections[1];
-        assert_eq!(item.alone(), ((911.0 - 92.0 - 51.0 - 22.0) * 3.69) as u64);
+        // 2 * 27 + 72 + 373 + 362 + 19 of 10,200 ns.
+        assert!((outside - 9320.0).abs() < 1.0, "{outside}");
+        let item = &RECORDED.set.sections[3];
+        assert_eq!(item.alone(), ((362.0 - 193.0 - 84.0 - 15.0) * 4.3) as u64);
     }
 }
