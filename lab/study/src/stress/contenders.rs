@@ -2,10 +2,11 @@
 //! spin, as every thread of the tests has a processor of its own; and locks that always park.
 
 use syncline::lock::ticket::Eager;
-use syncline::lock::{Anderson, Cohort, Futex, Hclh, RawLock, Ticket};
+use syncline::lock::{Anderson, Cohort, Hclh, RawLock, Ticket};
 use syncline::wait::Spin;
 
 use super::memcached::{self, Request};
+use super::mutex::Mutex;
 use super::table::{self, Shape};
 use super::uncontended::{self, Turns};
 use super::{Load, Outcome, throughput};
@@ -36,10 +37,15 @@ impl<W: World> Contender<W> {
         }
     }
 
-    /// The C library's mutex, for which memcached waits in its own way.
+    /// The C library's mutex, as SSYNC's library has it.
     pub fn mutex() -> Contender<W> {
-        let memcached = memcached::run_as_it_is::<W, Futex<Spin, W::Memory>>;
-        Contender { memcached, ..Contender::of::<Futex<Spin, W::Memory>>("mutex") }
+        Contender::of::<Mutex<W::Memory>>("mutex")
+    }
+
+    /// The C library's mutex, for which memcached waits in its own way.
+    pub fn own() -> Contender<W> {
+        let memcached = memcached::run_as_it_is::<W, Mutex<W::Memory>>;
+        Contender { name: "own", memcached, ..Contender::mutex() }
     }
 
     /// Those of these names, in their order. A name that is not known is left out.

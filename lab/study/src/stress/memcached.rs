@@ -3,8 +3,7 @@
 //! the same with any lock, and nothing in place of all the rest but wait.
 //!
 //! What a section does to its data are lines that go from holder to holder, and the time that it was
-//! measured to take. memcached's own mutexes are waited for as its text has it: most of them by trying
-//! again and again, the others as the C library does.
+//! measured to take. memcached itself waits for most of its mutexes by trying again and again.
 
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering::Relaxed;
