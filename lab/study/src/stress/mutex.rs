@@ -13,6 +13,10 @@ const HELD: u32 = 1;
 /// Held, and somebody may sleep.
 const CONTENDED: u32 = 2;
 
+/// Cycles that waking somebody takes the one who does, at least: a call that found nobody took 350 ns
+/// on a machine of 4.3 GHz. Outside of a simulation the call itself takes its time.
+const CALL: u64 = 1_500;
+
 /// A mutex whose waiters sleep.
 #[derive(Debug, Default)]
 pub struct Mutex<M: Memory> {
@@ -39,6 +43,7 @@ unsafe impl<M: Memory> RawLock for Mutex<M> {
         // The mutex may be gone after this.
         if self.word.swap(FREE, Release) == CONTENDED {
             M::unpark(address, Some(0), 1);
+            syncline_sim::engine::delay(CALL);
         }
     }
 }
