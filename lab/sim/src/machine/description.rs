@@ -231,7 +231,7 @@ pub struct Scheduler {
     /// Seconds from one look of an idle hardware thread for threads that wait on its node to the
     /// next.
     pub near: f64,
-    /// The same for threads that wait on other nodes; a multiple of `near`.
+    /// Seconds between its looks for threads that wait on other nodes; a multiple of `near`.
     pub far: f64,
     /// How many times its own node's threads another one must have for it to take one over.
     pub imbalance: f64,

@@ -197,7 +197,7 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     measure::<W, L>(world, request, load, |lock, node, _| unsafe { lock.acquire(node) })
 }
 
-/// The same with memcached's own mutexes.
+/// Requests in a second with memcached's own mutexes, and its way to wait for them.
 pub fn run_as_it_is<W: World, L: TryLock<Memory = W::Memory>>(
     world: &W,
     request: &Request,
