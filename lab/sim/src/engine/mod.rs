@@ -45,7 +45,8 @@ pub use crate::line::ThreadId;
 const STACK: usize = 128 * 1024;
 
 /// The place of a thread that is not pinned: where the operating system puts it, which is on the
-/// node where the fewest threads run; and it moves where a processor is idle and its own is not.
+/// node where the fewest threads run at first; where it has to wait, idle processors take it over
+/// after a while.
 pub const ANYWHERE: usize = usize::MAX;
 
 /// What a simulated thread does.
@@ -102,6 +103,8 @@ enum Whom {
     Thread(ThreadId, u32),
     /// The slice of the thread that runs on a hardware thread is over.
     Slice(u32),
+    /// Idle hardware threads look for threads that wait for this one.
+    Look(u32),
     /// The first stores of a thread's buffer take effect.
     Buffer(ThreadId),
 }

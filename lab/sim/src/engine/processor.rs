@@ -1,5 +1,13 @@
 //! Hardware threads that several threads share: one runs, the others wait for their turn, in
-//! slices of time. A thread that is not pinned goes where it is wanted least.
+//! slices of time.
+//!
+//! A thread that is not pinned is moved as Linux 2.6.32 did it. It starts on the idlest hardware
+//! thread (`SD_BALANCE_FORK`). Woken, it goes back to its own, or to an idle one of the same node
+//! (`select_idle_sibling`). Nothing else moves it but idle hardware threads, which look for waiting
+//! threads now and then: on their node often, on others rarely, and there only if that node's load
+//! is larger than their own's by more than the threshold (`Documentation/scheduler/sched-domains`,
+//! `include/linux/topology.h`). Left out: that a hardware thread looks as soon as it has nothing
+//! to do, which Linux does unless it is idle for short times only.
 
 use std::collections::VecDeque;
 
@@ -13,6 +21,8 @@ pub struct Processor {
     queue: VecDeque<ThreadId>,
     /// When the running one has to make room for another.
     slice_ends: u64,
+    /// Idle ones will look at its queue.
+    looked_at: bool,
 }
 
 impl Processor {
@@ -47,41 +57,97 @@ impl Engine<'_> {
         equal[self.chance(equal.len() as u64) as usize]
     }
 
-    /// An idle hardware thread for a thread that is not pinned and whose own is taken: on its
-    /// node if there is one, else anywhere.
-    fn idle_near(&self, place: u32) -> Option<u32> {
-        let machine = self.machine;
-        let node = |place: u32| machine.node_of(machine.cache_of(place as usize));
-        let idle = |&other: &u32| self.processors[other as usize].load() == 0;
-        let all = 0..machine.threads() as u32;
-        let near = all.clone().filter(|&other| node(other) == node(place)).find(idle);
-        near.or_else(|| all.clone().find(idle))
+    fn node_at(&self, place: u32) -> usize {
+        self.machine.node_of(self.machine.cache_of(place as usize))
     }
 
-    /// A thread that is not pinned and has to wait for its hardware thread goes to an idle one.
-    fn balance(&mut self, thread: ThreadId) {
+    /// How many threads want a hardware thread of a node.
+    fn crowd(&self, node: usize) -> usize {
+        let all = (0u32..).zip(&self.processors);
+        all.filter(|(place, _)| self.node_at(*place) == node).map(|(_, one)| one.load()).sum()
+    }
+
+    /// An idle hardware thread of the same node; or else, if `far`, one of the node where the fewest
+    /// threads are, if these are so few that Linux moves a thread there.
+    fn idle_for(&self, place: u32, far: bool) -> Option<u32> {
+        let here = self.node_at(place);
+        let all = 0..self.machine.threads() as u32;
+        let idle = all.filter(|&other| self.processors[other as usize].load() == 0);
+        let near = idle.clone().find(|&other| self.node_at(other) == here);
+        if near.is_some() || !far {
+            return near;
+        }
+        let crowd = |other: &u32| self.crowd(self.node_at(*other));
+        let threshold = self.machine.description.scheduler.imbalance;
+        let least = idle.min_by_key(crowd)?;
+        (self.crowd(here) as f64 > threshold * crowd(&least) as f64).then_some(least)
+    }
+
+    /// A thread queues up at its hardware thread. If it may be moved, idle ones will find it when
+    /// they look.
+    fn queue_up(&mut self, thread: ThreadId) {
+        let state = &self.threads[thread as usize];
+        let (place, pinned) = (state.place, state.pinned);
+        let processor = &mut self.processors[place as usize];
+        processor.queue.push_back(thread);
+        if !pinned && !std::mem::replace(&mut processor.looked_at, true) {
+            self.plan_look(place);
+        }
+    }
+
+    /// Plans the next moment at which idle hardware threads look at the queue of another.
+    fn plan_look(&mut self, place: u32) {
+        let every = self.machine.in_cycles(self.machine.description.scheduler.near).max(1);
+        let at = (self.now / every + 1) * every;
+        self.plan_for(at, Whom::Look(place));
+    }
+
+    /// Idle hardware threads take over threads that wait for another.
+    fn take_over(&mut self, place: u32) {
+        let scheduler = self.machine.description.scheduler;
+        let (near, far) = (scheduler.near, scheduler.far);
+        // Those of other nodes look at every so many of these moments.
+        let (near, far) = (self.machine.in_cycles(near).max(1), self.machine.in_cycles(far).max(1));
+        let far = self.now / far != self.now.saturating_sub(near) / far;
+        let waits = |engine: &Self| {
+            let mut queue = engine.processors[place as usize].queue.iter();
+            queue.position(|&thread| !engine.threads[thread as usize].pinned)
+        };
+        while let Some(position) = waits(self) {
+            let Some(idle) = self.idle_for(place, far) else { return self.plan_look(place) };
+            let thread = self.processors[place as usize].queue.remove(position);
+            let thread = thread.expect("it is where it was found");
+            self.settle(thread, idle);
+            self.dispatch(idle, thread, self.machine.in_cycles(scheduler.switch));
+        }
+        self.processors[place as usize].looked_at = false;
+    }
+
+    /// A thread that is not pinned and would have to wait for its hardware thread goes to an idle
+    /// one of its node.
+    fn wake_near(&mut self, thread: ThreadId) {
         let state = &self.threads[thread as usize];
         if state.pinned || self.processors[state.place as usize].load() == 0 {
             return;
         }
-        if let Some(place) = self.idle_near(state.place) {
+        if let Some(place) = self.idle_for(state.place, false) {
             self.settle(thread, place);
         }
     }
 
     /// A thread wants a processor, and goes on once it has it.
     pub(super) fn join_processor(&mut self, thread: ThreadId) {
-        self.balance(thread);
+        self.wake_near(thread);
         let place = self.threads[thread as usize].place;
         self.threads[thread as usize].due = true;
         let processor = &mut self.processors[place as usize];
         if processor.running.is_none() && processor.queue.is_empty() {
             return self.dispatch(place, thread, 0);
         }
-        processor.queue.push_back(thread);
-        if processor.queue.len() == 1 {
-            let at = processor.slice_ends.max(self.now);
-            self.plan_for(at, Whom::Slice(place));
+        let (first, ends) = (processor.queue.is_empty(), processor.slice_ends);
+        self.queue_up(thread);
+        if first {
+            self.plan_for(ends.max(self.now), Whom::Slice(place));
         }
     }
 
@@ -165,26 +231,17 @@ impl Engine<'_> {
                 if let (Some(running), true) = (processor.running, over)
                     && let Some(next) = processor.queue.pop_front()
                 {
-                    self.preempt(running);
+                    // What it has begun goes on meanwhile.
+                    self.queue_up(running);
                     let switch = self.machine.in_cycles(self.machine.description.scheduler.switch);
                     self.dispatch(place, next, switch);
                 }
                 None
             }
-        }
-    }
-
-    /// The thread that runs makes room: it queues up, or moves if it may and there is an idle
-    /// hardware thread. What it has begun goes on meanwhile.
-    fn preempt(&mut self, thread: ThreadId) {
-        let state = &self.threads[thread as usize];
-        let idle = if state.pinned { None } else { self.idle_near(state.place) };
-        match idle {
-            Some(place) => {
-                self.settle(thread, place);
-                self.dispatch(place, thread, 0);
+            Whom::Look(place) => {
+                self.take_over(place);
+                None
             }
-            None => self.processors[state.place as usize].queue.push_back(thread),
         }
     }
 

@@ -181,9 +181,15 @@ fn table(name: &str, costs: &Costs, needs: Needs, columns: usize) -> Result<(), 
 }
 
 fn extras(d: &Description) -> Result<(), String> {
-    let times = [d.scheduler.slice, d.scheduler.switch, d.scheduler.wake];
-    if times.iter().any(|time| !(0.0..=10.0).contains(time)) || d.scheduler.slice < 1e-7 {
-        return Err("scheduler: times in seconds, up to 10, and a slice from 1e-7 on".to_owned());
+    let s = &d.scheduler;
+    let times = [s.slice, s.switch, s.wake, s.near, s.far];
+    let least = s.slice.min(s.near).min(s.far);
+    if times.iter().any(|time| !(0.0..=10.0).contains(time)) || least < 1e-7 {
+        let what = "scheduler: times in seconds, up to 10; a slice, near and far from 1e-7 on";
+        return Err(what.to_owned());
+    }
+    if !(1.0..=100.0).contains(&s.imbalance) {
+        return Err("scheduler: imbalance must be from 1 to 100".to_owned());
     }
     let cycles = |cycles: &[f64]| cycles.iter().all(|cycles| (0.0..MOST_CYCLES).contains(cycles));
     match (d.protocol, &d.busy) {
@@ -272,6 +278,8 @@ mod tests {
     fn extras_that_do_not_fit() {
         refused("opteron", |d| d.scheduler.slice = 0.0, "slice");
         refused("opteron", |d| d.scheduler.wake = f64::NAN, "scheduler");
+        refused("opteron", |d| d.scheduler.near = 0.0, "near");
+        refused("opteron", |d| d.scheduler.imbalance = 0.5, "imbalance");
         refused("scc", |d| d.busy = None, "busy: must be there");
         refused("scc", |d| d.busy.as_mut().unwrap().memory = -1.0, "busy: numbers");
         refused(

@@ -228,11 +228,27 @@ pub struct Scheduler {
     pub switch: f64,
     /// Seconds from a wake-up until the thread can run.
     pub wake: f64,
+    /// Seconds from one look of an idle hardware thread for threads that wait on its node to the
+    /// next.
+    pub near: f64,
+    /// Seconds between its looks for threads that wait on other nodes; a multiple of `near`.
+    pub far: f64,
+    /// How many times its own node's threads another one must have for it to take one over.
+    pub imbalance: f64,
 }
 
 impl Default for Scheduler {
-    /// Linux's, about: its slice under load, and what a switch and a wake-up by futex take.
+    /// Linux's, about: its slice under load, and what a switch and a wake-up by futex take. How
+    /// idle ones look is that of 2.6.32 (`SD_MC_INIT` and `SD_NODE_INIT` of its `topology.h`): the
+    /// longest interval of each, to which an idle machine's have grown, and 125 %.
     fn default() -> Self {
-        Scheduler { slice: 3e-3, switch: 1.5e-6, wake: 4e-6 }
+        Scheduler {
+            slice: 3e-3,
+            switch: 1.5e-6,
+            wake: 4e-6,
+            near: 4e-3,
+            far: 32e-3,
+            imbalance: 1.25,
+        }
     }
 }

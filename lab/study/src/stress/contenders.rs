@@ -6,6 +6,7 @@ use syncline::lock::{Anderson, Cohort, Hclh, RawLock, Ticket};
 use syncline::wait::Spin;
 
 use super::memcached::{self, Request};
+use super::mutex::Mutex;
 use super::table::{self, Shape};
 use super::uncontended::{self, Turns};
 use super::{Load, Outcome, throughput};
@@ -34,6 +35,17 @@ impl<W: World> Contender<W> {
             table: table::run::<W, L>,
             memcached: memcached::run::<W, L>,
         }
+    }
+
+    /// The C library's mutex, as SSYNC's library has it.
+    pub fn mutex() -> Contender<W> {
+        Contender::of::<Mutex<W::Memory>>("mutex")
+    }
+
+    /// The C library's mutex, for which memcached waits in its own way.
+    pub fn own() -> Contender<W> {
+        let memcached = memcached::run_as_it_is::<W, Mutex<W::Memory>>;
+        Contender { name: "own", memcached, ..Contender::mutex() }
     }
 
     /// Those of these names, in their order. A name that is not known is left out.

@@ -6,6 +6,7 @@ pub mod hardware_messages;
 pub mod hardware_table;
 pub mod memcached;
 pub mod messages;
+pub mod mutex;
 pub mod table;
 pub mod throughput;
 pub mod transactions;
