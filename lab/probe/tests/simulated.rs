@@ -140,6 +140,27 @@ fn tilera() {
 }
 
 #[test]
+fn machines_of_today_cost_what_their_descriptions_say() {
+    for name in ["ice-lake", "sapphire-rapids", "zen4", "zen5", "graviton4"] {
+        let d = Machine::named(name).unwrap().description;
+        let columns: Vec<&str> = d.columns.iter().map(|column| &**column).collect();
+        for (access, costs) in [
+            (Load, &d.load),
+            (Store, &d.store),
+            (CompareAndSwap, &d.cas),
+            (FetchAndIncrement, &d.fai),
+            (TestAndSet, &d.tas),
+            (Swap, &d.swap),
+        ] {
+            check(&named(name), &columns, access, Modified, &costs.modified);
+            check(&named(name), &columns, access, Exclusive, &costs.exclusive);
+            check(&named(name), &columns, access, Shared, &costs.shared);
+        }
+        check(&named(name), &columns, Load, Invalid, &d.load.invalid);
+    }
+}
+
+#[test]
 fn local_accesses_of_table_3() {
     for (name, [l1, l2, llc, memory]) in [
         ("opteron", [Some(3.0), Some(15.0), Some(40.0), Some(136.0)]),

@@ -95,8 +95,12 @@ unsafe impl Memory for Simulated {
         Duration::from_secs_f64(with(|engine| engine.seconds()).unwrap_or(0.0))
     }
 
-    fn group(_: usize) -> usize {
-        with(|engine| engine.node()).unwrap_or(0)
+    fn group(level: usize) -> usize {
+        with(|engine| engine.group(level)).unwrap_or(0)
+    }
+
+    fn is_divided(level: usize) -> bool {
+        with(|engine| engine.is_divided(level)).unwrap_or(true)
     }
 
     fn prefetch_for_write(word: &SimulatedWord) {
