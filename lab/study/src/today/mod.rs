@@ -36,6 +36,8 @@ pub const LOCKS: [&str; 12] = [
     "hclh",
     "hmcs",
 ];
+/// Those of them under which a waiter may starve.
+pub const UNFAIR: [&str; 3] = ["futex", "tas", "ttas"];
 /// The library's default, which the others are divided by.
 pub const DEFAULT: &str = "gate";
 
@@ -59,6 +61,9 @@ pub enum Work {
     Table(Shape),
 }
 
+/// Names of locks: if waiters may starve, and if they may not.
+pub type Advice = [&'static [&'static str]; 2];
+
 /// A situation that the library's advice is about.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
@@ -68,38 +73,36 @@ pub struct Situation {
     pub threads: Threads,
     /// What they do.
     pub work: Work,
-    /// The locks that docs/locks.md advises for it, for pinned threads.
-    pub advice: &'static [&'static str],
+    /// The locks that docs/locks.md advises for it, for pinned threads: if waiters may starve, and
+    /// if they may not.
+    pub advice: Advice,
 }
 
-const FEW: &[&str] = &["ttas", "ticket"];
-const MANY: &[&str] = &["mcs", "clh"];
-const FAR: &[&str] = &["hticket", "cohort_mcs", "hmcs"];
+/// Advice for short sections of pinned threads, without and with an order.
+const SHORT: [&[&str]; 2] = [&["ttas", "ticket"], &["ticket"]];
+/// The same with many waiters.
+const MANY: [&[&str]; 2] = [&["ttas", "ticket"], &["mcs", "clh"]];
+/// Contended by all sockets.
+const FAR: [&[&str]; 2] = [&["hticket", "cohort_mcs", "hmcs"]; 2];
+/// Very many locks, each rarely contended.
+const RARE: [&[&str]; 2] = [&["ttas", "futex"], &["ticket"]];
+/// The one of figure 11 with low contention.
+const TABLE: Shape = Shape { buckets: 512, keys: 12 };
 
-const fn of(
-    name: &'static str,
-    threads: Threads,
-    work: Work,
-    advice: &'static [&'static str],
-) -> Situation {
+const fn of(name: &'static str, threads: Threads, work: Work, advice: Advice) -> Situation {
     Situation { name, threads, work, advice }
 }
 
 /// The situations, from no contention to most, and then to many locks.
 pub const SITUATIONS: [Situation; 8] = [
-    of("nobody else", Threads::Count(1), Work::Locks(1), FEW),
-    of("one lock, 2 threads", Threads::Count(2), Work::Locks(1), FEW),
+    of("one lock, 1 thread", Threads::Count(1), Work::Locks(1), SHORT),
+    of("one lock, 2 threads", Threads::Count(2), Work::Locks(1), SHORT),
     of("one lock, 8 threads", Threads::Count(8), Work::Locks(1), MANY),
     of("one lock, a socket", Threads::Socket, Work::Locks(1), MANY),
     of("one lock, all sockets", Threads::Sockets, Work::Locks(1), FAR),
     of("16 locks, all sockets", Threads::Sockets, Work::Locks(16), FAR),
-    of("512 locks, a socket", Threads::Socket, Work::Locks(512), &["ttas", "futex"]),
-    of(
-        "hash table of 512 buckets, 80 % reads, a socket",
-        Threads::Socket,
-        Work::Table(Shape { buckets: 512, keys: 12 }),
-        &["ttas", "futex"],
-    ),
+    of("512 locks, a socket", Threads::Socket, Work::Locks(512), RARE),
+    of("hash table, a socket", Threads::Socket, Work::Table(TABLE), RARE),
 ];
 
 impl Threads {

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use syncline_sim::Machine;
 
-use super::{DEFAULT, MACHINES, PUBLISHED, Rate, Ratio, SITUATIONS, Situation, rates, simulated};
+use super::{
+    DEFAULT, MACHINES, PUBLISHED, Rate, Ratio, SITUATIONS, Situation, UNFAIR, rates, simulated,
+};
 use crate::figures::sentence::number;
 use crate::lab::Lab;
 
@@ -42,43 +44,53 @@ impl Measured {
     }
 }
 
-fn best<'r>(rates: &'r [Rate], of: &[&str]) -> Option<&'r Rate> {
-    let known = rates.iter().filter(|rate| of.is_empty() || of.contains(&rate.lock));
+fn best<'r>(rates: &'r [Rate], may: impl Fn(&str) -> bool) -> Option<&'r Rate> {
+    let known = rates.iter().filter(|rate| may(rate.lock));
     known.max_by(|a, b| a.mean().total_cmp(&b.mean()))
 }
 
 /// The best lock over the default, with the spread; and the best advised one if that is another.
-fn cell(situation: &Situation, rates: &[Rate]) -> Option<String> {
-    let default = best(rates, &[DEFAULT])?;
-    let (first, advised) = (best(rates, &[])?, best(rates, situation.advice)?);
-    let [least, mean, most] = first.over(default).map(number);
+fn cell(situation: &Situation, rates: &[Rate], starves: bool) -> Option<String> {
+    let default = best(rates, |lock| lock == DEFAULT)?;
+    let first = best(rates, |lock| starves || !UNFAIR.contains(&lock))?;
+    let advice = situation.advice[usize::from(!starves)];
+    let advised = best(rates, |lock| advice.contains(&lock))?;
+    let [least, mean, most] = first.over(default).map(ratio);
     let mut text = format!("`{}` {mean} ({least} to {most})", first.lock);
     if advised.lock != first.lock {
-        let [_, mean, _] = advised.over(default).map(number);
+        let [_, mean, _] = advised.over(default).map(ratio);
         let mark = if first.mean() > DIFFERS * advised.mean() { "**" } else { "" };
         let _ = write!(text, "; {mark}`{}` {mean}{mark}", advised.lock);
     }
     Some(text)
 }
 
+fn ratio(value: f64) -> String {
+    if value < 10.0 { format!("{value:.2}") } else { number(value) }
+}
+
 /// The tables.
 pub fn markdown(measured: &Measured) -> String {
-    let mut text =
-        format!("| | {} |\n|---{}|\n", MACHINES.join(" | "), "|---".repeat(MACHINES.len()));
-    for (situation, row) in SITUATIONS.iter().zip(&measured.rates) {
-        let cells = row.iter().map(|found| {
-            let cell = found.as_ref().and_then(|rates| cell(situation, rates));
-            cell.unwrap_or_else(|| "-".to_owned())
-        });
-        let cells: Vec<String> = cells.collect();
-        let _ = writeln!(text, "| {} | {} |", situation.name, cells.join(" | "));
+    let mut text = String::new();
+    for (title, starves) in [("Waiters may starve", true), ("No waiter may starve", false)] {
+        let head = MACHINES.join(" | ");
+        let _ = write!(text, "| {title} | {head} |\n|---{}|\n", "|---".repeat(MACHINES.len()));
+        for (situation, row) in SITUATIONS.iter().zip(&measured.rates) {
+            let cells = row.iter().map(|found| {
+                let cell = found.as_ref().and_then(|rates| cell(situation, rates, starves));
+                cell.unwrap_or_else(|| "-".to_owned())
+            });
+            let cells: Vec<String> = cells.collect();
+            let _ = writeln!(text, "| {} | {} |", situation.name, cells.join(" | "));
+        }
+        text.push('\n');
     }
-    text.push_str("\nMeasured by others:\n\n");
+    text.push_str("Measured by others:\n\n");
     text.push_str("| source | what | threads | published | simulated on | | |\n");
     text.push_str("|---|---|---|---|---|---|---|\n");
-    for (ratio, &found) in PUBLISHED.iter().zip(&measured.ratios) {
-        let Ratio { source, what, machine, first, second, published, .. } = ratio;
-        let verdict = if ratio.holds(found) { "holds" } else { "misses" };
+    for (published, &found) in PUBLISHED.iter().zip(&measured.ratios) {
+        let Ratio { source, what, machine, first, second, published: there, .. } = published;
+        let verdict = if published.holds(found) { "holds" } else { "misses" };
         let threads = match first.1 == second.1 {
             true => first.1.to_string(),
             false => format!("{}, {}", first.1, second.1),
@@ -86,10 +98,10 @@ pub fn markdown(measured: &Measured) -> String {
         let _ = writeln!(
             text,
             "| {source} | {what} | {threads} | {} | {machine}: `{}`, `{}` | {} | {verdict} |",
-            number(*published),
+            ratio(*there),
             first.0,
             second.0,
-            number(found)
+            ratio(found)
         );
     }
     text
