@@ -91,7 +91,7 @@ pub const PUBLISHED: [Ratio; 20] = [
         "looking before the exchange over exchanging",
         ("ttas", 12),
         ("tas", 12),
-        7.46 / 5.64,
+        7.456 / 5.640,
     ),
     xeon(
         "FD.io VPP, refactoring of clib_spinlock_t (2019), ThunderX2",
@@ -99,7 +99,7 @@ pub const PUBLISHED: [Ratio; 20] = [
         "looking before the exchange over exchanging",
         ("ttas", 12),
         ("tas", 12),
-        9.69 / 7.47,
+        9.615 / 7.471,
     ),
     Ratio {
         source: "Amanieu/parking_lot, issue 437, two EPYC 7502",
