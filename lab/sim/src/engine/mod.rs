@@ -288,6 +288,11 @@ impl<'m> Engine<'m> {
         ((u128::from(self.random) * u128::from(below)) >> 64) as u64
     }
 
+    /// The current thread.
+    pub(crate) fn thread(&self) -> ThreadId {
+        self.current
+    }
+
     /// The node of the current thread.
     pub(crate) fn node(&self) -> usize {
         self.machine.node_of(self.threads[self.current as usize].cache as usize)
