@@ -44,7 +44,7 @@ impl Measured {
     }
 }
 
-fn best<'r>(rates: &'r [Rate], may: impl Fn(&str) -> bool) -> Option<&'r Rate> {
+fn best(rates: &[Rate], may: impl Fn(&str) -> bool) -> Option<&Rate> {
     let known = rates.iter().filter(|rate| may(rate.lock));
     known.max_by(|a, b| a.mean().total_cmp(&b.mean()))
 }
