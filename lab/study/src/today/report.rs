@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use syncline_sim::Machine;
 
-use super::{
-    DEFAULT, MACHINES, PUBLISHED, Rate, Ratio, SITUATIONS, Situation, UNFAIR, rates, simulated,
-};
+use super::published::{PUBLISHED, Ratio, simulated};
+use super::rates::{Rate, rates};
+use super::situation::{DEFAULT, MACHINES, SITUATIONS, Situation, UNFAIR};
 use crate::figures::sentence::number;
 use crate::lab::Lab;
 
