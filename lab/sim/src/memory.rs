@@ -14,7 +14,9 @@ mod blocks;
 mod change;
 mod held;
 pub mod long;
+mod pool;
 
+use std::alloc::Layout;
 use std::cell::{Cell, UnsafeCell};
 use std::fmt::{self, Debug, Formatter};
 use std::ptr::{NonNull, from_ref};
@@ -53,13 +55,22 @@ unsafe impl Memory for Simulated {
     }
 
     fn allocate<T: Default>() -> NonNull<T> {
-        NonNull::from_mut(Box::leak(Box::new(Padded::<T>::default()))).cast()
+        let memory = pool::take(with(|engine| engine.thread()), Layout::new::<Padded<T>>());
+        let node = memory.cast::<Padded<T>>();
+        // SAFETY: the memory is of this layout, and ours.
+        unsafe { node.write(Padded::default()) };
+        node.cast()
     }
 
     unsafe fn free<T>(node: NonNull<T>) {
-        // SAFETY: it comes from `allocate`, by the caller's promise, which boxed it padded; the
-        // value is the first thing in its padding.
-        drop(unsafe { Box::from_raw(node.cast::<Padded<T>>().as_ptr()) });
+        let node = node.cast::<Padded<T>>();
+        // SAFETY: it comes from `allocate`, by the caller's promise, which made it padded; the value
+        // is the first thing in its padding.
+        unsafe {
+            node.drop_in_place();
+            let thread = with(|engine| engine.thread());
+            pool::give(thread, Layout::new::<Padded<T>>(), node.cast());
+        }
     }
 
     fn pause(looks: u32) {
@@ -95,8 +106,12 @@ unsafe impl Memory for Simulated {
         Duration::from_secs_f64(with(|engine| engine.seconds()).unwrap_or(0.0))
     }
 
-    fn group(_: usize) -> usize {
-        with(|engine| engine.node()).unwrap_or(0)
+    fn group(level: usize) -> usize {
+        with(|engine| engine.group(level)).unwrap_or(0)
+    }
+
+    fn is_divided(level: usize) -> bool {
+        with(|engine| engine.is_divided(level)).unwrap_or(true)
     }
 
     fn prefetch_for_write(word: &SimulatedWord) {

@@ -7,7 +7,7 @@ use std::thread;
 use crate::world::World;
 
 /// How much is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
     /// As little as tells anything: for tests.
     Small,

@@ -6,11 +6,13 @@
 //! 3. [`figures`]: what is measured for each figure and table of the paper.
 //! 4. [`claims`]: what the paper says of them, and whether it holds here.
 //! 5. [`cluster`]: programs on distributed shared memory, on simulated clusters.
-//! 6. [`page`]: the page that shows all this.
+//! 6. [`today`]: which lock to take on machines that are built from published figures.
+//! 7. [`page`]: the page that shows all this.
 
 pub mod bench;
 pub mod claims;
 pub mod cluster;
+pub mod document;
 pub mod figure;
 pub mod figures;
 pub mod lab;
@@ -18,4 +20,5 @@ pub mod page;
 pub mod stress;
 pub mod study;
 pub mod target;
+pub mod today;
 pub mod world;

@@ -194,6 +194,20 @@ fn the_same_seed_gives_the_same_transactions() {
     assert_ne!(first, measured(4));
 }
 
+/// Its waiters allocate a node each time: wherever the system's allocator would put it.
+#[test]
+fn the_same_seed_gives_the_same_gate() {
+    let machine = simulated("opteron");
+    let gate = &Contender::<Elsewhere<'_>>::named(&["gate"])[0];
+    let measured = || (gate.throughput)(&Elsewhere(&machine), &load(8, 1, 200e-6));
+    let first = measured();
+    for bytes in [24, 40, 128, 1_000] {
+        let in_the_way = vec![1u8; bytes];
+        assert_eq!(measured(), first, "{bytes}");
+        assert_eq!(in_the_way.len(), bytes);
+    }
+}
+
 #[test]
 fn every_figure_can_be_measured_on_a_machine_from_a_file() {
     let folder = tempfile::tempdir().expect("a folder");

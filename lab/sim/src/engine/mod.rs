@@ -315,9 +315,24 @@ impl<'m> Engine<'m> {
         ((u128::from(self.random) * u128::from(below)) >> 64) as u64
     }
 
+    /// The current thread.
+    pub(crate) fn thread(&self) -> ThreadId {
+        self.current
+    }
+
     /// The node of the current thread.
     pub(crate) fn node(&self) -> usize {
         self.machine.node_of(self.threads[self.current as usize].cache as usize)
+    }
+
+    /// The group of near processors that the current thread is in.
+    pub(crate) fn group(&self, level: usize) -> usize {
+        self.machine.group(self.node(), level)
+    }
+
+    /// Whether there are several groups of near processors at a level.
+    pub(crate) fn is_divided(&self, level: usize) -> bool {
+        (0..self.machine.description.nodes).any(|node| self.machine.group(node, level) > 0)
     }
 
     /// The time in seconds, and a note that the current thread wanted to know it.

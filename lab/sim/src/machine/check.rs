@@ -96,6 +96,9 @@ fn counts(d: &Description) -> Result<(), String> {
     if let Some(node) = d.memories.iter().find(|&&node| node >= d.nodes) {
         return Err(format!("memories: there is no node {node}"));
     }
+    if ![0, d.nodes].contains(&d.sockets.len()) || d.sockets.iter().any(|&s| s >= d.nodes) {
+        return Err(format!("sockets: one for each of {} nodes, numbered from 0", d.nodes));
+    }
     Ok(())
 }
 
@@ -234,6 +237,8 @@ mod tests {
         refused("opteron", |d| d.threads_per_cache = 1 << 40, "at most 4096");
         refused("opteron", |d| d.hertz = f64::INFINITY, "hertz");
         refused("scc", |d| d.memories.push(24), "memories: there is no node 24");
+        refused("zen4", |d| d.sockets.truncate(15), "sockets: one for each of 16 nodes");
+        refused("zen4", |d| d.sockets[15] = 16, "sockets: one for each of 16 nodes");
     }
 
     #[test]

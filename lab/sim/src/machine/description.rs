@@ -28,6 +28,10 @@ pub struct Description {
     pub title: String,
     /// Where the numbers come from.
     pub source: String,
+    /// The fields for which nobody has published a number, `load.shared` or `levels`: what they
+    /// hold is a guess, or copied from a neighbour. For people and scripts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumed: Vec<String>,
     /// Cycles in a second.
     pub hertz: f64,
     /// Which unit answers a request for a line.
@@ -47,6 +51,10 @@ pub struct Description {
     pub caches_per_node: usize,
     /// Hardware threads that share a private cache.
     pub threads_per_cache: usize,
+    /// The socket of each node, where a socket has several; else each node is one. Hierarchical
+    /// locks group threads by it first, and by node within it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<usize>,
     /// Names of the columns of the tables below.
     pub columns: Vec<String>,
     /// The distance that each column stands for, ascending; between two columns costs are

@@ -109,6 +109,12 @@ impl Machine {
         cache / self.description.caches_per_node
     }
 
+    /// The group of a node's processors: at level 0 its socket, below it the node.
+    pub fn group(&self, node: usize, level: usize) -> usize {
+        let socket = self.description.sockets.get(node).filter(|_| level == 0);
+        socket.copied().unwrap_or(node)
+    }
+
     /// The class of the distance between two nodes: 0 is the least.
     #[inline]
     pub fn class(&self, a: usize, b: usize) -> usize {

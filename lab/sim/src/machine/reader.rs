@@ -8,7 +8,7 @@ use super::description::FORMAT;
 use super::error::Error;
 
 /// The machines that come with Syncline.
-const BUILT_IN: [(&str, &str); 8] = [
+const BUILT_IN: [(&str, &str); 13] = [
     ("opteron", include_str!("../../machines/opteron.json")),
     ("xeon", include_str!("../../machines/xeon.json")),
     ("niagara", include_str!("../../machines/niagara.json")),
@@ -17,6 +17,11 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("xeon-x5660", include_str!("../../machines/xeon-x5660.json")),
     ("scc", include_str!("../../machines/scc.json")),
     ("clusters", include_str!("../../machines/clusters.json")),
+    ("ice-lake", include_str!("../../machines/ice-lake.json")),
+    ("sapphire-rapids", include_str!("../../machines/sapphire-rapids.json")),
+    ("zen4", include_str!("../../machines/zen4.json")),
+    ("zen5", include_str!("../../machines/zen5.json")),
+    ("graviton4", include_str!("../../machines/graviton4.json")),
 ];
 
 impl Machine {
@@ -85,6 +90,8 @@ mod tests {
         let all = ["opteron", "xeon", "niagara", "tilera", "opteron-2384", "xeon-x5660", "scc"];
         assert_eq!(all.map(threads), [48, 80, 64, 36, 8, 12, 48]);
         assert_eq!(threads("clusters"), 128);
+        let today = ["ice-lake", "sapphire-rapids", "zen4", "zen5", "graviton4"];
+        assert_eq!(today.map(threads), [64, 112, 96, 16, 192]);
     }
 
     #[test]

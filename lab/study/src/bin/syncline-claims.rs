@@ -1,12 +1,11 @@
 //! `syncline-claims`: holds the papers' claims against the simulated machines, row by row, and
 //! ends with a line of JSON. `./x claims` runs it.
 
-use std::path::Path;
 use std::process::ExitCode;
-use std::{fs, io};
 
 use clap::Parser;
 use syncline_study::claims::{self, Summary};
+use syncline_study::document::replace_between;
 use syncline_study::lab::{Effort, Lab};
 use syncline_study::study;
 
@@ -34,7 +33,7 @@ fn main() -> ExitCode {
     });
     print!("{}", claims::text(&book));
     if arguments.markdown
-        && let Err(error) = write_document(&claims::markdown(&book))
+        && let Err(error) = replace_between(DOCUMENT, MARKS, &claims::markdown(&book))
     {
         eprintln!("syncline-claims: {DOCUMENT}: {error}");
         return ExitCode::FAILURE;
@@ -42,15 +41,4 @@ fn main() -> ExitCode {
     let summary = serde_json::to_string(&Summary::of(&book)).expect("four numbers");
     println!("{summary}");
     ExitCode::SUCCESS
-}
-
-/// Exchanges what stands between the marks.
-fn write_document(tables: &str) -> io::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let path = root.join(DOCUMENT);
-    let text = fs::read_to_string(&path)?;
-    let missing = || io::Error::other(format!("the marks {MARKS:?} are not there"));
-    let (before, rest) = text.split_once(MARKS[0]).ok_or_else(missing)?;
-    let (_, after) = rest.split_once(MARKS[1]).ok_or_else(missing)?;
-    fs::write(path, [before, MARKS[0], "\n", tables, "\n", MARKS[1], after].concat())
 }

@@ -19,6 +19,7 @@ pub mod uncontended;
 pub mod windows;
 
 pub use plan::Plan;
+pub(crate) use ssync::load;
 pub use ssync::{NINE, locks};
 
 /// All of them, in the order of the papers. In a constant, their code would be made anew in each crate

@@ -15,7 +15,8 @@ use crate::statuses;
 #[derive(Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Study {
-    /// `native`, `all` (SSYNC's four), or a machine by its name or the file that describes it
+    /// `native`, `all` (SSYNC's four), `today` (five that are built from published figures and were
+    /// not measured), or a machine by its name or the file that describes it
     #[arg(long, value_name = "NAME", default_value = "all")]
     pub machine: Vec<String>,
 

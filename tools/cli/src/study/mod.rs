@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use syncline_study::figure::Book;
 use syncline_study::lab::{Effort, Lab};
 use syncline_study::target::{self, Target};
-use syncline_study::{page, study};
+use syncline_study::{page, study, today};
 
 use crate::failure::{Failure, REPORT_FAILED};
 pub use bench::run as bench;
@@ -75,6 +75,7 @@ fn ids(names: &[String]) -> Result<Vec<String>, Failure> {
 fn targets(names: &[String]) -> Result<Vec<Target>, Failure> {
     let all = |name: &String| match name.as_str() {
         "all" => target::MACHINES.map(str::to_owned).to_vec(),
+        "today" => today::MACHINES.map(str::to_owned).to_vec(),
         name => vec![name.to_owned()],
     };
     names.iter().flat_map(all).map(|name| machine(&name)).collect()

@@ -1,0 +1,55 @@
+//! Memory for nodes that simulated threads allocate and free.
+//!
+//! A thread gets back first what it has freed last, as from an allocator that has a cache for each
+//! thread. The system's allocator would decide by all else that this process does, and with it
+//! whether the line of a node is in the simulated cache: two runs of one seed would differ.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::cell::RefCell;
+use std::ptr::NonNull;
+
+use rustc_hash::FxHashMap;
+
+/// What is free, by the thread that has freed it, if it was a simulated one, and by its layout.
+#[derive(Default)]
+struct Pool(FxHashMap<(Option<u32>, Layout), Vec<NonNull<u8>>>);
+
+thread_local! {
+    static POOL: RefCell<Pool> = RefCell::default();
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for ((_, layout), free) in self.0.drain() {
+            for memory in free {
+                // SAFETY: it was allocated with this layout, and nobody has it.
+                unsafe { dealloc(memory.as_ptr(), layout) };
+            }
+        }
+    }
+}
+
+/// Memory of this layout for a simulated thread, or for the code around a simulation.
+pub fn take(thread: Option<u32>, layout: Layout) -> NonNull<u8> {
+    let freed = POOL.with_borrow_mut(|pool| pool.0.get_mut(&(thread, layout))?.pop());
+    freed.unwrap_or_else(|| {
+        // SAFETY: a padded node has a size.
+        NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
+    })
+}
+
+/// Gives memory back.
+///
+/// # Safety
+///
+/// It comes from [`take`] with this layout, what was in it is gone, and nobody uses it any more.
+pub unsafe fn give(thread: Option<u32>, layout: Layout, memory: NonNull<u8>) {
+    let kept = POOL.try_with(|pool| {
+        pool.borrow_mut().0.entry((thread, layout)).or_default().push(memory);
+    });
+    if kept.is_err() {
+        // The thread ends, and its pool is gone.
+        // SAFETY: our caller's promise.
+        unsafe { dealloc(memory.as_ptr(), layout) };
+    }
+}

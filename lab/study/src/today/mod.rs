@@ -1,0 +1,15 @@
+//! Which lock to take on a machine of today: the library's locks on the machines that are built
+//! from published figures, in a few situations, beside the library's advice (docs/locks.md); and
+//! ratios of two locks that others have measured on such machines, beside the simulated ones.
+
+mod published;
+mod rates;
+mod report;
+mod situation;
+
+pub use published::{PUBLISHED, Ratio, simulated};
+pub use rates::{Rate, rates};
+pub use report::{MARKS, Measured, markdown};
+pub use situation::{
+    Advice, DEFAULT, LOCKS, MACHINES, SITUATIONS, Situation, Threads, UNFAIR, Work,
+};

@@ -1,0 +1,129 @@
+//! Ratios of throughputs that others have measured on machines of today, or near to one.
+
+use syncline_sim::Machine;
+
+use crate::figures::load;
+use crate::lab::Lab;
+use crate::stress::contenders::Contender;
+use crate::stress::{Load, Pause};
+use crate::world::Elsewhere;
+
+/// A ratio of two throughputs, both of threads that do nothing outside of their sections.
+#[derive(Clone, Copy, Debug)]
+pub struct Ratio {
+    /// Who has published it, and for which machine.
+    pub source: &'static str,
+    /// What was divided by what, as the source calls it.
+    pub what: &'static str,
+    /// The simulated machine that is nearest.
+    pub machine: &'static str,
+    /// Locks that the threads choose from.
+    pub locks: usize,
+    /// The lock here that is most like it, and how many threads take it.
+    pub first: (&'static str, usize),
+    /// What it is divided by.
+    pub second: (&'static str, usize),
+    /// The published ratio.
+    pub published: f64,
+}
+
+impl Ratio {
+    /// Whether a simulated ratio is as published, within a half more or a third less. That is what
+    /// two locks of one principle, but of different code, may differ by.
+    pub fn holds(&self, simulated: f64) -> bool {
+        let off = simulated / self.published;
+        (1.0 / 1.5..=1.5).contains(&off)
+    }
+}
+
+const ZEN: &str = "ordo-one/synchronization-benchmarks, ContentionScaling, EPYC 9454P";
+const SAPPHIRE: &str =
+    "ordo-one/synchronization-benchmarks, ContentionScaling, two Xeon Platinum 8488C";
+const BROADWELL: &str = "tudordavid/libslock, issue 6, Xeon E5-2650 v4";
+
+const fn zen(
+    what: &'static str,
+    first: (&'static str, usize),
+    second: (&'static str, usize),
+    published: f64,
+) -> Ratio {
+    Ratio { source: ZEN, what, machine: "zen4", locks: 1, first, second, published }
+}
+
+const fn xeon(
+    source: &'static str,
+    machine: &'static str,
+    what: &'static str,
+    first: (&'static str, usize),
+    second: (&'static str, usize),
+    published: f64,
+) -> Ratio {
+    Ratio { source, what, machine, locks: 1, first, second, published }
+}
+
+const SPINS: &str = "OptimalMutex over Rust's";
+const GROWS: &str = "OptimalMutex over itself alone";
+const GLIBC: &str = "glibc's mutex over itself alone";
+const RUST: &str = "Rust's mutex over itself alone";
+
+/// All that we have found with numbers. Times were divided the other way round.
+pub const PUBLISHED: [Ratio; 20] = [
+    zen(RUST, ("futex", 2), ("futex", 1), 1180.0 / 4037.0),
+    zen(RUST, ("futex", 4), ("futex", 1), 1180.0 / 4944.0),
+    zen(RUST, ("futex", 8), ("futex", 1), 1180.0 / 8454.0),
+    zen(GLIBC, ("futex", 2), ("futex", 1), 1205.0 / 2298.0),
+    zen(GLIBC, ("futex", 8), ("futex", 1), 1205.0 / 7283.0),
+    zen(GROWS, ("ttas", 2), ("ttas", 1), 1063.0 / 1240.0),
+    zen(GROWS, ("ttas", 8), ("ttas", 1), 1063.0 / 3215.0),
+    zen(SPINS, ("ttas", 2), ("futex", 2), 4037.0 / 1240.0),
+    zen(SPINS, ("ttas", 4), ("futex", 4), 4944.0 / 1519.0),
+    zen(SPINS, ("ttas", 8), ("futex", 8), 8454.0 / 3215.0),
+    xeon(SAPPHIRE, "sapphire-rapids", GROWS, ("ttas", 2), ("ttas", 1), 1106.0 / 2451.0),
+    xeon(SAPPHIRE, "sapphire-rapids", GROWS, ("ttas", 4), ("ttas", 1), 1106.0 / 8651.0),
+    xeon(SAPPHIRE, "sapphire-rapids", GROWS, ("ttas", 8), ("ttas", 1), 1106.0 / 18_563.0),
+    xeon(BROADWELL, "ice-lake", "ticket over tas", ("ticket", 1), ("tas", 1), 55.3 / 66.4),
+    xeon(BROADWELL, "ice-lake", "mcs over tas", ("mcs", 1), ("tas", 1), 44.2 / 66.4),
+    xeon(BROADWELL, "ice-lake", "clh over tas", ("clh", 1), ("tas", 1), 58.6 / 66.4),
+    xeon(BROADWELL, "ice-lake", "clh over itself alone", ("clh", 2), ("clh", 1), 5.0 / 58.6),
+    xeon(
+        "FD.io VPP, refactoring of clib_spinlock_t (2019), a Xeon",
+        "ice-lake",
+        "looking before the exchange over exchanging",
+        ("ttas", 12),
+        ("tas", 12),
+        7.456 / 5.640,
+    ),
+    xeon(
+        "FD.io VPP, refactoring of clib_spinlock_t (2019), ThunderX2",
+        "graviton4",
+        "looking before the exchange over exchanging",
+        ("ttas", 12),
+        ("tas", 12),
+        9.615 / 7.471,
+    ),
+    Ratio {
+        source: "Amanieu/parking_lot, issue 437, two EPYC 7502",
+        what: "a spinlock over Rust's mutex",
+        machine: "zen4",
+        locks: 2,
+        first: ("ttas", 32),
+        second: ("futex", 32),
+        published: 24.5 / 32.5,
+    },
+];
+
+/// The ratio on the simulated machine.
+///
+/// # Panics
+/// If there is no such machine or lock.
+pub fn simulated(lab: &Lab, ratio: &Ratio) -> f64 {
+    let machine = Machine::named(ratio.machine).expect("it is built in");
+    let world = &Elsewhere(&machine);
+    let points = [ratio.first, ratio.second];
+    let found = lab.measure::<Elsewhere<'_>, _>(&points, |&(lock, threads), seed| {
+        let contender = &Contender::named(&[lock])[0];
+        let load = load::<Elsewhere<'_>>(lab, threads, ratio.locks, seed);
+        (contender.throughput)(world, &Load { pause: Pause::None, ..load }).per_second
+    });
+    found[0] / found[1]
+}
