@@ -50,14 +50,8 @@ pub const KNOWN_MISSES: &[Miss] = &[
     Miss { id: "S15", part: "highest throughput", why: "the Tilera and the Niagara are ahead of the Xeon by a fifth. Instructions cost the least that a core's width allows for, counted on x86-64; in-order cores stall besides." },
     Miss { id: "S17", part: "opteron", why: SCHEDULER },
     Miss { id: "S17", part: "xeon", why: SCHEDULER },
-<<<<<<< HEAD
-    Miss { id: "S18", part: "sets: other locks win", why: "the recorded memcached (1.6.18) holds locks that all share for 3 % of a set, and its busiest one, of the list of recently used items, for 1.6 %: so 18 threads seldom meet, and only where their lines are far from each other does it tell. The paper's (1.4.15) had one lock for all of these lists, which is not in what was recorded. Other locks make the real one a quarter faster on two processors where sets come by the thousand, and nothing can be told where each is waited for (docs/memcached.md)" },
-    Miss { id: "S20", part: "times as fast", why: "it is the fast side that is too fast. Without the prefetch, each message has two broadcasts and two loads, 650 cycles within a die; with it two transfers and nothing else, 166. SSYNC's own runs take 262 with it (S12), and 650 is 2.5 times that" },
-=======
     Miss { id: "S18", part: "sets: other locks win", why: "with the sections of the paper's version, recorded here, the gains are the paper's on the Opteron and the Xeon, and larger on the single-sockets, where locks that spin hand over faster and a mutex does not; on the Niagara the paper's limits are network and system (footnote 11), so that the Tilera decides. All gains hang on what waking a thread takes the one that wakes, which the paper does not have: with nothing they are 18 and 22 % on the Opteron and the Xeon, with the least that it can be 35 and 42 %, with twice that 50 and 61 %. A request of twice the cycles on the Tilera changes nothing" },
-    Miss { id: "S19", part: "xeon-x5660: one lock", why: "the best of the spin locks and the ticket lock of each socket were level (4.9 million a second both). Since a release ends with the hand-over to another socket, so that the next holder may free the lock, the socket's own lock is released before it, and the other socket waits for that" },
-    Miss { id: "S20", part: "times as fast", why: "without the prefetch each message has two broadcasts of 244 cycles, with it two transfers of 83 and nothing else: by the table that is four times, and since the next look is at the same line, a store buffer hides nothing of it. What a real message takes besides is the same for both, and would bring them nearer to each other" },
->>>>>>> s17
+    Miss { id: "S20", part: "times as fast", why: "it is the fast side that is too fast. Without the prefetch, each message has two broadcasts and two loads, 650 cycles within a die; with it two transfers and nothing else, 166. SSYNC's own runs take 262 with it (S12), and 650 is 2.5 times that" },
     Miss { id: "M1", part: "GBH, ", why: PUNCTUAL },
     Miss { id: "M1", part: "GBH back-off, shared", why: CALL },
     Miss { id: "M1", part: "GBH back-off, exclusive", why: ONE_WORD },
