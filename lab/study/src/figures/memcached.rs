@@ -54,6 +54,7 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
         lines.iter().flat_map(|line| steps.iter().map(move |&step| (line, step))).collect();
     let values = lab.measure::<W, _>(&points, |&(&(requests, contender), threads), seed| {
         let (warm_up, measured) = lab.window::<W>(WINDOW);
+        // Whatever the lock, what a section does to its data is not fetched for writing.
         let load = load::<W>(lab, threads, 2, seed);
         let load = Load { homes: Homes::Machine, warm_up, measured, ..load };
         (contender.memcached)(world, request(requests), &load).per_second / 1e3

@@ -72,6 +72,7 @@ mod tests {
             data: true,
             pause: Pause::Transfer,
             homes: Homes::First,
+            fetch_for_writing: false,
             timed: false,
             warm_up: 0.0,
             measured: 1e-3,
