@@ -2,7 +2,7 @@
 //! long its accesses keep a line from others.
 
 use std::cell::Cell;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use syncline::memory::{Memory, Padded, Word};
 use syncline_sim::engine::{self, Body, Engine};
@@ -128,4 +128,73 @@ fn what_can_not_be_had_for_writing_is_not_fetched_so() {
     };
     assert_eq!((fetched("niagara"), fetched("tilera")), (0, 0));
     assert!(fetched("opteron") > 200, "a broadcast");
+}
+
+#[test]
+fn instructions_take_turns_as_accesses_do() {
+    let cycles = |name: &str, threads: usize| {
+        let body = || -> Body<'_> { Box::new(|| engine::execute(120)) };
+        let threads = (0..threads).map(|place| (place, body())).collect();
+        let machine = named(name);
+        Engine::new(&machine, 1).run(threads).cycles
+    };
+    // Three in a cycle, and one for each of two groups of four threads.
+    assert_eq!((cycles("opteron", 1), cycles("opteron", 48)), (40, 40));
+    assert_eq!((cycles("niagara", 1), cycles("niagara", 4), cycles("niagara", 8)), (120, 120, 240));
+    assert_eq!(cycles("clusters", 1), 0, "a description without instructions");
+}
+
+/// Cycles of a load by core 1 of a line that core 0 has changed, and of a store right after it.
+fn load_and_store(fetches: bool) -> (u64, u64) {
+    let word = Line::default();
+    let cycles = Cell::new((0, 0));
+    let first: Body<'_> = Box::new(|| word.store(1, SeqCst));
+    let second: Body<'_> = Box::new(|| {
+        engine::delay(10_000);
+        let began = engine::now();
+        assert_eq!(word.load(Relaxed), 1);
+        let loaded = engine::now();
+        word.store(2, SeqCst);
+        cycles.set((loaded - began, engine::now() - loaded));
+    });
+    let opteron = named("opteron");
+    let engine = Engine::new(&opteron, 1).accesses_only();
+    engine.fetching_for_writing(fetches).run(vec![(0, first), (1, second)]);
+    cycles.get()
+}
+
+#[test]
+fn a_line_that_is_fetched_for_writing_can_be_written_at_once() {
+    // Table 2, same die: loads of a changed line, stores to an owned one, stores to a changed one.
+    assert_eq!(load_and_store(false), (81, 244));
+    let (load, store) = load_and_store(true);
+    assert!((83..83 + 10).contains(&load) && store <= 3, "{load}, {store}");
+}
+
+#[test]
+fn a_warm_machine_has_lines_where_they_are_used() {
+    let accesses = |threads: usize, warm: bool| {
+        let word = Line::default();
+        let cycles = Cell::new((0, 0));
+        let first: Body<'_> = Box::new(|| {
+            let began = engine::now();
+            word.load(Relaxed);
+            let loaded = engine::now();
+            word.store(1, SeqCst);
+            cycles.set((loaded - began, engine::now() - loaded));
+        });
+        let mut bodies = vec![(0, first)];
+        bodies.extend((1..threads).map(|place| (place, Box::new(|| ()) as Body<'_>)));
+        let (opteron, threads) = (named("opteron"), bodies);
+        let engine = Engine::new(&opteron, 1).accesses_only();
+        if warm {
+            engine.warm().run(threads)
+        } else {
+            engine.run(threads)
+        };
+        cycles.get()
+    };
+    assert_eq!(accesses(1, false).0, 136, "from memory");
+    assert_eq!(accesses(1, true), (3, 3), "its own alone");
+    assert_eq!(accesses(2, true), (3, 246), "shared");
 }

@@ -25,6 +25,7 @@ fn load(threads: usize, locks: usize, seconds: f64) -> Load {
         data: true,
         pause: Pause::Transfer,
         homes: Homes::First,
+        fetch_for_writing: false,
         timed: true,
         warm_up: seconds / 5.0,
         measured: seconds,
@@ -59,7 +60,7 @@ fn every_lock_of_the_catalogue_runs_here_and_simulated() {
     for contender in contenders::all::<Here>() {
         let outcome = busy(|| (contender.throughput)(&here, &load(1, 4, 0.005)));
         assert_eq!(outcome.success_percent, 100.0, "{}", contender.name);
-        let turns = Turns { warm_up: 10, measured: 100, seed: 1 };
+        let turns = Turns { warm_up: 10, measured: 100, fetch_for_writing: false, seed: 1 };
         assert!((contender.uncontended)(&here, None, &turns).is_finite(), "{}", contender.name);
     }
 }
@@ -94,7 +95,7 @@ fn a_free_lock_costs_what_the_table_says() {
     let machine = simulated("opteron");
     let world = Elsewhere(&machine);
     let tas = &Contender::<Elsewhere<'_>>::named(&["tas"])[0];
-    let turns = Turns { warm_up: 5, measured: 50, seed: 1 };
+    let turns = Turns { warm_up: 5, measured: 50, fetch_for_writing: false, seed: 1 };
     assert_eq!((tas.uncontended)(&world, None, &turns), 21.0);
     for ((_, partner), paper) in world.partners().into_iter().zip([110.0, 197.0, 216.0, 296.0]) {
         assert_eq!((tas.uncontended)(&world, Some(partner), &turns), paper + 1.0);

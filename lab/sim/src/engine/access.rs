@@ -23,8 +23,8 @@ const PAUSE: u64 = 40;
 /// A line that a thread has got, and uses again at once: it does not leave before another cache's
 /// access to it can be served, and that takes [`Machine::quickest`](crate::Machine::quickest) at
 /// least. So the words of a line are read or written in a burst, whichever other thread asks for it
-/// meanwhile. An atomic operation is part of none: it waits for what is before it, and what is
-/// after waits for it.
+/// meanwhile. An atomic operation may begin a burst, since it leaves the line where it was, but is
+/// never within one: it waits for what is before it.
 #[derive(Clone, Copy)]
 pub struct Kept {
     line: u32,
@@ -66,9 +66,25 @@ impl Engine<'_> {
                 }
             };
             self.lines.push(Line::new(machine.memory_near(node), cache));
+            self.warm_up(line);
         }
         self.latest_line = Some((number, line));
         line
+    }
+
+    /// On a machine that is warm, a line that nobody has accessed is in the caches of all threads.
+    pub(super) fn warm_up(&mut self, line: u32) {
+        if !self.warm {
+            return;
+        }
+        let holders: Vec<usize> = self.threads.iter().map(|thread| thread.cache as usize).collect();
+        let alone = holders.iter().all(|&holder| holder == holders[0]);
+        let state =
+            if alone && !self.machine.reads_to_share() { State::Exclusive } else { State::Shared };
+        self.lines[line as usize].prepare(state, &holders);
+        for holder in holders {
+            self.levels.touch(holder, line);
+        }
     }
 
     /// Says where lines are placed from now on that nobody gives a home.
@@ -210,8 +226,7 @@ impl Engine<'_> {
         let at = done + instructions;
         let thread = &mut self.threads[self.current as usize];
         thread.instructions = (at, instructions);
-        let bursts = matches!(access, Access::Load | Access::Store);
-        thread.kept = bursts.then_some(Kept { line, written, at, leaves });
+        thread.kept = Some(Kept { line, written, at, leaves });
         if access != Access::Load {
             self.write(line, at);
         }
@@ -226,6 +241,15 @@ impl Engine<'_> {
         }
         let cache = self.threads[self.current as usize].cache as usize;
         self.words_of_access * self.machine.instructions(self.running[cache])
+    }
+
+    /// Cycles of instructions of the current thread that access no memory.
+    pub(super) fn executing(&self, instructions: u64) -> u64 {
+        if !self.with_instructions {
+            return 0;
+        }
+        let cache = self.threads[self.current as usize].cache as usize;
+        self.machine.executing(instructions, self.running[cache])
     }
 
     /// Until when a line that somebody else has asked for is here all the same: the current thread
@@ -243,6 +267,12 @@ impl Engine<'_> {
     pub(crate) fn atomic(&mut self, access: Access, address: usize) -> Option<Then> {
         (access == Access::Store || !self.machine.is_uncached())
             .then(|| self.access(access, address))
+    }
+
+    /// Gets the line of a word that is loaded next for writing, if threads do so.
+    #[inline]
+    pub(crate) fn fetch(&mut self, address: usize) -> Then {
+        if self.fetches { self.prefetch(address) } else { Then::GoOn }
     }
 
     /// Gets a line for writing, where there are caches to get it into: where stores go out anyway,

@@ -94,6 +94,15 @@ pub fn delay(cycles: u64) {
     act(|engine| engine.delay(cycles));
 }
 
+/// The running simulated thread executes this many instructions that access no memory; nothing
+/// happens outside of a simulation.
+pub fn execute(instructions: u64) {
+    act(|engine| {
+        let cycles = engine.executing(instructions);
+        engine.delay(cycles)
+    });
+}
+
 /// All caches give up the line of an address, as by x86's `clflush`. Takes no time; nothing
 /// happens outside of a simulation.
 pub fn flush(address: usize) {

@@ -30,7 +30,7 @@ pub use access::Fresh;
 use buffer::Words;
 pub(crate) use buffer::{Storing, Until};
 pub(crate) use context::{act, act_after, wait, with};
-pub use context::{delay, fence, flush, now};
+pub use context::{delay, execute, fence, flush, now};
 use messages::Inboxes;
 pub use messages::{receive, send};
 use processor::Processor;
@@ -79,6 +79,10 @@ pub struct Engine<'m> {
     words_of_access: u64,
     /// Whether accesses come with instructions.
     with_instructions: bool,
+    /// Whether a line is fetched for writing before each load of a word.
+    fetches: bool,
+    /// Whether lines that come up are in the caches already.
+    warm: bool,
     /// Threads that run on each core.
     running: Vec<usize>,
 }
@@ -146,6 +150,8 @@ impl<'m> Engine<'m> {
             accesses: 0,
             words_of_access: 1,
             with_instructions: true,
+            fetches: false,
+            warm: false,
             running: vec![0; machine.caches()],
         }
     }
@@ -154,6 +160,23 @@ impl<'m> Engine<'m> {
     #[must_use]
     pub fn accesses_only(mut self) -> Engine<'m> {
         self.with_instructions = false;
+        self
+    }
+
+    /// An engine whose threads fetch the line of a word for writing before each load of it, as a
+    /// program does that has the instruction for it before each (SSYNC, section 5.3). Data are
+    /// loaded without.
+    #[must_use]
+    pub fn fetching_for_writing(mut self, fetches: bool) -> Engine<'m> {
+        self.fetches = fetches;
+        self
+    }
+
+    /// An engine on which the run's threads have used all memory before, and nobody has written to it
+    /// since: each of their caches has each line, as far as it has room.
+    #[must_use]
+    pub fn warm(mut self) -> Engine<'m> {
+        self.warm = true;
         self
     }
 
@@ -169,6 +192,7 @@ impl<'m> Engine<'m> {
             assert!(there, "there is no hardware thread {place}");
             coroutines.push(self.start(number as ThreadId, place, body));
         }
+        (0..self.lines.len() as u32).for_each(|line| self.warm_up(line));
         let mut left = coroutines.len();
         let here = context::enter(&mut self);
         while left > 0 {

@@ -16,6 +16,10 @@ pub use description::{
 };
 pub use error::Error;
 
+/// Instructions that come with an access, as descriptions count them: an address, a comparison and a
+/// branch.
+const INSTRUCTIONS_OF_ACCESS: u64 = 3;
+
 /// A machine that accesses can be simulated on.
 #[derive(Debug)]
 pub struct Machine {
@@ -186,6 +190,11 @@ impl Machine {
     #[inline]
     pub(crate) fn instructions(&self, running: usize) -> u64 {
         self.instructions[running.min(self.instructions.len() - 1)]
+    }
+
+    /// Cycles of instructions without accesses, on a core on which this many threads run.
+    pub(crate) fn executing(&self, instructions: u64, running: usize) -> u64 {
+        instructions * self.instructions(running) / INSTRUCTIONS_OF_ACCESS
     }
 
     /// For how long an access that takes this many cycles keeps its line, so that the next one has

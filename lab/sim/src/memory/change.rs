@@ -16,6 +16,7 @@ use crate::machine::Access;
 #[inline]
 pub fn load<T: Held>(cell: &Cell<T>) -> T {
     let address = from_ref(cell).addr();
+    act_after(|engine| engine.wait_for_line(address), |engine| engine.fetch(address));
     act_after(
         |engine| engine.wait_for_line(address),
         |engine| engine.access(Access::Load, address),

@@ -50,7 +50,9 @@ pub fn uncontended(target: &Target, request: &Request, turns: u32) -> Result<Vec
         let contenders = chosen(world, request)?;
         let tests = contenders.iter().map(|c| (c.name, c.uncontended));
         Ok(over_places(request, tests.collect(), &places, |test, partner, seed| {
-            test(world, *partner, &Turns { warm_up: turns / 10, measured: turns, seed })
+            let fetch_for_writing = false;
+            let turns = Turns { warm_up: turns / 10, measured: turns, fetch_for_writing, seed };
+            test(world, *partner, &turns)
         }))
     })
 }
@@ -75,6 +77,7 @@ mod tests {
             data: true,
             pause: Pause::Transfer,
             homes: Homes::First,
+            fetch_for_writing: false,
             timed: false,
             warm_up: 1e-6,
             measured: 20e-6,

@@ -60,7 +60,7 @@ pub fn channels(
     let kinds: Vec<(&str, (Way, bool))> = kinds.collect();
     on!(target, world => match between_two {
         Some(count) => Ok(over_distances(world, request, kinds, |&(way, plain), partner, seed| {
-            let turns = Turns { warm_up: count / 10, measured: count, seed };
+            let turns = Turns { warm_up: count / 10, measured: count, fetch_for_writing: false, seed };
             pair(world, way, plain, partner, &turns)
         })),
         None => {
@@ -167,6 +167,7 @@ mod tests {
             data: true,
             pause: Pause::None,
             homes: Homes::Machine,
+            fetch_for_writing: false,
             timed: false,
             warm_up: 10e-6,
             measured: 50e-6,

@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::sentence::{list, number};
-use super::ssync::load;
+use super::ssync::lock_load;
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;
@@ -51,7 +51,7 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
         lines.iter().flat_map(|line| steps.iter().map(move |&step| (line, step))).collect();
     let values = lab.measure::<W, _>(&points, |&(&(requests, contender), threads), seed| {
         let (warm_up, measured) = lab.window::<W>(WINDOW);
-        let load = load::<W>(lab, threads, 2, seed);
+        let load = lock_load(lab, world, contender.name, (threads, 2), seed);
         let load = Load { homes: Homes::Machine, warm_up, measured, ..load };
         (contender.memcached)(world, request(requests), &load).per_second / 1e3
     });

@@ -89,7 +89,7 @@ fn between_two<W: World>(lab: &Lab, world: &W) -> Panel {
         .flat_map(|kind| partners.iter().map(move |partner| (kind, partner.1)))
         .collect();
     let values = lab.measure::<W, _>(&points, |&(&(kind, _, way), partner), seed| {
-        let turns = Turns { warm_up: count / 10, measured: count, seed };
+        let turns = Turns { warm_up: count / 10, measured: count, fetch_for_writing: false, seed };
         match kind {
             PLAIN => messages::between_two::<W, Plain<W>>(world, way, partner, &turns),
             _ => messages::between_two::<W, Fetched<W>>(world, way, partner, &turns),

@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::sentence::{list, number};
-use super::ssync::{contenders, load};
+use super::ssync::{contenders, lock_load};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;
@@ -39,7 +39,8 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
         }
     }
     let values = lab.measure::<W, _>(&points, |&(count, threads, contender), seed| {
-        (contender.throughput)(world, &load::<W>(lab, threads, count, seed)).per_second / 1e6
+        let load = lock_load(lab, world, contender.name, (threads, count), seed);
+        (contender.throughput)(world, &load).per_second / 1e6
     });
     let mut measured = points.iter().map(|point| point.2.name).zip(values);
     let series = LOCKS.into_iter().map(|count| {

@@ -11,6 +11,8 @@ pub const NINE: [&str; 9] =
     ["tas", "ttas", "ticket", "anderson", "futex", "mcs", "clh", "hclh", "hticket"];
 /// Those of them that know groups of near processors.
 const HIERARCHICAL: [&str; 2] = ["hclh", "hticket"];
+/// The C library's mutex.
+const MUTEX: &str = "futex";
 
 /// The locks of SSYNC's figures on a machine: it ran hierarchical ones only where there are
 /// sockets.
@@ -18,16 +20,16 @@ pub fn locks(has_sockets: bool) -> Vec<&'static str> {
     NINE.into_iter().filter(|name| has_sockets || !HIERARCHICAL.contains(name)).collect()
 }
 
-/// The contenders of SSYNC's figures on a world. Where a store to a shared line is a broadcast, its
-/// ticket lock fetches lines for writing (section 5.3: "wherever possible").
+/// The contenders of SSYNC's figures on a world.
 pub fn contenders<W: World>(world: &W) -> Vec<Contender<W>> {
-    let mut contenders = Contender::named(&locks(world.has_sockets()));
-    let ticket = contenders.iter_mut().find(|contender| contender.name == "ticket");
-    let prefetching = Contender::named(&["ticket_prefetch"]).pop();
-    if let (true, Some(ticket), Some(prefetching)) = (world.broadcasts(), ticket, prefetching) {
-        *ticket = Contender { name: ticket.name, ..prefetching };
-    }
-    contenders
+    Contender::named(&locks(world.has_sockets()))
+}
+
+/// Whether SSYNC's version of a lock fetches lines for writing before it looks at them: all of its
+/// own do, where a store to a shared line is a broadcast (section 5.3: "wherever possible", and so
+/// does libslock, built for the Opteron). The mutex is the C library's.
+pub fn fetches_for_writing<W: World>(world: &W, lock: &str) -> bool {
+    world.broadcasts() && lock != MUTEX
 }
 
 /// Simulated seconds in which a point is measured: thousands of hand-overs.
@@ -44,11 +46,25 @@ pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Loa
         // Under extreme contention only: with many locks the next one is another one anyway.
         pause: if locks == 1 { Pause::Transfer } else { Pause::None },
         homes: Homes::First,
+        fetch_for_writing: false,
         timed: false,
         warm_up,
         measured,
         seed,
     }
+}
+
+/// The same for a lock.
+pub fn lock_load<W: World>(
+    lab: &Lab,
+    world: &W,
+    lock: &str,
+    at: (usize, usize),
+    seed: u64,
+) -> Load {
+    let (threads, locks) = at;
+    let fetch_for_writing = fetches_for_writing(world, lock);
+    Load { fetch_for_writing, ..load::<W>(lab, threads, locks, seed) }
 }
 
 /// Measures series over numbers of threads.

@@ -7,7 +7,7 @@ use super::messages::with_messages;
 use super::plan::Plan;
 use super::scalability::THREADS;
 use super::sentence::{list, number};
-use super::ssync::{WINDOW, contenders, load};
+use super::ssync::{WINDOW, contenders, fetches_for_writing, load};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;
@@ -80,7 +80,9 @@ fn measure<W: World>(
     let values = lab.measure::<W, _>(&points, |&(shape, threads, kind), seed| {
         let (warm_up, measured) = lab.whole_window::<W>(WINDOW);
         let load = load::<W>(lab, threads, 2, seed);
-        let load = Load { placement, homes: Homes::Machine, warm_up, measured, ..load };
+        let fetch_for_writing = kind.is_some_and(|lock| fetches_for_writing(world, lock.name));
+        let homes = Homes::Machine;
+        let load = Load { placement, homes, fetch_for_writing, warm_up, measured, ..load };
         let per_second = match (kind, hardware) {
             (Some(contender), _) => (contender.table)(world, shape, &load).per_second,
             (None, None) => table::served(world, shape, &load).per_second,

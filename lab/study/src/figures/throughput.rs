@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::sentence::{list, number};
-use super::ssync::{WINDOW, contenders, load, over_threads};
+use super::ssync::{WINDOW, contenders, lock_load, over_threads};
 use crate::figure::{Kind, Panel};
 use crate::lab::Lab;
 use crate::on;
@@ -39,7 +39,7 @@ fn measure<W: World>(lab: &Lab, world: &W, count: usize) -> Panel {
         &contenders,
         |c| c.name,
         |contender, threads, seed| {
-            let mut load = load::<W>(lab, threads, count, seed);
+            let mut load = lock_load(lab, world, contender.name, (threads, count), seed);
             if count == 1 {
                 // Back-offs that grow, and groups of waiters that form, take a while.
                 (load.warm_up, load.measured) = lab.whole_window::<W>(WINDOW);

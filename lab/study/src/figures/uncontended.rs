@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::sentence::{list, number};
-use super::ssync::contenders;
+use super::ssync::{contenders, fetches_for_writing};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::{Effort, Lab};
 use crate::on;
@@ -41,11 +41,9 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
         .flat_map(|c| partners.iter().map(move |(_, place)| (c, *place)))
         .collect();
     let values = lab.measure::<W, _>(&points, |(contender, place), seed| {
-        (contender.uncontended)(
-            world,
-            *place,
-            &Turns { warm_up: turns / 10, measured: turns, seed },
-        )
+        let fetch_for_writing = fetches_for_writing(world, contender.name);
+        let turns = Turns { warm_up: turns / 10, measured: turns, fetch_for_writing, seed };
+        (contender.uncontended)(world, *place, &turns)
     });
     let mut values = values.into_iter();
     let series = contenders.iter().map(|contender| Series {

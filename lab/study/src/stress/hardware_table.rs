@@ -46,6 +46,7 @@ pub fn served(machine: &Machine, shape: Shape, places: &[usize], load: &Load) ->
             let mut chance = load.chance(number);
             while engine::now() < until {
                 let (operation, key) = shape.next(&mut chance);
+                engine::execute(shape.instructions());
                 let (server, key) = (key as usize % servers.len(), key / servers.len() as u64);
                 let mut message = [0; WORDS];
                 message[..3].copy_from_slice(&[place as u64, operation as u64, key]);

@@ -32,6 +32,8 @@ pub struct Load {
     pub pause: Pause,
     /// Where shared memory is.
     pub homes: Homes,
+    /// Whether the line of a word is fetched for writing before each load of it.
+    pub fetch_for_writing: bool,
     /// Whether each operation is timed.
     pub timed: bool,
     /// Seconds that do not count, at first.
@@ -116,6 +118,7 @@ impl Load {
             seed: self.seed,
             shared: Vec::new(),
             homes: self.homes,
+            fetch_for_writing: self.fetch_for_writing,
         }
     }
 
@@ -133,6 +136,18 @@ impl Load {
     /// in the long run; beginning so spares that run. Without pauses there is no such chance.
     fn spread<W: World>(&self, world: &W, places: &[usize]) -> u64 {
         if self.pause == Pause::None { 0 } else { world.transfer(places) * self.threads as u64 }
+    }
+
+    /// Cycles for which the first thread holds the only lock before anything else; 0 if threads
+    /// pause.
+    ///
+    /// Without pauses, a thread that finds the lock free also finds its line, and has released the
+    /// lock before the next one gets the line: threads may follow each other so for ever, and
+    /// nobody waits. But a queue that there is once stays as well, and on a real machine there is
+    /// one as soon as a holder is interrupted. So it is there from the start.
+    fn queue<W: World>(&self, world: &W, places: &[usize]) -> u64 {
+        let each = world.transfer(places);
+        if self.pause == Pause::None { 4 * each * self.threads as u64 } else { 0 }
     }
 
     /// Chance for each thread of its own.

@@ -25,12 +25,16 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(world: &W, load: &Load) -> 
     let places = world.places(load.threads, load.placement);
     let pause = load.pause(world, &places);
     let spread = load.spread(world, &places);
+    let queue = if load.locks == 1 { load.queue(world, &places) } else { 0 };
     let mut tallies = vec![(Tally::default(), 0u64); load.threads];
     let threads = places.iter().zip(&mut tallies).enumerate().map(|(number, (&place, tally))| {
         let cells = &cells;
         let body: Body<'_, W> = Box::new(move |watch| {
             let mut chance = load.chance(number);
             stagger::<W>(&mut chance, spread);
+            if number == 0 && queue > 0 {
+                hold::<W, L>(&cells[0].lock, queue);
+            }
             let mut counted = Tally::default();
             let mut sections = 0;
             let node = Padded::<L::Node>::default();
@@ -65,4 +69,14 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(world: &W, load: &Load) -> 
     assert_eq!(seen, sections as u32, "two threads held a lock at a time");
     let tallies: Vec<Tally> = tallies.into_iter().map(|(tally, _)| tally).collect();
     outcome(&tallies, seconds, world.clock_cost())
+}
+
+/// Holds the lock for this many cycles, so that all others come to wait for it.
+fn hold<W: World, L: RawLock<Memory = W::Memory>>(lock: &L, cycles: u64) {
+    let node = Padded::<L::Node>::default();
+    // SAFETY: the node stays in place, and the thread that releases has acquired.
+    unsafe { lock.acquire(&node) };
+    W::delay(cycles);
+    // SAFETY: as above.
+    unsafe { lock.release(&node) };
 }

@@ -1,7 +1,7 @@
 //! What it costs to take a free lock, by where its last holder was (SSYNC, section 6.1.1): two
 //! threads that take it in turn, and time their own acquisitions.
 
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use syncline::lock::RawLock;
 use syncline::memory::{Memory, Padded, Word};
@@ -16,31 +16,45 @@ pub struct Turns {
     pub warm_up: u32,
     /// Acquisitions of each thread that count.
     pub measured: u32,
+    /// Whether the line of a word is fetched for writing before each load of it.
+    pub fetch_for_writing: bool,
     /// Decides what is chance.
     pub seed: u64,
 }
 
+/// The order of the threads: who holds the number that is next, goes on. On one line, as SSYNC has
+/// it.
+#[derive(Default)]
+struct Order<M: Memory> {
+    drawn: M::Word,
+    next: M::Word,
+}
+
 /// Cycles from beginning to acquire the lock until it is held, on average: by thread 0 alone,
 /// or by it and a partner in turn.
+///
+/// As in SSYNC's program (libslock's `uncontended`), a thread draws a number before it waits for its
+/// turn, alone as well, and its release has been seen by all before the other one's turn comes.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     world: &W,
     partner: Option<usize>,
     turns: &Turns,
 ) -> f64 {
     let lock = Padded::<L>::default();
-    let turn = Padded::<<W::Memory as Memory>::Word>::default();
+    let order = Padded::<Order<W::Memory>>::default();
     let places = world.places(1, crate::world::Placement::Near).into_iter().chain(partner);
     let places: Vec<usize> = places.collect();
-    let count = places.len() as u32;
     let mut cycles = vec![0u64; places.len()];
-    let threads = places.iter().zip(&mut cycles).zip(0u32..).map(|((&place, cycles), mine)| {
-        let (lock, turn) = (&lock, &turn);
+    let threads = places.iter().zip(&mut cycles).map(|(&place, cycles)| {
+        let (lock, order) = (&lock, &order);
         let body: Body<'_, W> = Box::new(move |_| {
             let node = Padded::<L::Node>::default();
             for round in 0..turns.warm_up + turns.measured {
+                // Relaxed: numbers only.
+                let mine = order.drawn.fetch_add(1, Relaxed);
                 let mut looks = 0;
-                // Acquire: pairs with the Release below. Alone it is always this one's turn.
-                while count > 1 && turn.load(Acquire) != round * count + mine {
+                // Acquire: pairs with the Release below.
+                while order.next.load(Acquire) != mine {
                     looks += 1;
                     W::Memory::pause(looks);
                 }
@@ -50,22 +64,27 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
                 let took = W::now() - began;
                 // SAFETY: as above.
                 unsafe { lock.release(&node) };
+                W::fence();
                 if round >= turns.warm_up {
                     *cycles += took;
                 }
-                if count > 1 {
-                    // Release: the other one's turn is after this one's.
-                    turn.store(round * count + mine + 1, Release);
-                }
+                // Release: the next one's turn is after this one's.
+                order.next.store(mine.wrapping_add(1), Release);
             }
         });
         (place, body)
     });
-    let shared = vec![(lines(&lock), 0), (lines(&turn), 0)];
-    let homes = Homes::Machine;
-    let course = Course { warm_up: 0.0, measured: 0.0, seed: turns.seed, shared, homes };
+    let shared = vec![(lines(&lock), 0), (lines(&order), 0)];
+    let course = Course {
+        warm_up: 0.0,
+        measured: 0.0,
+        seed: turns.seed,
+        shared,
+        homes: Homes::Machine,
+        fetch_for_writing: turns.fetch_for_writing,
+    };
     world.run(&course, threads.collect());
-    let acquisitions = f64::from(turns.measured) * f64::from(count);
+    let acquisitions = f64::from(turns.measured) * places.len() as f64;
     let average = cycles.iter().sum::<u64>() as f64 / acquisitions;
     (average - world.clock_cost() as f64).max(0.0)
 }

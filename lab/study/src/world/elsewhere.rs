@@ -123,7 +123,8 @@ impl World for Elsewhere<'_> {
         let cycles = |seconds| self.0.in_cycles(seconds);
         let (from, measured) = (cycles(course.warm_up), cycles(course.measured));
         let interval = Interval { from, to: from + measured };
-        let mut engine = Engine::new(self.0, course.seed);
+        let engine = Engine::new(self.0, course.seed).warm();
+        let mut engine = engine.fetching_for_writing(course.fetch_for_writing);
         engine.place(match course.homes {
             Homes::Machine => Fresh::Machine,
             Homes::First => Fresh::At(0),
@@ -150,5 +151,13 @@ impl World for Elsewhere<'_> {
 
     fn delay(cycles: u64) {
         engine::delay(cycles);
+    }
+
+    fn execute(instructions: u64) {
+        engine::execute(instructions);
+    }
+
+    fn fence() {
+        engine::fence();
     }
 }

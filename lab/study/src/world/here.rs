@@ -201,6 +201,12 @@ impl World for Here {
             spin_loop();
         }
     }
+
+    fn execute(_: u64) {}
+
+    fn fence() {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    }
 }
 
 /// Cycles.

@@ -63,6 +63,12 @@ pub trait World: Sync {
 
     /// Does something else than to use shared memory for this many cycles.
     fn delay(cycles: u64);
+
+    /// The time of this many instructions of the test itself. On this machine they take it anyway.
+    fn execute(instructions: u64);
+
+    /// Waits until what this thread has stored can be seen by all.
+    fn fence();
 }
 
 /// Tells a thread how far the run is.
@@ -96,6 +102,9 @@ pub struct Course {
     pub shared: Vec<(Range<usize>, usize)>,
     /// Where all other lines are placed.
     pub homes: Homes,
+    /// Whether the line of a word is fetched for writing before each load of it. On this machine it
+    /// is not.
+    pub fetch_for_writing: bool,
 }
 
 /// Where shared memory is.
