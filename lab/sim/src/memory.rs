@@ -24,7 +24,7 @@ use std::time::Duration;
 use syncline::memory::{Address, Data, Link, Memory, OnStack, Padded, Word};
 
 use self::change::{change, forget, load, seen, store};
-use crate::engine::{act, act_after, fence, with};
+use crate::engine::{act, act_after, depends, fence, with};
 use crate::machine::{Access, LINE};
 
 /// The memory of the machine that is being simulated.
@@ -48,6 +48,7 @@ unsafe impl Memory for Simulated {
     }
 
     unsafe fn follow<'a, T: 'a>(node: NonNull<T>) -> &'a T {
+        depends();
         // SAFETY: the caller keeps the node alive and in place.
         unsafe { node.as_ref() }
     }
