@@ -222,6 +222,7 @@ impl<T> Link<NonNull<T>> for SimulatedLink<T> {
 }
 
 /// Ordinary data: handing it out costs a store to each of its lines, or a load if it is only read.
+/// The lines of one piece are under way at once; what its user does next is decided by what is in it.
 #[derive(Debug, Default)]
 pub struct SimulatedData<T> {
     value: UnsafeCell<T>,
@@ -256,10 +257,12 @@ impl<T> Data<T> for SimulatedData<T> {
     }
     unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
         self.access(Access::Store);
+        depends();
         access(self.value.get())
     }
     unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
         self.access(Access::Load);
+        depends();
         access(self.value.get())
     }
     fn into_inner(self) -> T {

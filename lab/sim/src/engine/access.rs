@@ -208,7 +208,9 @@ impl Engine<'_> {
         [begun, cycles]: [u64; 2],
         leaves: u64,
     ) -> Then {
-        let kept = self.threads[self.current as usize].kept;
+        let thread = &self.threads[self.current as usize];
+        let kept = thread.kept;
+        self.lines[number as usize].used(thread.cache as usize, self.now);
         let before = kept.filter(|kept| kept.line == number && kept.at == self.now);
         let written = access != Access::Load || before.is_some_and(|kept| kept.written);
         let bursts = matches!(access, Access::Load | Access::Store);
@@ -233,10 +235,9 @@ impl Engine<'_> {
         let instructions = self.instructions();
         let over = (begun + instructions).max(done);
         let at = if self.machine.under_way() > 1 { over } else { done + instructions };
-        let instructions = at - done;
-        self.goes_on(begun, instructions, at);
+        self.goes_on_after(begun, instructions, at);
         let thread = &mut self.threads[self.current as usize];
-        thread.instructions = (at, instructions);
+        thread.instructions = (at, at - done);
         let bursts = matches!(access, Access::Load | Access::Store);
         thread.kept = bursts.then_some(Kept { line, written, at, leaves });
         if access != Access::Load {
@@ -300,6 +301,7 @@ impl Engine<'_> {
         let line = &mut self.lines[number as usize];
         let cycles = line.cycles(self.machine, access, cache);
         let occupied = line.occupied(self.machine, access, cache, cycles);
+        let begun = begun.max(line.unused_since(cache, self.now)).min(self.now);
         let begins = line.free_at.max(begun);
         let stays = self.machine.stays(cycles);
         if stays > 0 {

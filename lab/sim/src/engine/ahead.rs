@@ -62,12 +62,19 @@ impl Engine<'_> {
         if self.machine.under_way() == 1 {
             return;
         }
+        let ahead = &mut self.threads[self.current as usize].ahead;
+        ahead.from = Some(begun + instructions.max(1));
+        ahead.over.push_back(over);
+    }
+
+    /// The same of an access whose value may be what the thread has waited for.
+    #[inline]
+    pub(super) fn goes_on_after(&mut self, begun: u64, instructions: u64, over: u64) {
         let thread = &mut self.threads[self.current as usize];
-        if std::mem::take(&mut thread.ahead.looks) {
-            return thread.stops();
+        match std::mem::take(&mut thread.ahead.looks) {
+            true => thread.stops(),
+            false => self.goes_on(begun, instructions, over),
         }
-        thread.ahead.from = Some(begun + instructions.max(1));
-        thread.ahead.over.push_back(over);
     }
 
     /// What the current thread does next needs what it has just loaded.

@@ -2,8 +2,8 @@
 //!
 //! A thread's plain stores leave its buffer in their order, one line at a time: the first asks for
 //! its line, takes effect when that has served it, and only then does the next one ask, unless the
-//! core has several accesses under way: then each asks at once, and only takes effect after those
-//! before it (the line may have left again by then, which is not simulated). Those to the same line that have queued up behind it by then take effect with it, where lines travel to
+//! core has several accesses under way: then each asks at once, and takes effect after those
+//! before it, if its line is there by then and has not left again. Those to the same line that have queued up behind it by then take effect with it, where lines travel to
 //! the core; where stores go out to the last-level cache, one that is on its way takes no further
 //! one along, and those behind it go together.
 //!
@@ -165,8 +165,10 @@ impl Engine<'_> {
         let Some(first) = buffer.stores.front() else { return };
         let (line, cache, instructions) = (first.line, first.cache as usize, first.instructions);
         let at = match first.arrives {
-            Some(at) => at.max(self.now),
-            None => self.reach_line(Access::Store, line, cache, self.now) + instructions,
+            Some(at) if at > self.now || self.lines[line as usize].suits(Access::Store, cache) => {
+                at.max(self.now)
+            }
+            _ => self.reach_line(Access::Store, line, cache, self.now) + instructions,
         };
         // Before the threads that watch the line are told.
         self.plan_for(at, Whom::Buffer(thread));
