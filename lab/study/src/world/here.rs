@@ -59,7 +59,7 @@ impl Here {
         let hertz = (clock() - ticks) as f64 / began.elapsed().as_secs_f64();
         let clock_cost = (0..1_000).map(|_| 0u64.wrapping_sub(clock()).wrapping_add(clock()));
         let clock_cost = clock_cost.min().unwrap_or(0);
-        CLOCK_COST.store(clock_cost, Relaxed);
+        OVERSHOOT.store(overshoot(), Relaxed);
         Here { processors, hertz, clock_cost }
     }
 
@@ -198,25 +198,36 @@ impl World for Here {
     /// Without spin-loop hints: one takes as long as a short pause.
     #[inline]
     fn delay(cycles: u64) {
-        settle();
-        // The last reading is half a turn of the loop late on average, and the first one takes time.
-        let cycles = cycles.saturating_sub(3 * CLOCK_COST.load(Relaxed) / 2);
-        let began = clock();
-        while clock() - began < cycles {}
+        stay(cycles.saturating_sub(OVERSHOOT.load(Relaxed)));
     }
 }
 
-/// What reading the clock takes.
-static CLOCK_COST: AtomicU64 = AtomicU64::new(0);
+/// Cycles by which a pause is longer than asked for, since reading the clock takes time.
+static OVERSHOOT: AtomicU64 = AtomicU64::new(0);
 
-/// Waits for the accesses before, which a processor else does while it reads the clock.
+/// Stays for so many cycles, and for those that reading the clock takes. It first waits for the
+/// accesses before, which a processor would otherwise go on with meanwhile.
 #[inline]
-fn settle() {
+fn stay(cycles: u64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every such processor has it.
     unsafe {
         std::arch::x86_64::_mm_lfence();
     }
+    let began = clock();
+    while clock() - began < cycles {}
+}
+
+/// Measures by how much a pause is too long.
+fn overshoot() -> u64 {
+    const PAUSES: u64 = 200;
+    const CYCLES: u64 = 400;
+    let measure = |_| {
+        let began = clock();
+        (0..PAUSES).for_each(|_| stay(CYCLES));
+        ((clock() - began) / PAUSES).saturating_sub(CYCLES)
+    };
+    (0..5).map(measure).min().unwrap_or(0)
 }
 
 /// Cycles.
