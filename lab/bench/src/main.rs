@@ -149,6 +149,10 @@ struct Arguments {
     /// Also measures these programs with another library preloaded; can be given several times
     #[arg(long = "peer", value_name = "NAME=LIBRARY.so", requires = "programs")]
     peers: Vec<record_overhead::Peer>,
+    /// `simulator` holds a simulation of this machine against the machine itself, in place of its
+    /// speed
+    #[arg(long, conflicts_with = "programs")]
+    compare: bool,
     /// `dht` also runs the benchmarks of other tables that files in this folder describe
     #[arg(long = "peers", value_name = "DIR", conflicts_with = "programs")]
     described: Option<PathBuf>,
@@ -179,6 +183,8 @@ fn fields() -> String {
     let mut texts: Vec<_> = BENCHMARKS.iter().map(of).collect();
     let commit = "`commit`, of `git describe --always --dirty`, or null if ./x did not say it";
     texts.insert(0, format!("Each last line also has {commit}."));
+    let fields = simulator::compare::FIELDS.trim_end();
+    texts.push(format!("The last line of `simulator --compare`:\n{fields}"));
     texts.push(format!("The last line of `accuracy`:\n{}", accuracy::FIELDS.trim_end()));
     let fields = accuracy::programs::FIELDS.trim_end();
     texts.push(format!("The last line of `accuracy --programs DIR`:\n{fields}"));
@@ -217,7 +223,12 @@ fn last_line(arguments: &Arguments, size: Size) -> anyhow::Result<String> {
         arguments.described.is_none() || benchmark == "dht",
         "--peers belongs to `dht`"
     );
+    anyhow::ensure!(
+        !arguments.compare || benchmark == "simulator",
+        "--compare belongs to `simulator`"
+    );
     match (benchmark.as_str(), &arguments.programs) {
+        ("simulator", None) if arguments.compare => simulator::compare::run(size),
         ("dht", None) => dht::run_with(size, arguments.described.as_deref()),
         ("accuracy", Some(folder)) => accuracy::programs::run(folder, size, *markdown),
         ("accuracy", None) => accuracy::run(size, *markdown),

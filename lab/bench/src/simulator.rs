@@ -2,6 +2,10 @@
 //!
 //! The one figure here that has no peer. It depends on how many threads want the same lines:
 //! where they do, nearly each access lets another thread run.
+//!
+//! How right it is, is the question of [`compare`].
+
+pub mod compare;
 
 use std::time::Instant;
 

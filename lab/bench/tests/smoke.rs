@@ -89,6 +89,14 @@ fn programs_that_a_user_describes_are_measured_and_peers_with_them() {
     }
 }
 
+#[test]
+fn a_simulation_of_this_machine_is_held_against_it() {
+    let lines = output_of(&["simulator", "--compare", "--smoke"]);
+    let fields = ["error_percent", "within_30_percent", "ladder_error_percent"];
+    require_fields(&lines, &[&fields[..], &["tests", "unsteady"]].concat());
+    assert!(lines.contains("alone: swap, then store"), "{lines}");
+}
+
 /// The last line has these fields, each of them a number, the commit, and no others.
 fn require_fields(lines: &str, fields: &[&str]) {
     let last = lines.lines().last().expect("it prints something");

@@ -36,6 +36,10 @@ pub fn describe(measurement: &Measurement) -> Description {
         "levels": levels(measurement),
         "store_buffer": measurement.subject.store_buffer,
         "stays": measurement.stay().map(hundredths).filter(|&share| share > 0.0),
+        "under_way": under_way(measurement),
+        // By the rule of the built-in machines: three instructions an access, in the one cycle that
+        // cores of three instructions and more need for them.
+        "instructions": { "cycles": 1, "threads": 1 },
         "reads_take_over": !measurement.taken_over().is_empty(),
         "measured": measurement,
     });
@@ -131,6 +135,11 @@ fn shared_by_all(measurement: &Measurement, access: Access) -> Option<f64> {
     let mut all = measurement.sharers.iter().filter(|shared| shared.sharers == others);
     let cycles = &all.find(|shared| shared.access == access)?.cycles;
     (measurement.layout.threads() == others + 1).then(|| tenths(cycles))
+}
+
+/// How many accesses are under way at once, if more than one is.
+fn under_way(measurement: &Measurement) -> Option<usize> {
+    measurement.under_way().map(|loads| loads.round() as usize).filter(|&loads| loads > 1)
 }
 
 /// A share to a hundredth.

@@ -45,7 +45,7 @@ mod walk;
 pub use describe::describe;
 pub use error::Error;
 pub use layout::Layout;
-pub use measure::{Effort, Progress, measure};
+pub use measure::{Effort, Progress, changed_line, measure};
 pub use measurement::Measurement;
 pub use note::Note;
 pub use surroundings::Surroundings;

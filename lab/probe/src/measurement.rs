@@ -22,6 +22,8 @@ pub struct Measurement {
     pub mine: Vec<Mine>,
     /// For which share of the time that another thread needs to get a line it stays with its owner.
     pub stays: Vec<Stays>,
+    /// How many loads of lines that another thread has changed are under way at once.
+    pub under_way: Vec<UnderWay>,
     /// Accesses that need nobody else.
     pub local: Local,
     /// Accesses to lines that several share.
@@ -118,6 +120,15 @@ pub struct Stays {
     pub share: Summary,
 }
 
+/// How many loads are under way at once, if none waits for another.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnderWay {
+    /// How far the thread is that has changed the lines, as an index.
+    pub distance: usize,
+    /// How many times faster they are than loads that wait for each other.
+    pub loads: Summary,
+}
+
 /// Accesses that need nobody else.
 #[derive(Clone, Debug, Serialize)]
 pub struct Local {
@@ -195,6 +206,14 @@ impl Measurement {
         let between_cores = |stays: &&Stays| !self.distances[stays.distance].same_core;
         let shares = self.stays.iter().filter(between_cores).map(|stays| stays.share.median);
         median(&shares.collect::<Vec<_>>())
+    }
+
+    /// How many loads a core has under way at once, if that was measured: the middle one of all
+    /// distances between cores.
+    pub fn under_way(&self) -> Option<f64> {
+        let between_cores = |of: &&UnderWay| !self.distances[of.distance].same_core;
+        let loads = self.under_way.iter().filter(between_cores).map(|of| of.loads.median);
+        median(&loads.collect::<Vec<_>>())
     }
 
     /// Whether a description has a row for the owned state: where the machine has that state, and

@@ -51,6 +51,8 @@ pub enum Timing {
     /// A chain of these accesses to each line [`LAPS`] times: for lines that stay in the
     /// measuring thread's cache.
     Own(Access),
+    /// Loads of the chain's lines of which none waits for another.
+    Together,
     /// A chain without accesses, with fences or without, [`LAPS`] times.
     Nothing { fences: bool },
     /// Nothing at all: what reading the clock takes.
@@ -149,6 +151,7 @@ fn timed<M: Timed>(region: &[Padded<M::Word>], order: &[u32], what: Timing, valu
     match what {
         Timing::Access(access) => chain::<M>(region, order, 1, access, value),
         Timing::Own(access) => chain::<M>(region, order, LAPS, access, value),
+        Timing::Together => together::<M>(region, order),
         Timing::Nothing { fences: true } => each::<M>(region, order, LAPS, |_| {
             M::settle();
             0
@@ -208,10 +211,22 @@ fn each<M: Timed>(
     for _ in 0..laps {
         for &place in order {
             seen = access(&region[(place + (seen & zero)) as usize]);
+            M::depends();
         }
     }
     let stop = M::ticks();
     black_box(seen);
+    stop.saturating_sub(start)
+}
+
+/// Ticks of loading each line, all of whose addresses are known from the beginning.
+#[inline(always)]
+fn together<M: Timed>(region: &[Padded<M::Word>], order: &[u32]) -> u64 {
+    let start = M::ticks();
+    let sum = order.iter().map(|&place| region[place as usize].load(Relaxed));
+    let sum = sum.fold(0, u32::wrapping_add);
+    let stop = M::ticks();
+    black_box(sum);
     stop.saturating_sub(start)
 }
 

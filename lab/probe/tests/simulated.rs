@@ -56,6 +56,21 @@ fn how_long_a_line_stays_is_found_again() {
 }
 
 #[test]
+fn how_many_loads_are_under_way_is_found_again() {
+    let under_way = |name: &str| describe(&named(name)).under_way;
+    assert_eq!(["opteron", "xeon", "niagara", "tilera"].map(under_way), [None; 4]);
+    for accesses in [4, 16] {
+        let mut description = Machine::named("opteron").unwrap().description;
+        description.under_way = Some(accesses);
+        let of = measured(&Machine::new(description).unwrap());
+        let found = describe(&of).under_way.unwrap();
+        assert!((accesses - 1..=accesses).contains(&found), "{accesses}: {found}");
+        // What an access costs alone is as without it.
+        check(&of, &["same die"], Load, Modified, &[81.0]);
+    }
+}
+
+#[test]
 fn opteron() {
     let of = named("opteron");
     let columns = ["same die", "same MCM", "one hop", "two hops"];

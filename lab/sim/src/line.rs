@@ -31,6 +31,8 @@ pub struct Line {
     pub watchers: Vec<ThreadId>,
     /// The caches that still have it for themselves, though others have asked for it.
     staying: Vec<Stay>,
+    /// The cache that has used it last of those that had it, and when.
+    used: (usize, u64),
 }
 
 /// A cache that a line is fetched from, and until when it has it.
@@ -52,6 +54,24 @@ impl Line {
             written_at: 0,
             watchers: Vec::new(),
             staying: Vec::new(),
+            used: (0, 0),
+        }
+    }
+
+    /// A cache that has the line uses it.
+    #[inline]
+    pub fn used(&mut self, cache: usize, at: u64) {
+        self.used = (cache, at);
+    }
+
+    /// When a request by a cache can have begun at the earliest. Whoever uses the line after that
+    /// would have fetched it back.
+    #[inline]
+    pub fn unused_since(&self, cache: usize, now: u64) -> u64 {
+        match self.used {
+            _ if !self.watchers.is_empty() => now,
+            (by, _) if by == cache => 0,
+            (_, at) => at,
         }
     }
 

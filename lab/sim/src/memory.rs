@@ -26,7 +26,7 @@ use std::time::Duration;
 use syncline::memory::{Address, Data, Link, Memory, OnStack, Padded, Word};
 
 use self::change::{change, forget, load, seen, store};
-use crate::engine::{act, act_after, fence, with};
+use crate::engine::{act, act_after, depends, fence, with};
 use crate::machine::{Access, LINE};
 
 /// The memory of the machine that is being simulated.
@@ -50,6 +50,7 @@ unsafe impl Memory for Simulated {
     }
 
     unsafe fn follow<'a, T: 'a>(node: NonNull<T>) -> &'a T {
+        depends();
         // SAFETY: the caller keeps the node alive and in place.
         unsafe { node.as_ref() }
     }
@@ -236,6 +237,7 @@ impl<T> Link<NonNull<T>> for SimulatedLink<T> {
 }
 
 /// Ordinary data: handing it out costs a store to each of its lines, or a load if it is only read.
+/// The lines of one piece are under way at once; what its user does next is decided by what is in it.
 #[derive(Debug, Default)]
 pub struct SimulatedData<T> {
     value: UnsafeCell<T>,
@@ -270,10 +272,12 @@ impl<T> Data<T> for SimulatedData<T> {
     }
     unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
         self.access(Access::Store);
+        depends();
         access(self.value.get())
     }
     unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
         self.access(Access::Load);
+        depends();
         access(self.value.get())
     }
     fn into_inner(self) -> T {

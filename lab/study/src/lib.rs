@@ -3,11 +3,12 @@
 //!
 //! 1. [`world`]: a machine that threads run on, here or simulated.
 //! 2. [`stress`]: the stress tests, each written once.
-//! 3. [`figures`]: what is measured for each figure and table of the paper.
-//! 4. [`claims`]: what the paper says of them, and whether it holds here.
-//! 5. [`cluster`]: programs on distributed shared memory, on simulated clusters.
-//! 6. [`today`]: which lock to take on machines that are built from published figures.
-//! 7. [`page`]: the page that shows all this.
+//! 3. [`ladder`]: access patterns of one or two lines, to hold a simulated machine against a real one.
+//! 4. [`figures`]: what is measured for each figure and table of the paper.
+//! 5. [`claims`]: what the paper says of them, and whether it holds here.
+//! 6. [`cluster`]: programs on distributed shared memory, on simulated clusters.
+//! 7. [`today`]: which lock to take on machines that are built from published figures.
+//! 8. [`page`]: the page that shows all this.
 
 pub mod bench;
 pub mod claims;
@@ -16,6 +17,7 @@ pub mod document;
 pub mod figure;
 pub mod figures;
 pub mod lab;
+pub mod ladder;
 pub mod page;
 pub mod stress;
 pub mod study;

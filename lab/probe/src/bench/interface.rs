@@ -21,6 +21,10 @@ pub trait Timed: Memory {
     /// Waits until this thread's stores and evictions have taken effect for all.
     fn settle();
 
+    /// Says that the next access needs what the last one returned, where this is not seen by itself.
+    #[inline(always)]
+    fn depends() {}
+
     /// Has all caches give up the line of a word.
     fn evict(word: &Self::Word);
 

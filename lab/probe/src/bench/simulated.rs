@@ -14,11 +14,16 @@ impl Timed for Simulated {
     type Region = Box<[Padded<Self::Word>]>;
 
     fn ticks() -> u64 {
+        engine::depends();
         engine::now()
     }
 
     fn settle() {
         engine::fence();
+    }
+
+    fn depends() {
+        engine::depends();
     }
 
     fn evict(word: &Self::Word) {

@@ -10,10 +10,10 @@ mod local;
 mod probe;
 
 use crate::bench::Bench;
-use crate::case::ACCESSES;
+use crate::case::{ACCESSES, Access, State, steps};
 use crate::error::Error;
 use crate::layout::Layout;
-use crate::measurement::{Cell, Distance, Measurement, Mine, Shared, Stays};
+use crate::measurement::{Cell, Distance, Measurement, Mine, Shared, Stays, UnderWay};
 use crate::note::rules::{self, Facts};
 use crate::plan::{self, Crew};
 pub use effort::{Effort, Progress};
@@ -47,6 +47,7 @@ pub fn measure<B: Bench>(
     let mut cells = vec![Vec::new(); classes * CASES];
     let mut mine = vec![Vec::new(); classes * MINE.len()];
     let mut stays = vec![Vec::new(); classes];
+    let mut under_way = vec![Vec::new(); classes];
     let mut shared = vec![Vec::new(); numbers.len() * ACCESSES.len()];
     let mut own = local::Samples::default();
     let order = plan::nearest_first(topology, 0);
@@ -56,6 +57,7 @@ pub fn measure<B: Bench>(
                 let mine = &mut mine[class * MINE.len()..][..MINE.len()];
                 probe.crew(crew, &mut cells[class * CASES..][..CASES], mine)?;
                 probe.stays(crew, &mut stays[class])?;
+                probe.under_way(crew, &mut under_way[class])?;
                 step();
             }
         }
@@ -85,12 +87,17 @@ pub fn measure<B: Bench>(
         .iter()
         .enumerate()
         .filter_map(|(distance, samples)| Some(Stays { distance, share: Summary::of(samples)? }));
+    let under_way = under_way.iter().enumerate();
+    let under_way = under_way.filter_map(|(distance, samples)| {
+        Some(UnderWay { distance, loads: Summary::of(samples)? })
+    });
     let mut measurement = Measurement {
         subject: probe.subject(),
         distances: distances(bench, &crews),
         cells: summaries.collect(),
         mine: mine.collect(),
         stays: stays.collect(),
+        under_way: under_way.collect(),
         local: own.summary(),
         sharers: sharers.collect(),
         matrix,
@@ -109,6 +116,22 @@ pub fn measure<B: Bench>(
         crews: &crews,
     });
     Ok(measurement)
+}
+
+/// Cycles of a load of a line that the second thread has changed, by the first one, if there are two:
+/// a few milliseconds, to see whether a machine is as it was.
+///
+/// # Errors
+/// Same errors as [`measure`].
+pub fn changed_line<B: Bench>(bench: &B) -> Result<Option<f64>, Error> {
+    let mut probe = Probe::new(bench, &Effort::FULL);
+    let lines = probe.lines(0)?;
+    let clock = probe.clock(&lines, 0)?;
+    if bench.topology().threads.len() < 2 {
+        return Ok(None);
+    }
+    let steps = steps(State::Modified, 1);
+    Ok(median(&probe.cycles(&lines, &[0, 1], &steps, Access::Load, clock)?))
 }
 
 fn distances<B: Bench>(bench: &B, crews: &[Vec<Crew>]) -> Vec<Distance> {

@@ -134,6 +134,21 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
+    /// How many loads are under way at once: a number for each of some samples.
+    pub(super) fn under_way(&mut self, crew: &Crew, samples: &mut Vec<f64>) -> Result<(), Error> {
+        let lines = self.lines(crew.holder)?;
+        let clock = self.clock(&lines, crew.asker)?;
+        let steps = steps(State::Modified, 1);
+        let times = |timing| -> Result<Vec<f64>, Error> {
+            let ticks =
+                ticks(self.bench, &lines, &crew.pair(), &steps, timing, self.effort.rounds)?;
+            Ok(ticks.into_iter().map(|ticks| (ticks as f64 - clock.reading).max(1.0)).collect())
+        };
+        let apart = times(Timing::Access(Access::Load))?;
+        samples.extend(apart.iter().zip(times(Timing::Together)?).map(|(a, b)| a / b));
+        Ok(())
+    }
+
     /// All accesses to a line that all of these but the first share.
     pub(super) fn shared(
         &mut self,

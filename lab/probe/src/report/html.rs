@@ -143,7 +143,10 @@ fn remote(measurement: &Measurement, distance: usize) -> String {
     );
     let stays = measurement.stays.iter().find(|stays| stays.distance == distance);
     let stays = stays.map_or(String::new(), |of| format!(" {}", number::stays(&of.share)));
-    let remark = remark + &stays;
+    let under_way = measurement.under_way.iter().find(|of| of.distance == distance);
+    let under_way =
+        under_way.map_or(String::new(), |of| format!(" {}", number::under_way(&of.loads)));
+    let remark = remark + &stays + &under_way;
     section(&format!("d{distance}"), &about.name, &remark, &table(measurement, rows))
 }
 

@@ -28,6 +28,11 @@ pub fn stays(share: &Summary) -> String {
     )
 }
 
+/// How many loads are under way at once, in words.
+pub fn under_way(loads: &Summary) -> String {
+    format!("A core has {:.0} loads under way at once, if none waits for another.", loads.median)
+}
+
 /// The operations as headings.
 pub fn heading(access: Access) -> &'static str {
     match access {

@@ -126,6 +126,9 @@ fn remote(measurement: &Measurement, distance: usize, out: &mut impl Write) -> i
     if let Some(stays) = measurement.stays.iter().find(|stays| stays.distance == distance) {
         writeln!(out, "  {}", number::stays(&stays.share))?;
     }
+    if let Some(of) = measurement.under_way.iter().find(|of| of.distance == distance) {
+        writeln!(out, "  {}", number::under_way(&of.loads))?;
+    }
     writeln!(out)
 }
 

@@ -129,29 +129,37 @@ impl Engine<'_> {
             return self.access_memory(access, number);
         }
         let cache = self.look(access, number);
+        let begun = self.begun();
         if let Some(cycles) = self.find(access, number, cache) {
             let leaves = self.now + u64::from(self.machine.quickest());
-            return self.access_here(access, number, cycles, leaves);
+            return self.access_here(access, number, [begun, cycles], leaves);
         }
         if let Some(cycles) = self.machine.again(access)
             && let Some(leaves) = self.still_here(access, number, u64::from(cycles))
         {
-            return self.access_here(access, number, u64::from(cycles), leaves);
+            return self.access_here(access, number, [begun, cycles.into()], leaves);
         }
         if let Some((cycles, leaves)) = self.stays(access, number, cache) {
-            return self.access_here(access, number, cycles, leaves);
+            return self.access_here(access, number, [begun, cycles], leaves);
         }
-        let done = self.serve(access, number, cache);
+        let done = self.serve(access, number, cache, begun).max(self.now);
         let leaves = done + u64::from(self.machine.quickest());
-        self.finish(access, number, done, leaves, access != Access::Load)
+        self.finish(access, number, [begun, done], leaves, access != Access::Load)
     }
 
-    /// An access by a cache, whatever its thread does meanwhile, and when it is done.
-    pub(super) fn reach_line(&mut self, access: Access, number: u32, cache: usize) -> u64 {
+    /// An access by a cache, whatever its thread does meanwhile, that its core began at this moment;
+    /// and when it is done.
+    pub(super) fn reach_line(
+        &mut self,
+        access: Access,
+        number: u32,
+        cache: usize,
+        begun: u64,
+    ) -> u64 {
         let here = self.find(access, number, cache);
         match here.or_else(|| self.stays(access, number, cache).map(|(cycles, _)| cycles)) {
             Some(cycles) => self.now + cycles,
-            None => self.serve(access, number, cache),
+            None => self.serve(access, number, cache, begun),
         }
     }
 
@@ -204,28 +212,48 @@ impl Engine<'_> {
         self.threads[thread as usize].kept = Some(kept);
     }
 
-    /// An access to a line that the thread's cache has, until it leaves. Loads and stores at once after
-    /// another one to the same line do not wait for each other: they take what issuing them takes.
+    /// An access to a line that the thread's cache has, until it leaves; when it has begun, and its
+    /// cycles. Loads and stores at once after another one to the same line do not wait for each
+    /// other: they take what issuing them takes. An atomic operation begins when what is before it
+    /// is over.
     #[inline]
-    fn access_here(&mut self, access: Access, number: u32, cycles: u64, leaves: u64) -> Then {
-        let kept = self.threads[self.current as usize].kept;
+    fn access_here(
+        &mut self,
+        access: Access,
+        number: u32,
+        [begun, cycles]: [u64; 2],
+        leaves: u64,
+    ) -> Then {
+        let thread = &self.threads[self.current as usize];
+        let kept = thread.kept;
+        self.lines[number as usize].used(thread.cache as usize, self.now);
         let before = kept.filter(|kept| kept.line == number && kept.at == self.now);
         let written = access != Access::Load || before.is_some_and(|kept| kept.written);
         let bursts = matches!(access, Access::Load | Access::Store);
         let issued = bursts && before.is_some() && self.instructions() > 0;
-        let done = self.now + if issued { 0 } else { cycles };
-        self.finish(access, number, done, leaves, written)
+        let begins = if bursts { begun } else { self.now };
+        let done = (begins + if issued { 0 } else { cycles }).max(self.now);
+        self.finish(access, number, [begun, done], leaves, written)
     }
 
-    /// An access is done at this moment, and its line can leave at that one. The thread goes on when
-    /// the instructions are done as well, and that is when the access takes effect: all do so
-    /// later, and so in the same order.
+    /// An access has begun at one moment and is done at another, and its line can leave at a third.
+    /// The thread goes on when the instructions are done as well, and that is when the access takes
+    /// effect: all do so later, and so in the same order. A core that runs ahead does them meanwhile.
     #[inline]
-    fn finish(&mut self, access: Access, line: u32, done: u64, leaves: u64, written: bool) -> Then {
+    fn finish(
+        &mut self,
+        access: Access,
+        line: u32,
+        [begun, done]: [u64; 2],
+        leaves: u64,
+        written: bool,
+    ) -> Then {
         let instructions = self.instructions();
-        let at = done + instructions;
+        let over = (begun + instructions).max(done);
+        let at = if self.machine.under_way() > 1 { over } else { done + instructions };
+        self.goes_on_after(begun, instructions, at);
         let thread = &mut self.threads[self.current as usize];
-        thread.instructions = (at, instructions);
+        thread.instructions = (at, at - done);
         thread.kept = Some(Kept { line, written, at, leaves });
         if access != Access::Load {
             self.write(line, at);
@@ -280,6 +308,9 @@ impl Engine<'_> {
     pub(crate) fn prefetch(&mut self, address: usize) -> Then {
         match self.machine.local(Access::Store) {
             None => Then::GoOn,
+            Some(_) if self.machine.under_way() > 1 && self.machine.store_buffer() > 0 => {
+                self.ask_ahead(address)
+            }
             Some(_) => self.access(Access::Store, address),
         }
     }
@@ -293,14 +324,15 @@ impl Engine<'_> {
         thread.cache as usize
     }
 
-    /// Lets an access by a cache go out, which begins when the line is free, and says when it is
-    /// done.
+    /// Lets an access by a cache go out, which begins when the line is free and its core has begun
+    /// it, and says when it is done.
     #[inline]
-    fn serve(&mut self, access: Access, number: u32, cache: usize) -> u64 {
+    fn serve(&mut self, access: Access, number: u32, cache: usize, begun: u64) -> u64 {
         let line = &mut self.lines[number as usize];
         let cycles = line.cycles(self.machine, access, cache);
         let occupied = line.occupied(self.machine, access, cache, cycles);
-        let begins = line.free_at.max(self.now);
+        let begun = begun.max(line.unused_since(cache, self.now)).min(self.now);
+        let begins = line.free_at.max(begun);
         let stays = self.machine.stays(cycles);
         if stays > 0 {
             line.stay(self.now, begins + stays);
@@ -342,15 +374,19 @@ impl Engine<'_> {
             // A write that is under way, or takes effect in this very cycle, has told them already.
             if line.is_held(thread.cache as usize) && line.written_at < self.now {
                 line.watchers.push(self.current);
+                self.threads[self.current as usize].looks_again();
                 return self.suspend();
             }
         }
+        self.threads[self.current as usize].looks_again();
         self.pass_until(self.now + PAUSE)
     }
 
     /// The current thread does something else for this many cycles.
     pub(crate) fn delay(&mut self, cycles: u64) -> Then {
-        self.threads[self.current as usize].looks_at = None;
+        let thread = &mut self.threads[self.current as usize];
+        thread.looks_at = None;
+        thread.stops();
         self.pass_until(self.now + cycles)
     }
 

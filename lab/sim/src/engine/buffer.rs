@@ -1,8 +1,9 @@
 //! Stores that wait in a buffer while their thread goes on.
 //!
 //! A thread's plain stores leave its buffer in their order, one line at a time: the first asks for
-//! its line, takes effect when that has served it, and only then does the next one ask. Those to
-//! the same line that have queued up behind it by then take effect with it, where lines travel to
+//! its line, takes effect when that has served it, and only then does the next one ask, unless the
+//! core has several accesses under way: then each asks at once, and takes effect after those
+//! before it, if its line is there by then and has not left again. Those to the same line that have queued up behind it by then take effect with it, where lines travel to
 //! the core; where stores go out to the last-level cache, one that is on its way takes no further
 //! one along, and those behind it go together.
 //!
@@ -37,7 +38,9 @@ struct Stored {
     cache: u32,
     /// Cycles of the instructions that come with it.
     instructions: u64,
-    /// The word, unless that is gone.
+    /// When its line is there, if it has asked already.
+    arrives: Option<u64>,
+    /// The word, unless that is gone, or the line is only fetched.
     word: Option<usize>,
     value: u64,
 }
@@ -103,9 +106,7 @@ impl Engine<'_> {
             return Storing::Now;
         }
         let line = self.line_of(word);
-        let thread = &self.threads[self.current as usize];
-        let empty = thread.buffer.stores.is_empty();
-        let cache = thread.cache;
+        let empty = self.threads[self.current as usize].buffer.stores.is_empty();
         if empty && self.is_at_hand(line) {
             return Storing::Now;
         }
@@ -117,22 +118,44 @@ impl Engine<'_> {
         if let Some(then) = self.wait_until(Until::Room) {
             return Storing::Wait(then);
         }
-        self.accesses += 1;
         self.words_of_access = 1;
         let owner = self.current;
         let hidden = self.words.0.entry(word).or_insert(Hidden { visible: old, owner, stores: 0 });
         hidden.stores += 1;
         let instructions = self.instructions();
-        let at = self.now + instructions;
+        let at = self.queue(line, Some(word), value, instructions);
         let thread = &mut self.threads[owner as usize];
-        let stored = Stored { line, cache, instructions, word: Some(word), value };
-        thread.buffer.stores.push_back(stored);
-        thread.instructions = (at, instructions);
+        thread.instructions = (at, instructions.min(at - self.now));
         (thread.looks_at, thread.writes_to, thread.kept) = (None, None, None);
-        if empty {
+        Storing::Buffered(self.pass_until(at))
+    }
+
+    /// The current thread's core asks for a line to write to, and goes on at once.
+    pub(super) fn ask_ahead(&mut self, address: usize) -> Then {
+        let line = self.line_of(address);
+        let room =
+            self.threads[self.current as usize].buffer.is(Until::Room, self.machine.store_buffer());
+        if !self.is_at_hand(line) && room {
+            self.queue(line, None, 0, 0);
+        }
+        Then::GoOn
+    }
+
+    /// The last of the current thread's stores, and when the thread goes on.
+    fn queue(&mut self, line: u32, word: Option<usize>, value: u64, instructions: u64) -> u64 {
+        self.accesses += 1;
+        let (owner, begun) = (self.current, self.begun());
+        let cache = self.threads[owner as usize].cache;
+        let ahead = self.machine.under_way() > 1;
+        let arrives = ahead.then(|| self.reach_line(Access::Store, line, cache as usize, begun));
+        let at = if ahead { self.now.max(begun + instructions) } else { self.now + instructions };
+        self.goes_on(begun, instructions, arrives.unwrap_or(at));
+        let stores = &mut self.threads[owner as usize].buffer.stores;
+        stores.push_back(Stored { line, cache, instructions, arrives, word, value });
+        if stores.len() == 1 {
             self.ask_for_line(owner);
         }
-        Storing::Buffered(self.pass_until(at))
+        at
     }
 
     /// The first store of a thread's buffer asks for its line.
@@ -141,7 +164,12 @@ impl Engine<'_> {
         buffer.asked = buffer.stores.len();
         let Some(first) = buffer.stores.front() else { return };
         let (line, cache, instructions) = (first.line, first.cache as usize, first.instructions);
-        let at = self.reach_line(Access::Store, line, cache) + instructions;
+        let at = match first.arrives {
+            Some(at) if at > self.now || self.lines[line as usize].suits(Access::Store, cache) => {
+                at.max(self.now)
+            }
+            _ => self.reach_line(Access::Store, line, cache, self.now) + instructions,
+        };
         // Before the threads that watch the line are told.
         self.plan_for(at, Whom::Buffer(thread));
         self.write(line, at);

@@ -84,9 +84,23 @@ pub(crate) fn act_after(
 /// Waits until the stores of the running simulated thread have taken effect for all, as by a
 /// memory fence; nothing outside of a simulation.
 pub fn fence() {
+    drain();
+    with(Engine::depends);
+}
+
+/// The running simulated thread waits until its stores have taken effect; its core may have begun
+/// what comes next.
+#[inline]
+pub(crate) fn drain() {
     while let Some(Some(then)) = with(|engine| engine.wait_until(Until::Empty)) {
         wait(then);
     }
+}
+
+/// What the running simulated thread does next needs what it has just loaded, so its core has not
+/// begun it yet.
+pub fn depends() {
+    with(Engine::depends);
 }
 
 /// The running simulated thread does something else than to use shared memory for this many cycles.

@@ -8,6 +8,7 @@
 //! Most accesses need no switch: nobody else has anything to do before they are done.
 
 mod access;
+mod ahead;
 mod buffer;
 mod context;
 mod messages;
@@ -29,8 +30,8 @@ use crate::machine::Machine;
 pub use access::Fresh;
 use buffer::Words;
 pub(crate) use buffer::{Storing, Until};
-pub(crate) use context::{act, act_after, wait, with};
-pub use context::{delay, execute, fence, flush, now};
+pub(crate) use context::{act, act_after, drain, wait, with};
+pub use context::{delay, depends, execute, fence, flush, now};
 use messages::Inboxes;
 pub use messages::{receive, send};
 use processor::Processor;

@@ -21,6 +21,7 @@ impl Engine<'_> {
         self.sleepers.0.entry(address).or_default().push(Sleeper { thread, key });
         let state = &mut self.threads[thread as usize];
         (state.looks_at, state.asleep) = (None, true);
+        state.stops();
         self.leave_processor(thread);
         if let Some(deadline) = deadline {
             // A thread that is woken by then has gone on, and this event changes nothing.

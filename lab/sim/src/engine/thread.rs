@@ -3,6 +3,7 @@
 use corosensei::Yielder;
 
 use super::access::Kept;
+use super::ahead::Ahead;
 use super::buffer::Buffer;
 
 /// A simulated thread.
@@ -28,6 +29,8 @@ pub struct Thread {
     pub kept: Option<Kept>,
     /// Its stores that have not taken effect.
     pub buffer: Buffer,
+    /// What its core has begun.
+    pub ahead: Ahead,
     /// When the instructions of its latest access were over, and how long they took.
     pub instructions: (u64, u64),
     /// It has asked for the time: its waits may have deadlines.
@@ -51,6 +54,7 @@ impl Thread {
             writes_to: None,
             kept: None,
             buffer: Buffer::default(),
+            ahead: Ahead::default(),
             instructions: (0, 0),
             asked_time: false,
             done: false,

@@ -27,6 +27,8 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_LEVELS: usize = 4;
 /// The most stores of a buffer; real ones have a hundred at most.
 const MOST_STORES: usize = 1024;
+/// The most accesses under way; real cores have some dozens at most.
+const MOST_UNDER_WAY: usize = 1024;
 
 fn cores(d: &Description) -> Result<(), String> {
     let ascending =
@@ -47,6 +49,15 @@ fn cores(d: &Description) -> Result<(), String> {
     }
     if d.stays.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
         return Err("stays: a share, from 0 to 1".to_owned());
+    }
+    match d.under_way {
+        Some(_) if d.protocol == Protocol::Uncached => {
+            return Err("under_way: not simulated where protocol is uncached".to_owned());
+        }
+        Some(accesses) if !(1..=MOST_UNDER_WAY).contains(&accesses) => {
+            return Err(format!("under_way: from 1 to {MOST_UNDER_WAY} accesses"));
+        }
+        _ => {}
     }
     match d.store_buffer {
         Some(_) if d.protocol == Protocol::Uncached => {
@@ -270,6 +281,9 @@ mod tests {
         refused("opteron", |d| d.levels[2].cycles = u32::MAX, "levels: up to 4");
         refused("opteron", |d| d.stays = Some(1.1), "stays: a share");
         refused("opteron", |d| d.stays = Some(f64::NAN), "stays: a share");
+        refused("opteron", |d| d.under_way = Some(0), "under_way: from 1");
+        refused("opteron", |d| d.under_way = Some(1 << 40), "under_way: from 1");
+        refused("scc", |d| d.under_way = Some(2), "under_way: not simulated");
         refused("opteron", |d| d.store_buffer = Some(0), "store_buffer: from 1");
         refused("opteron", |d| d.store_buffer = Some(1 << 40), "store_buffer: from 1");
         refused("scc", |d| d.store_buffer = Some(1), "store_buffer: not simulated");

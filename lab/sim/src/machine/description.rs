@@ -79,6 +79,10 @@ pub struct Description {
     /// whose threads go on using it; not at all where it is not named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stays: Option<f64>,
+    /// Accesses that a core has under way at once, none of which needs what another one brings;
+    /// each waits for the one before where it is not named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_way: Option<usize>,
     /// Cycles of a load, by the line's state.
     pub load: Costs,
     /// Cycles of a store.

@@ -222,6 +222,12 @@ impl Machine {
         self.description.store_buffer.unwrap_or(0)
     }
 
+    /// Accesses that a core has under way at once.
+    #[inline]
+    pub(crate) fn under_way(&self) -> usize {
+        self.description.under_way.unwrap_or(1)
+    }
+
     /// Cycles of an access that directly follows another to the same line: if stores go out, those
     /// to one line leave the store buffer together. `None` for atomic operations, which are part of
     /// no burst.

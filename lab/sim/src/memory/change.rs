@@ -9,7 +9,7 @@ use std::ptr::from_ref;
 use std::sync::atomic::Ordering;
 
 use super::held::Held;
-use crate::engine::{Storing, act, act_after, fence, release, take, wait, with};
+use crate::engine::{Storing, act, act_after, drain, release, take, wait, with};
 use crate::machine::Access;
 
 /// What a word holds, when the look takes place.
@@ -69,7 +69,7 @@ pub fn store<T: Held>(cell: &Cell<T>, value: T, order: Ordering) {
 /// Changes a word, and gives what it held.
 #[inline]
 pub fn change<T: Held>(cell: &Cell<T>, access: Access, to: impl Fn(T) -> T) -> T {
-    fence();
+    drain();
     match with(|engine| engine.atomic(access, from_ref(cell).addr())) {
         None => {}
         Some(Some(then)) => wait(then),

@@ -37,6 +37,54 @@ pub fn error_percent(comparisons: &[Comparison]) -> f64 {
     median(comparisons.iter().map(|c| 100.0 * (c.ratio - 1.0).abs()))
 }
 
+/// How many of a hundred are off by this many percent at most.
+pub fn within_percent(comparisons: &[Comparison], percent: f64) -> f64 {
+    let near = |c: &&Comparison| 100.0 * (c.ratio - 1.0).abs() <= percent;
+    let count = comparisons.iter().filter(near).count();
+    100.0 * count as f64 / comparisons.len().max(1) as f64
+}
+
+/// How often a run is repeated if the machine was another one after it than before.
+pub const TRIES: usize = 6;
+
+/// What came of a run, and what the calibrations before and after it gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calibrated<T> {
+    /// What came of it.
+    pub result: T,
+    /// The calibrations' mean.
+    pub by: f64,
+    /// They are no farther apart than a fifth of the lesser one.
+    pub steady: bool,
+}
+
+/// Runs something between two calibrations, again if these differ by more than a fifth: a hypervisor
+/// may have moved the processors meanwhile. The last of [`TRIES`] runs counts, steady or not.
+///
+/// # Errors
+/// Those of the calibration and of the run.
+pub fn calibrated<T, E>(
+    mut calibrate: impl FnMut() -> Result<f64, E>,
+    mut run: impl FnMut(f64) -> Result<T, E>,
+) -> Result<Calibrated<T>, E> {
+    let mut tries = 0;
+    loop {
+        let before = calibrate()?;
+        let result = run(before)?;
+        let after = calibrate()?;
+        let steady = alike(before, after);
+        tries += 1;
+        if steady || tries == TRIES {
+            return Ok(Calibrated { result, by: f64::midpoint(before, after), steady });
+        }
+    }
+}
+
+/// Whether two calibrations are no farther apart than a fifth of the lesser one.
+pub fn alike(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 0.2 * one.min(other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,5 +104,39 @@ mod tests {
         assert_eq!(both.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["mcs", "tas"]);
         assert_eq!((both[1].first, both[1].second, both[1].ratio), (2.0, 3.0, 1.5));
         assert!((error_percent(&both) - 30.0).abs() < 1e-9, "10 % and 50 %");
+        assert_eq!(within_percent(&both, 30.0), 50.0);
+        assert_eq!(within_percent(&both, 9.0), 0.0);
+        assert_eq!(within_percent(&[], 30.0), 0.0);
+    }
+
+    /// What comes of a run if the calibrations give these numbers, and how many runs there were.
+    fn of(numbers: &[f64]) -> (Calibrated<f64>, usize) {
+        let (mut left, mut runs) = (numbers.iter().copied().cycle(), 0);
+        let outcome = calibrated::<_, ()>(
+            || Ok(left.next().unwrap()),
+            |before| {
+                runs += 1;
+                Ok(before)
+            },
+        );
+        (outcome.unwrap(), runs)
+    }
+
+    #[test]
+    fn a_run_between_two_different_calibrations_is_repeated() {
+        let steady = Calibrated { result: 100.0, by: 110.0, steady: true };
+        assert_eq!(of(&[100.0, 120.0]), (steady, 1), "a fifth is near enough");
+        let second = Calibrated { result: 300.0, by: 300.0, steady: true };
+        assert_eq!(of(&[100.0, 300.0, 300.0, 300.0]), (second, 2));
+        let (never, runs) = of(&[100.0, 121.0]);
+        assert_eq!((never.steady, runs), (false, TRIES));
+    }
+
+    #[test]
+    fn what_goes_wrong_ends_it() {
+        let mut runs = 0;
+        let failed = calibrated(|| Err("no clock"), |_| Ok(runs += 1));
+        assert_eq!(failed, Err("no clock"));
+        assert_eq!(runs, 0);
     }
 }

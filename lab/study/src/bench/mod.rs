@@ -8,8 +8,10 @@ mod programs;
 mod request;
 mod sweep;
 
-pub use compare::{Comparison, compared, error_percent};
+pub use compare::{
+    Calibrated, Comparison, alike, calibrated, compared, error_percent, within_percent,
+};
 pub use lines::{Line, Shown, table};
 pub use locks::{atomics, locks, uncontended};
-pub use programs::{SERVERS, channels, table as tables, transactions};
+pub use programs::{SERVERS, channels, channels_known, table as tables, transactions};
 pub use request::{Error, Request};

@@ -2,8 +2,8 @@
 
 use std::hint::spin_loop;
 use std::sync::Barrier;
-use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU64};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -59,6 +59,7 @@ impl Here {
         let hertz = (clock() - ticks) as f64 / began.elapsed().as_secs_f64();
         let clock_cost = (0..1_000).map(|_| 0u64.wrapping_sub(clock()).wrapping_add(clock()));
         let clock_cost = clock_cost.min().unwrap_or(0);
+        OVERSHOOT.store(overshoot(), Relaxed);
         Here { processors, hertz, clock_cost }
     }
 
@@ -194,12 +195,10 @@ impl World for Here {
         self.clock_cost
     }
 
+    /// Without spin-loop hints: one takes as long as a short pause.
     #[inline]
     fn delay(cycles: u64) {
-        let began = clock();
-        while clock() - began < cycles {
-            spin_loop();
-        }
+        stay(cycles.saturating_sub(OVERSHOOT.load(Relaxed)));
     }
 
     fn execute(_: u64) {}
@@ -207,6 +206,34 @@ impl World for Here {
     fn fence() {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
     }
+}
+
+/// Cycles by which a pause is longer than asked for, since reading the clock takes time.
+static OVERSHOOT: AtomicU64 = AtomicU64::new(0);
+
+/// Stays for so many cycles, and for those that reading the clock takes. It first waits for the
+/// accesses before, which a processor would otherwise go on with meanwhile.
+#[inline]
+fn stay(cycles: u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every such processor has it.
+    unsafe {
+        std::arch::x86_64::_mm_lfence();
+    }
+    let began = clock();
+    while clock() - began < cycles {}
+}
+
+/// Measures by how much a pause is too long.
+fn overshoot() -> u64 {
+    const PAUSES: u64 = 200;
+    const CYCLES: u64 = 400;
+    let measure = |_| {
+        let began = clock();
+        (0..PAUSES).for_each(|_| stay(CYCLES));
+        ((clock() - began) / PAUSES).saturating_sub(CYCLES)
+    };
+    (0..5).map(measure).min().unwrap_or(0)
 }
 
 /// Cycles.

@@ -1,0 +1,125 @@
+//! Threads that wait for nobody, or only for a value to come.
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use syncline::memory::{Memory, Padded, Word};
+
+use super::{Size, each};
+use crate::world::{Body, Course, Homes, Placement, World};
+
+type WordOf<W> = <<W as World>::Memory as Memory>::Word;
+
+/// Runs threads that begin together; the longest that one took, in cycles.
+fn together<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) + Sync) -> u64 {
+    let ready = Padded::<WordOf<W>>::default();
+    let mut took = vec![0; threads];
+    let places = world.places(threads, Placement::Near).into_iter().zip(0..).zip(&mut took);
+    let bodies = places.map(|((place, mine), took)| {
+        let (ready, act) = (&ready, &act);
+        let body: Body<'_, W> = Box::new(move |_| {
+            // AcqRel and Acquire: all begin after all have come.
+            ready.fetch_add(1, AcqRel);
+            while ready.load(Acquire) < threads as u32 {
+                W::Memory::pause(1);
+            }
+            let began = W::now();
+            act(mine);
+            *took = W::now() - began;
+        });
+        (place, body)
+    });
+    let (shared, homes) = (Vec::new(), Homes::Machine);
+    let course = Course { warm_up: 0.0, measured: 0.0, seed: size.seed, shared, homes };
+    world.run(&course, bodies.collect());
+    took.into_iter().max().unwrap_or(0)
+}
+
+/// A thread alone takes a word and gives it back, as a test-and-set lock does.
+pub fn own_word<W: World>(world: &W, size: &Size) -> f64 {
+    let word = Padded::<WordOf<W>>::default();
+    let cycles = together(world, size, 1, |_| {
+        for _ in 0..size.rounds {
+            word.swap(1, Acquire);
+            word.store(0, Release);
+        }
+    });
+    each(world, cycles, size.rounds)
+}
+
+/// A thread alone stays away again and again, as the tests of locks do between two operations.
+pub fn pause<W: World>(world: &W, size: &Size) -> f64 {
+    let cycles = together(world, size, 1, |mine| {
+        let mut away = away::<W>(world, size, mine);
+        (0..size.rounds).for_each(|_| away());
+    });
+    each(world, cycles, size.rounds)
+}
+
+/// Stays away for the pause of this size, by chance from half of it to half more.
+fn away<W: World>(world: &W, size: &Size, thread: u32) -> impl FnMut() + use<W> {
+    let pause = (size.pause * world.hertz()).round() as u64;
+    let mut chance = fastrand::Rng::with_seed(size.seed + u64::from(thread));
+    move || W::delay(pause / 2 + chance.u64(0..=pause))
+}
+
+/// A writer counts up without a pause, and a reader looks until it has seen the end.
+pub fn polled<W: World>(world: &W, size: &Size) -> f64 {
+    let word = Padded::<WordOf<W>>::default();
+    let cycles = together(world, size, 2, |mine| {
+        if mine == 0 {
+            (1..=size.rounds).for_each(|value| word.store(value, Release));
+        } else {
+            while word.load(Acquire) < size.rounds {
+                W::Memory::pause(1);
+            }
+        }
+    });
+    each(world, cycles, size.rounds)
+}
+
+/// What two threads did that increment one word without a pause.
+#[derive(Clone, Copy, Debug)]
+pub struct Increments {
+    /// Of one increment.
+    pub nanoseconds: f64,
+    /// Increments of one thread before the other one's come, on average.
+    pub in_a_row: f64,
+}
+
+/// Two threads increment one word; a thread sees by the values whether it was the last to do so.
+pub fn increments<W: World>(world: &W, size: &Size) -> Increments {
+    let (word, rows) = (Padded::<WordOf<W>>::default(), Padded::<WordOf<W>>::default());
+    let most = 4 * size.rounds;
+    let cycles = together(world, size, 2, |_| {
+        let (mut own, mut next) = (0, u32::MAX);
+        loop {
+            let value = word.fetch_add(1, Relaxed);
+            if value >= most {
+                break;
+            }
+            own += u32::from(value != next);
+            next = value + 1;
+        }
+        rows.fetch_add(own, Relaxed);
+    });
+    let in_a_row = f64::from(most) / f64::from(rows.load(Relaxed).max(1));
+    Increments { nanoseconds: each(world, cycles, most), in_a_row }
+}
+
+/// Each of two threads increments a word twice and stays away, again and again: whether the line is
+/// still there for the second one, at once or after a spin-loop hint.
+pub fn twice<W: World>(world: &W, size: &Size, hint: bool) -> f64 {
+    let word = Padded::<WordOf<W>>::default();
+    let cycles = together(world, size, 2, |mine| {
+        let mut away = away::<W>(world, size, mine);
+        for _ in 0..size.rounds {
+            word.fetch_add(1, Relaxed);
+            if hint {
+                W::Memory::pause(1);
+            }
+            word.fetch_add(1, Relaxed);
+            away();
+        }
+    });
+    each(world, cycles, size.rounds)
+}

@@ -1,0 +1,130 @@
+//! The ladder: access patterns of the size of a litmus test, each written once over a [`World`].
+//!
+//! A lock that is simulated wrongly does not say which of its accesses costs the wrong time; a
+//! pattern of one or two accesses does. So a machine's description is held against the machine
+//! itself rung by rung, and a change of the simulation is judged here before it is judged by locks.
+//!
+//! - [`turns`]: threads that take turns, and what they do in a turn.
+//! - [`free`]: threads that wait for nobody.
+//!
+//! Not its job: many threads, and time slices. The rungs are for one, two or three threads that
+//! have a processor each.
+
+mod free;
+#[cfg(test)]
+mod tests;
+mod turns;
+
+use syncline::lock::Ticket;
+use syncline::wait::Spin;
+
+use crate::on;
+use crate::stress::table::{self, Shape};
+use crate::stress::{Homes, Load, Outcome, Pause, throughput};
+use crate::target::Target;
+use crate::world::{Placement, World};
+
+/// How long the rungs run.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Turns of each thread that count; a tenth of it comes before and does not count.
+    pub rounds: u32,
+    /// Seconds that count, where a rung runs for a time.
+    pub seconds: f64,
+    /// Seconds for which a thread stays away from a lock.
+    pub pause: f64,
+    /// Decides what is chance.
+    pub seed: u64,
+}
+
+/// A pattern of accesses.
+struct Rung<W: World> {
+    name: &'static str,
+    /// Threads, each of which has to have a processor.
+    threads: usize,
+    /// What a turn, an access or an operation takes, in nanoseconds; or a plain number.
+    run: fn(&W, &Size) -> f64,
+}
+
+/// All rungs, the simplest first. The name says of what a number is; it is nanoseconds unless the
+/// name says `in a row`.
+fn rungs<W: World>() -> Vec<Rung<W>> {
+    let rung = |name, threads, run| Rung { name, threads, run };
+    vec![
+        rung("alone: swap, then store", 1, free::own_word),
+        rung("alone: a pause", 1, free::pause),
+        rung("alone: ticket lock", 1, |w, s| lock(w, s, 1, false)),
+        rung("alone: ticket lock and a line", 1, |w, s| lock(w, s, 1, true)),
+        rung("alone: operation of a table", 1, look_up),
+        rung("ping-pong", 2, |w, s| turns::nothing(w, s, 2)),
+        rung("three in a ring", 3, |w, s| turns::nothing(w, s, 3)),
+        rung("two lines in turn", 2, turns::second_line),
+        rung("own line after a miss", 2, turns::after_a_miss),
+        rung("one line, loaded", 2, |w, s| turns::loads(w, s, 1, true)),
+        rung("eight lines, loaded dependently", 2, |w, s| turns::loads(w, s, 8, true)),
+        rung("eight lines, loaded", 2, |w, s| turns::loads(w, s, 8, false)),
+        rung("eight lines, stored to", 2, |w, s| turns::writes(w, s, 8, false)),
+        rung("eight lines, exchanged", 2, |w, s| turns::writes(w, s, 8, true)),
+        rung("a reader polls a writer", 2, free::polled),
+        rung("increments", 2, |w, s| free::increments(w, s).nanoseconds),
+        rung("increments in a row", 2, |w, s| free::increments(w, s).in_a_row),
+        rung("twice at once, then a pause", 2, |w, s| free::twice(w, s, false)),
+        rung("twice with a hint between, then a pause", 2, |w, s| free::twice(w, s, true)),
+        rung("ticket lock", 2, |w, s| lock(w, s, 2, false)),
+        rung("ticket lock and a line", 2, |w, s| lock(w, s, 2, true)),
+    ]
+}
+
+/// The names of the rungs, and how many threads each has.
+pub fn names(target: &Target) -> Vec<(&'static str, usize)> {
+    fn of<W: World>(_: &W) -> Vec<(&'static str, usize)> {
+        rungs::<W>().iter().map(|rung| (rung.name, rung.threads)).collect()
+    }
+    on!(target, world => of(world))
+}
+
+/// Runs the rung of this name; `None` if there is none, or the machine has too few processors.
+pub fn run(target: &Target, name: &str, size: &Size) -> Option<f64> {
+    fn of<W: World>(world: &W, name: &str, size: &Size) -> Option<f64> {
+        let rung = rungs::<W>().into_iter().find(|rung| rung.name == name)?;
+        (rung.threads <= world.threads()).then(|| (rung.run)(world, size))
+    }
+    on!(target, world => of(world, name, size))
+}
+
+/// Nanoseconds of one of this many, which took these cycles together.
+fn each<W: World>(world: &W, cycles: u64, count: u32) -> f64 {
+    cycles as f64 / f64::from(count.max(1)) * 1e9 / world.hertz()
+}
+
+fn load<W: World>(world: &W, size: &Size, threads: usize, data: bool) -> Load {
+    let pause = if threads > 1 { (size.pause * world.hertz()).round() as u64 } else { 0 };
+    Load {
+        threads,
+        placement: Placement::Near,
+        locks: 1,
+        data,
+        pause: Pause::Cycles(pause),
+        homes: Homes::Machine,
+        timed: false,
+        warm_up: size.seconds / 10.0,
+        measured: size.seconds,
+        seed: size.seed,
+    }
+}
+
+fn nanoseconds(outcome: Outcome) -> f64 {
+    1e9 / outcome.per_second.max(1.0)
+}
+
+/// Acquires and releases a ticket lock, without data and with a line of it.
+fn lock<W: World>(world: &W, size: &Size, threads: usize, data: bool) -> f64 {
+    let load = load(world, size, threads, data);
+    nanoseconds(throughput::run::<W, Ticket<Spin, W::Memory>>(world, &load))
+}
+
+/// An operation of the study's table, most of them look-ups, by a thread that is alone.
+fn look_up<W: World>(world: &W, size: &Size) -> f64 {
+    let (load, shape) = (load(world, size, 1, false), Shape { buckets: 12, keys: 12 });
+    nanoseconds(table::run::<W, Ticket<Spin, W::Memory>>(world, shape, &load))
+}
