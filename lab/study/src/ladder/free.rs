@@ -29,7 +29,14 @@ fn together<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) 
         (place, body)
     });
     let (shared, homes) = (Vec::new(), Homes::Machine);
-    let course = Course { warm_up: 0.0, measured: 0.0, seed: size.seed, shared, homes };
+    let course = Course {
+        warm_up: 0.0,
+        measured: 0.0,
+        seed: size.seed,
+        shared,
+        homes,
+        fetch_for_writing: false,
+    };
     world.run(&course, bodies.collect());
     took.into_iter().max().unwrap_or(0)
 }

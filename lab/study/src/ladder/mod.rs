@@ -106,6 +106,7 @@ fn load<W: World>(world: &W, size: &Size, threads: usize, data: bool) -> Load {
         data,
         pause: Pause::Cycles(pause),
         homes: Homes::Machine,
+        fetch_for_writing: false,
         timed: false,
         warm_up: size.seconds / 10.0,
         measured: size.seconds,

@@ -42,7 +42,14 @@ fn turns<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) + S
         (place, body)
     });
     let (shared, homes) = (Vec::new(), Homes::Machine);
-    let course = Course { warm_up: 0.0, measured: 0.0, seed: size.seed, shared, homes };
+    let course = Course {
+        warm_up: 0.0,
+        measured: 0.0,
+        seed: size.seed,
+        shared,
+        homes,
+        fetch_for_writing: false,
+    };
     world.run(&course, bodies.collect());
     each(world, took, size.rounds * count)
 }
