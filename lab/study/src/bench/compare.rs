@@ -135,7 +135,13 @@ mod tests {
     #[test]
     fn what_goes_wrong_ends_it() {
         let mut runs = 0;
-        let failed = calibrated(|| Err("no clock"), |_| Ok(runs += 1));
+        let failed = calibrated(
+            || Err("no clock"),
+            |_| {
+                runs += 1;
+                Ok(())
+            },
+        );
         assert_eq!(failed, Err("no clock"));
         assert_eq!(runs, 0);
     }
