@@ -1,6 +1,6 @@
 //! Runs many measurements: side by side where they are simulated, one by one where they are not.
 
-use std::sync::Mutex;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
@@ -60,43 +60,74 @@ impl Lab {
         points: &[T],
         measure: impl Fn(&T, u64) -> f64 + Sync,
     ) -> Vec<f64> {
-        let workers = match W::SIMULATED {
-            true => thread::available_parallelism().map_or(1, usize::from),
-            false => 1,
-        };
-        let next = AtomicUsize::new(0);
-        let results = Mutex::new(vec![0.0; points.len()]);
-        thread::scope(|scope| {
-            for _ in 0..workers {
-                scope.spawn(|| {
-                    // Relaxed: a ticket; the results are under a lock.
-                    while let Some((number, point)) = take(points, next.fetch_add(1, Relaxed)) {
-                        let (sum, count) = self
-                            .seeds()
-                            .map(|seed| measure(point, seed))
-                            .fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-                        results.lock().expect("nobody panics with it")[number] = sum / count;
-                    }
-                });
-            }
-        });
-        results.into_inner().expect("nobody panics with it")
+        let seeds: Vec<u64> = self.seeds().collect();
+        let runs: Vec<(&T, u64)> =
+            points.iter().flat_map(|point| seeds.iter().map(move |&seed| (point, seed))).collect();
+        let values = each::<W, _, _>(&runs, |&(point, seed)| measure(point, seed));
+        let average = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        values.chunks(seeds.len()).map(average).collect()
     }
 }
 
-fn take<T>(points: &[T], number: usize) -> Option<(usize, &T)> {
-    points.get(number).map(|point| (number, point))
+/// What comes of each of these, in their order. What is simulated runs on all processors of this
+/// machine; what is measured on it runs alone.
+pub fn each<W: World, T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let workers = match W::SIMULATED {
+        true => thread::available_parallelism().map_or(1, usize::from),
+        false => 1,
+    };
+    side_by_side(workers, all, run)
+}
+
+/// What comes of each of these, in their order. They begin in their order, this many at a time.
+///
+/// # Panics
+/// If `run` panics.
+pub fn side_by_side<T: Sync, R: Send>(
+    workers: usize,
+    all: &[T],
+    run: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut results = Vec::new();
+        loop {
+            // Relaxed: a ticket; the results are handed over when the thread ends.
+            let number = next.fetch_add(1, Relaxed);
+            let Some(one) = all.get(number) else { return results };
+            results.push((number, run(one)));
+        }
+    };
+    let mut results: Vec<(usize, R)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let ended = workers.into_iter().map(|worker| worker.join());
+        ended.flat_map(|results| results.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    results.sort_unstable_by_key(|&(number, _)| number);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::Here;
+    use crate::world::{Elsewhere, Here};
 
     #[test]
     fn points_keep_their_order_and_are_averaged() {
         let lab = Lab { effort: Effort::Full, seed: 10 };
         let found = lab.measure::<Here, _>(&[100.0, 200.0], |point, seed| point + seed as f64);
         assert_eq!(found, [112.0, 212.0]);
+        let found = lab.measure::<Elsewhere<'_>, _>(&[1.0; 100], |point, seed| point + seed as f64);
+        assert_eq!(found, [13.0; 100]);
+    }
+
+    #[test]
+    fn results_are_in_order_however_long_they_take() {
+        let all: Vec<u64> = (0..20).collect();
+        let found = side_by_side(3, &all, |&number| {
+            thread::sleep(std::time::Duration::from_millis(number * 7 % 10));
+            number
+        });
+        assert_eq!(found, all);
     }
 }

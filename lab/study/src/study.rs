@@ -1,10 +1,16 @@
 //! A study: the figures that are asked for, on the machines that are asked for.
 
+use std::sync::Mutex;
+
 use crate::claims::{Check, ROWS};
 use crate::figure::Book;
 use crate::figures::{PLANS, Plan};
-use crate::lab::Lab;
+use crate::lab::{Lab, side_by_side};
 use crate::target::{MACHINES, Target};
+
+/// Parts of a study that are simulated at a time: while the last points of one are simulated, which
+/// leaves processors idle, those of the next one begin.
+const PARTS: usize = 2;
 
 /// Measures these figures on these machines, those that have sense there. `step` is told before each
 /// part what comes next.
@@ -12,9 +18,20 @@ pub fn run(
     lab: &Lab,
     plans: &[&Plan],
     targets: &[Target],
-    mut step: impl FnMut(&Plan, &Target),
+    step: impl FnMut(&Plan, &Target) + Send,
 ) -> Book {
-    let figures = plans.iter().map(|plan| plan.figure(lab, targets, &mut step));
+    let of_plan = |plan| targets.iter().map(move |target| (plan, target));
+    let parts: Vec<(&Plan, &Target)> = plans.iter().copied().flat_map(of_plan).collect();
+    let simulated = targets.iter().all(|target| matches!(target, Target::Simulated(_)));
+    let step = Mutex::new(step);
+    let panels = side_by_side(if simulated { PARTS } else { 1 }, &parts, |&(plan, target)| {
+        step.lock().expect("nobody panics with it")(plan, target);
+        (plan.measure)(lab, target)
+    });
+    let mut panels = panels.into_iter();
+    let figures = plans
+        .iter()
+        .map(|plan| plan.figure(panels.by_ref().take(targets.len()).flatten().collect()));
     Book { figures: figures.filter(|figure| !figure.panels.is_empty()).collect() }
 }
 
@@ -25,7 +42,7 @@ pub fn plans(ids: &[String]) -> Vec<&'static Plan> {
 }
 
 /// Measures all that the claims are about, on the simulated machines that they name.
-pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target)) -> Book {
+pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target) + Send) -> Book {
     let ids = ROWS.iter().filter_map(|row| match row.check {
         Check::Figures(ids, _) => Some(ids),
         Check::NotBuilt(_) | Check::Elsewhere(..) => None,
@@ -35,8 +52,8 @@ pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target)) -> Book {
     let mut book = run(lab, &plans(&ids), &MACHINES.map(named), &mut step);
     for (machines, of) in OTHERS {
         let others: Vec<Target> = machines.iter().map(|name| named(name)).collect();
-        for plan in PLANS.iter().filter(|plan| of.contains(&plan.id)) {
-            let figure = plan.figure(lab, &others, &mut step);
+        let of: Vec<&Plan> = PLANS.iter().filter(|plan| of.contains(&plan.id)).collect();
+        for figure in run(lab, &of, &others, &mut step).figures {
             match book.figures.iter_mut().find(|there| there.id == figure.id) {
                 Some(there) => there.panels.extend(figure.panels),
                 None => book.figures.push(figure),

@@ -49,7 +49,7 @@ pub fn uncontended(target: &Target, request: &Request, turns: u32) -> Result<Vec
         let places: Vec<_> = [(ALONE.to_owned(), None)].into_iter().chain(partners).collect();
         let contenders = chosen(world, request)?;
         let tests = contenders.iter().map(|c| (c.name, c.uncontended));
-        Ok(over_places(request, tests.collect(), &places, |test, partner, seed| {
+        Ok(over_places(world, request, tests.collect(), &places, |test, partner, seed| {
             let fetch_for_writing = false;
             let turns = Turns { warm_up: turns / 10, measured: turns, fetch_for_writing, seed };
             test(world, *partner, &turns)

@@ -16,7 +16,7 @@ use crate::target::Target;
 use crate::world::World;
 
 /// A test as it is run.
-type Run<'a, W> = Box<dyn Fn(&W, &Load) -> Outcome + 'a>;
+type Run<'a, W> = Box<dyn Fn(&W, &Load) -> Outcome + Sync + 'a>;
 
 /// What a user calls something that figures call by words: with hyphens.
 fn hyphened(words: &str) -> String {

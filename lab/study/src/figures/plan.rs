@@ -23,18 +23,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Measures the figure on these machines.
-    pub fn figure(
-        &self,
-        lab: &Lab,
-        targets: &[Target],
-        mut step: impl FnMut(&Plan, &Target),
-    ) -> Figure {
-        let panels = targets.iter().filter_map(|target| {
-            step(self, target);
-            (self.measure)(lab, target)
-        });
-        let panels: Vec<Panel> = panels.collect();
+    /// The figure of what was measured on machines.
+    pub fn figure(&self, panels: Vec<Panel>) -> Figure {
         let says = (self.says)(&panels);
         let Plan { id, title, x, y, kind, .. } = *self;
         Figure { id, title, x, y, kind, panels, says }

@@ -8,7 +8,7 @@ use super::sentence::number;
 use crate::cluster::programs::{self, Program};
 use crate::cluster::{Cluster, Outcome, run};
 use crate::figure::{Kind, Panel, Point, Series};
-use crate::lab::{Effort, Lab};
+use crate::lab::{Effort, Lab, each};
 use crate::target::Target;
 use crate::world::Elsewhere;
 
@@ -106,16 +106,20 @@ fn buffers(lab: &Lab, target: &Target) -> Option<Panel> {
     if !is_node(target) {
         return None;
     }
+    let programs = programs::all();
+    let points: Vec<(&dyn Program, usize)> =
+        programs.iter().flat_map(|program| SIZES.map(|size| (&**program, size))).collect();
+    let outcomes = each::<Elsewhere<'_>, _, _>(&points, |&(program, write_buffer)| {
+        run(program, Cluster { write_buffer, ..cluster(FEW) }, lab.seed)
+    });
     let mut series = Vec::new();
-    for program in programs::all() {
-        let outcomes = SIZES
-            .map(|write_buffer| run(&*program, Cluster { write_buffer, ..cluster(FEW) }, lab.seed));
+    for (program, outcomes) in programs.iter().zip(outcomes.chunks(SIZES.len())) {
         let last = outcomes[SIZES.len() - 1];
         let line = |name: String, of: fn(&Outcome) -> f64| Series {
             name,
             points: SIZES
                 .iter()
-                .zip(&outcomes)
+                .zip(outcomes)
                 .map(|(&size, outcome)| Point::at(size, of(outcome) / of(&last)))
                 .collect(),
         };

@@ -5,9 +5,10 @@ use syncline_sim::Machine;
 use super::plan::Plan;
 use super::sentence::number;
 use crate::figure::{Kind, Panel, Point, Series};
-use crate::lab::{Effort, Lab};
+use crate::lab::{Effort, Lab, each};
 use crate::stress::windows::{Scheme, pairs, write_and_unlock};
 use crate::target::Target;
+use crate::world::Elsewhere;
 
 type Measure = fn(&Lab, &Target) -> Option<Panel>;
 
@@ -101,13 +102,19 @@ fn quartile(sorted: &[u64], quarters: usize) -> f64 {
 
 fn over_processes(lab: &Lab, target: &Target, exclusive: f64) -> Option<Panel> {
     let machine = scc(target)?;
-    let series = Scheme::ALL.map(|(scheme, name)| {
-        let point = |&processes: &usize| {
-            let taken = pairs(machine, scheme, processes, exclusive, count(lab), lab.seed);
-            Point::at(processes, microseconds(target, quartile(&taken, 2)))
-        };
-        let few = PROCESSES.iter().filter(|&&n| n <= machine.threads());
-        Series { name: name.to_owned(), points: few.map(point).collect() }
+    let few: Vec<usize> = PROCESSES.into_iter().filter(|&n| n <= machine.threads()).collect();
+    let mut points = Vec::new();
+    for (scheme, _) in Scheme::ALL {
+        points.extend(few.iter().map(|&processes| (scheme, processes)));
+    }
+    let medians = each::<Elsewhere<'_>, _, _>(&points, |&(scheme, processes)| {
+        let taken = pairs(machine, scheme, processes, exclusive, count(lab), lab.seed);
+        microseconds(target, quartile(&taken, 2))
+    });
+    let mut medians = medians.into_iter();
+    let series = Scheme::ALL.map(|(_, name)| {
+        let points = few.iter().zip(&mut medians).map(|(&n, median)| Point::at(n, median));
+        Series { name: name.to_owned(), points: points.collect() }
     });
     Some(Panel { machine: machine.description.name.clone(), series: series.into() })
 }
@@ -119,40 +126,49 @@ pub fn row(scheme: &str, mix: &str) -> String {
 
 fn quartiles(lab: &Lab, target: &Target) -> Option<Panel> {
     let machine = scc(target)?;
-    let rows = Scheme::ALL.iter().flat_map(|(scheme, name)| {
-        MIXES.map(|(mix, exclusive)| {
-            let taken = pairs(machine, *scheme, ALL, exclusive, count(lab), lab.seed);
-            let point = |quarters: usize| Point {
-                x: quarters as f64,
-                label: format!("Q{quarters}"),
-                y: microseconds(target, quartile(&taken, quarters)),
-                note: String::new(),
-            };
-            Series { name: row(name, mix), points: (1..=3).map(point).collect() }
-        })
+    let mut rows = Vec::new();
+    for (scheme, name) in Scheme::ALL {
+        rows.extend(MIXES.map(|(mix, exclusive)| (scheme, exclusive, row(name, mix))));
+    }
+    let taken = each::<Elsewhere<'_>, _, _>(&rows, |&(scheme, exclusive, _)| {
+        pairs(machine, scheme, ALL, exclusive, count(lab), lab.seed)
     });
-    Some(Panel { machine: machine.description.name.clone(), series: rows.collect() })
+    let series = rows.into_iter().zip(taken).map(|((_, _, name), taken)| {
+        let point = |quarters: usize| Point {
+            x: quarters as f64,
+            label: format!("Q{quarters}"),
+            y: microseconds(target, quartile(&taken, quarters)),
+            note: String::new(),
+        };
+        Series { name, points: (1..=3).map(point).collect() }
+    });
+    Some(Panel { machine: machine.description.name.clone(), series: series.collect() })
 }
 
 fn writer(lab: &Lab, target: &Target) -> Option<Panel> {
     let machine = scc(target)?;
     let rounds = if lab.effort == Effort::Small { 11 } else { 101 };
-    let rows = Scheme::ALL.iter().map(|(scheme, name)| {
-        let cells = READERS.iter().flat_map(|&(readers, cores)| {
-            BYTES.map(|bytes| {
-                let cycles = write_and_unlock(machine, *scheme, &cores(), bytes, rounds, lab.seed);
-                (format!("{readers}, {bytes}"), microseconds(target, cycles as f64))
-            })
-        });
-        let points = cells.enumerate().map(|(at, (label, y))| Point {
-            x: at as f64,
-            label,
-            y,
-            note: String::new(),
-        });
-        Series { name: (*name).to_owned(), points: points.collect() }
+    let mut cells = Vec::new();
+    for (scheme, _) in Scheme::ALL {
+        for reading in READERS {
+            cells.extend(BYTES.map(|bytes| (scheme, reading, bytes)));
+        }
+    }
+    let times = each::<Elsewhere<'_>, _, _>(&cells, |&(scheme, (_, cores), bytes)| {
+        let cycles = write_and_unlock(machine, scheme, &cores(), bytes, rounds, lab.seed);
+        microseconds(target, cycles as f64)
     });
-    Some(Panel { machine: machine.description.name.clone(), series: rows.collect() })
+    let mut points = cells
+        .iter()
+        .zip(times)
+        .map(|(&(_, (readers, _), bytes), y)| (format!("{readers}, {bytes}"), y));
+    let series = Scheme::ALL.map(|(_, name)| {
+        let points = points.by_ref().take(READERS.len() * BYTES.len()).enumerate();
+        let points =
+            points.map(|(at, (label, y))| Point { x: at as f64, label, y, note: String::new() });
+        Series { name: name.to_owned(), points: points.collect() }
+    });
+    Some(Panel { machine: machine.description.name.clone(), series: series.into() })
 }
 
 const NOWHERE: &str = "it is about machines without coherent caches, of which there is none here";
