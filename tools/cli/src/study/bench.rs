@@ -185,6 +185,7 @@ fn request(stress: &Stress, target: &Target, locks: usize, pause: Pause) -> Requ
         data: true,
         pause,
         homes: homes(stress.memory.unwrap_or(Memory::First)),
+        fetch_for_writing: false,
         timed: stress.latency,
         warm_up: stress.warm_up.unwrap_or(measured * WARM_UP),
         measured,
