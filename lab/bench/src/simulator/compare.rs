@@ -221,6 +221,7 @@ impl Test<'_> {
             data: true,
             pause: if alone { pause } else { Pause::None },
             homes: if alone { Homes::First } else { Homes::Machine },
+            fetch_for_writing: false,
             timed: false,
             warm_up: seconds / 5.0,
             measured: seconds,
