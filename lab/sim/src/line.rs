@@ -64,7 +64,7 @@ impl Line {
         self.used = (cache, at);
     }
 
-    /// When a request by a cache can have begun at the earliest. Whoever uses the line after that
+    /// When a request by a cache can have begun at the earliest. A cache that used the line after that
     /// would have fetched it back.
     #[inline]
     pub fn unused_since(&self, cache: usize, now: u64) -> u64 {

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use syncline::memory::{Memory, Padded, Word};
 
-use super::{Size, each};
+use super::size::{Size, each};
 use crate::world::{Body, Course, Homes, Placement, World};
 
 type WordOf<W> = <<W as World>::Memory as Memory>::Word;

@@ -11,10 +11,12 @@
 //! have a processor each.
 
 mod free;
+mod size;
 #[cfg(test)]
 mod tests;
 mod turns;
 
+pub use size::Size;
 use syncline::lock::Ticket;
 use syncline::wait::Spin;
 
@@ -23,19 +25,6 @@ use crate::stress::table::{self, Shape};
 use crate::stress::{Homes, Load, Outcome, Pause, throughput};
 use crate::target::Target;
 use crate::world::{Placement, World};
-
-/// How long the rungs run.
-#[derive(Clone, Copy, Debug)]
-pub struct Size {
-    /// Turns of each thread that count; a tenth of it comes before and does not count.
-    pub rounds: u32,
-    /// Seconds that count, where a rung runs for a time.
-    pub seconds: f64,
-    /// Seconds for which a thread stays away from a lock.
-    pub pause: f64,
-    /// Decides what is chance.
-    pub seed: u64,
-}
 
 /// A pattern of accesses.
 struct Rung<W: World> {
@@ -90,11 +79,6 @@ pub fn run(target: &Target, name: &str, size: &Size) -> Option<f64> {
         (rung.threads <= world.threads()).then(|| (rung.run)(world, size))
     }
     on!(target, world => of(world, name, size))
-}
-
-/// Nanoseconds of one of this many, which took these cycles together.
-fn each<W: World>(world: &W, cycles: u64, count: u32) -> f64 {
-    cycles as f64 / f64::from(count.max(1)) * 1e9 / world.hertz()
 }
 
 fn load<W: World>(world: &W, size: &Size, threads: usize, data: bool) -> Load {
