@@ -59,7 +59,7 @@ pub struct Calibrated<T> {
 }
 
 /// Runs something between two calibrations, again if these differ by more than a fifth: a hypervisor
-/// may have moved the processors meanwhile. The last of [`TRIES`] runs counts, steady or not.
+/// may have moved the processors meanwhile. The last of `TRIES` runs counts, steady or not.
 ///
 /// # Errors
 /// Those of the calibration and of the run.

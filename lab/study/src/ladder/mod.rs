@@ -4,8 +4,8 @@
 //! pattern of one or two accesses does. So a machine's description is held against the machine
 //! itself rung by rung, and a change of the simulation is judged here before it is judged by locks.
 //!
-//! - [`turns`]: threads that take turns, and what they do in a turn.
-//! - [`free`]: threads that wait for nobody.
+//! - `turns`: threads that take turns, and what they do in a turn.
+//! - `free`: threads that wait for nobody.
 //!
 //! Not its job: many threads, and time slices. The rungs are for one, two or three threads that
 //! have a processor each.
