@@ -206,7 +206,7 @@ impl Machine {
     /// without the others.
     #[inline]
     pub(crate) fn occupied(&self, access: Access, state: State, class: usize, cycles: u32) -> u32 {
-        let within = |way: u32| cycles.saturating_sub(way) + self.look_up;
+        let within = |way: u32| cycles.saturating_sub(way).saturating_add(self.look_up);
         match self.description.protocol {
             _ if state == State::Invalid => cycles,
             Protocol::Snooping if self.reads_to_share() => within(self.quickest),
