@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use syncline::memory::{Address, Data, Link, Memory, OnStack, Padded, Word};
 
-use self::change::{change, forget, load, seen, store};
+use self::change::{change, fetch_for_writing, forget, load, seen, store};
 use crate::engine::{act, act_after, depends, fence, with};
 use crate::machine::{Access, LINE};
 
@@ -116,8 +116,7 @@ unsafe impl Memory for Simulated {
     }
 
     fn prefetch_for_write(word: &SimulatedWord) {
-        // Fetching it costs what writing costs; nothing is changed.
-        act_after(|engine| engine.wait_for_line(word.at()), |engine| engine.prefetch(word.at()));
+        fetch_for_writing(word.at());
     }
 
     /// A machine here has no way to interrupt other threads, so both sides pay.

@@ -297,10 +297,10 @@ impl Engine<'_> {
             .then(|| self.access(access, address))
     }
 
-    /// Gets the line of a word that is loaded next for writing, if threads do so.
+    /// Whether threads get the line of a word for writing before they load it.
     #[inline]
-    pub(crate) fn fetch(&mut self, address: usize) -> Then {
-        if self.fetches { self.prefetch(address) } else { Then::GoOn }
+    pub(crate) fn fetches(&self) -> bool {
+        self.fetches
     }
 
     /// Gets a line for writing, where there are caches to get it into: where stores go out anyway,

@@ -12,11 +12,18 @@ use super::held::Held;
 use crate::engine::{Storing, act, act_after, drain, release, take, wait, with};
 use crate::machine::Access;
 
+/// Gets the line of a word for writing. It costs what writing costs; nothing is changed.
+pub fn fetch_for_writing(address: usize) {
+    act_after(|engine| engine.wait_for_line(address), |engine| engine.prefetch(address));
+}
+
 /// What a word holds, when the look takes place.
 #[inline]
 pub fn load<T: Held>(cell: &Cell<T>) -> T {
     let address = from_ref(cell).addr();
-    act_after(|engine| engine.wait_for_line(address), |engine| engine.fetch(address));
+    if with(|engine| engine.fetches()) == Some(true) {
+        fetch_for_writing(address);
+    }
     act_after(
         |engine| engine.wait_for_line(address),
         |engine| engine.access(Access::Load, address),

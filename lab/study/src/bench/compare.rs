@@ -45,7 +45,7 @@ pub fn within_percent(comparisons: &[Comparison], percent: f64) -> f64 {
 }
 
 /// How often a run is repeated if the machine was another one after it than before.
-pub const TRIES: usize = 6;
+const TRIES: usize = 6;
 
 /// What came of a run, and what the calibrations before and after it gave.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use syncline::memory::{Memory, Padded, Word};
 
 use super::size::{Size, each};
-use crate::world::{Body, Course, Homes, Placement, World};
+use crate::world::{Body, Course, Placement, World};
 
 type WordOf<W> = <<W as World>::Memory as Memory>::Word;
 
@@ -28,16 +28,7 @@ fn together<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) 
         });
         (place, body)
     });
-    let (shared, homes) = (Vec::new(), Homes::Machine);
-    let course = Course {
-        warm_up: 0.0,
-        measured: 0.0,
-        seed: size.seed,
-        shared,
-        homes,
-        fetch_for_writing: false,
-    };
-    world.run(&course, bodies.collect());
+    world.run(&Course::to_the_end(size.seed), bodies.collect());
     took.into_iter().max().unwrap_or(0)
 }
 

@@ -5,7 +5,7 @@ use syncline::channel::{self, Duplex, Exclusive, Inbox, RawChannel, Shared, Sing
 use syncline::wait::Spin;
 
 use super::uncontended::Turns;
-use super::{Homes, Load, Outcome, Tally, outcome, rest, stagger};
+use super::{Load, Outcome, Tally, outcome, rest, stagger};
 use crate::world::{Body, Course, Phase, Placement, Watch, World};
 
 /// What fills a line beside its flags.
@@ -39,9 +39,7 @@ pub fn between_two<W: World, Q: RawChannel<Item = Message>>(
     let mut cycles = 0;
     let took = &mut cycles;
     let first = world.places(1, Placement::Near)[0];
-    let (shared, homes) = (Vec::new(), Homes::Machine);
-    let (seed, fetch_for_writing) = (turns.seed, turns.fetch_for_writing);
-    let course = Course { warm_up: 0.0, measured: 0.0, seed, shared, homes, fetch_for_writing };
+    let course = Course::to_the_end(turns.seed);
     let turns = *turns;
     let all = turns.warm_up + turns.measured;
     let bodies: [(usize, Body<'_, W>); 2] = match way {

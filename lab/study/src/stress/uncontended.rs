@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use syncline::lock::RawLock;
 use syncline::memory::{Memory, Padded, Word};
 
-use super::{Homes, lines};
+use super::lines;
 use crate::world::{Body, Course, World};
 
 /// How a run goes.
@@ -75,14 +75,8 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
         (place, body)
     });
     let shared = vec![(lines(&lock), 0), (lines(&order), 0)];
-    let course = Course {
-        warm_up: 0.0,
-        measured: 0.0,
-        seed: turns.seed,
-        shared,
-        homes: Homes::Machine,
-        fetch_for_writing: turns.fetch_for_writing,
-    };
+    let fetch_for_writing = turns.fetch_for_writing;
+    let course = Course { shared, fetch_for_writing, ..Course::to_the_end(turns.seed) };
     world.run(&course, threads.collect());
     let acquisitions = f64::from(turns.measured) * places.len() as f64;
     let average = cycles.iter().sum::<u64>() as f64 / acquisitions;

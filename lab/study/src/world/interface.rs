@@ -107,6 +107,20 @@ pub struct Course {
     pub fetch_for_writing: bool,
 }
 
+impl Course {
+    /// The course of threads that end by themselves, on memory where the machine puts it.
+    pub fn to_the_end(seed: u64) -> Course {
+        Course {
+            warm_up: 0.0,
+            measured: 0.0,
+            seed,
+            shared: Vec::new(),
+            homes: Homes::Machine,
+            fetch_for_writing: false,
+        }
+    }
+}
+
 /// Where shared memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Homes {
