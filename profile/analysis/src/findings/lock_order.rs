@@ -9,7 +9,10 @@
 //! - a try: a thread that is refused releases what it has;
 //! - a lock that is only held and only wanted to read;
 //! - two orders under one and the same third lock, which lets one thread in at a time;
-//! - locks that one thread alone uses.
+//! - locks that one thread alone uses;
+//! - a circle of three and more whose locks are all taken at one pair of call sites, if no two were seen
+//!   in both orders. Where any lock may be the first one, such pairs are as frequent as circles. So
+//!   these are rather locks of objects whose memory was freed and used again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -32,6 +35,9 @@ struct Graph<'a> {
     /// By the lock that was held and the one that was taken.
     edges: BTreeMap<(usize, usize), Vec<&'a Nesting>>,
 }
+
+/// The lock that was held and the one that was taken, and when that was seen.
+type Edge<'g, 'a> = (&'g (usize, usize), &'g Vec<&'a Nesting>);
 
 impl<'a> Graph<'a> {
     fn of(process: &'a Process) -> Graph<'a> {
@@ -76,19 +82,23 @@ impl<'a> Graph<'a> {
     }
 
     fn finding(&self, knot: &[usize]) -> Option<Finding> {
-        let within = |&(&(a, b), _): &(&(usize, usize), _)| knot.contains(&a) && knot.contains(&b);
-        let edges: Vec<_> = self.edges.iter().filter(within).collect();
+        let within = |&(&(a, b), _): &Edge| knot.contains(&a) && knot.contains(&b);
+        let edges: Vec<Edge> = self.edges.iter().filter(within).collect();
         let circle =
             edges.iter().filter_map(|&(&edge, _)| self.shortest(edge)).min_by_key(Vec::len)?;
         let nestings: Vec<&Nesting> =
             edges.iter().flat_map(|(_, all)| all.iter().copied()).collect();
-        if self.reads_only(&nestings) || self.is_gated(&nestings) || self.is_of_one_thread(knot) {
+        if self.reads_only(&nestings)
+            || self.is_gated(&nestings)
+            || self.is_of_one_thread(knot)
+            || self.is_of_used_memory(&circle, &edges)
+        {
             return None;
         }
         let process = self.process;
         let mut evidence =
             vec![count("locks that can be reached from each other", knot.len() as u64)];
-        let pairs = edges.iter().filter(|(edge, _)| self.edges.contains_key(&(edge.1, edge.0)));
+        let pairs = edges.iter().filter(|(edge, _)| self.has(edge.1, edge.0));
         evidence.push(count("pairs seen in both orders", pairs.count() as u64 / 2));
         for &(held, taken) in &circle {
             let Some(most) = self.edges[&(held, taken)].iter().max_by_key(|n| n.seen) else {
@@ -178,6 +188,21 @@ impl<'a> Graph<'a> {
             }
         }
         exclusive.values().any(|&exclusive| !exclusive)
+    }
+
+    /// Whether a circle is one of addresses rather than of locks.
+    fn is_of_used_memory(&self, circle: &[(usize, usize)], edges: &[Edge<'_, 'a>]) -> bool {
+        let in_both_orders = edges.iter().any(|(edge, _)| self.has(edge.1, edge.0));
+        let sites = |edge: &(usize, usize)| {
+            let nestings = self.edges[edge].iter();
+            nestings.map(|n| (n.outer.and_then(|outer| outer.site), n.site)).collect::<Vec<_>>()
+        };
+        let pairs: HashSet<_> = circle.iter().flat_map(sites).collect();
+        !in_both_orders && pairs.len() == 1
+    }
+
+    fn has(&self, held: usize, taken: usize) -> bool {
+        self.edges.contains_key(&(held, taken))
     }
 
     /// Whether all of the locks were used by one and the same thread.

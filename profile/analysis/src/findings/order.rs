@@ -24,9 +24,10 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 
 /// Seconds of all threads spent on the locks of a finding's call sites: waits, refused tries, and
 /// the calls themselves. Threads that wait for an event may have nothing to do, unless the event is
-/// that a lock of the program's own is released, or that a queue has room again.
+/// that a lock of the program's own is released, that a queue has room again, or that comes at once.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
-    let of_events = matches!(finding.rule, Rule::OwnLock | Rule::ShortQueue);
+    let of_events =
+        matches!(finding.rule, Rule::OwnLock | Rule::ShortQueue | Rule::CondvarForTinyEvents);
     let sites = finding.sites.iter().map(|&site| &process.sites[site]);
     let counted = sites.filter(|site| site.kind != Kind::Event || of_events);
     let calls = |site: &Site| match site.kind {

@@ -10,20 +10,21 @@ use syncline_recording::{Class, Primitive};
 use super::evidence::ask_inspect;
 use super::family::{Family, PAIR, mean_held, share_of_work};
 use super::meeting::Meeting;
-use crate::model::{Figures, Finding, HolderTime, Kind, Process, Remaining, Rule, Site};
+use crate::model::{Figures, Finding, HolderTime, Kind, Process, Remaining, Rule, Site, Thread};
 use crate::name;
 use crate::name::primitive;
 use syncline_present::number::{counted, duration, grouped, percent};
 
 /// From this share of the threads' time on.
 const LEAST: f64 = 0.02;
-/// The share of the threads' time for calls, whose time is an estimate.
+/// For calls, whose time is an estimate, the share of the time in which threads could run.
 const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
 /// So many of those who wait are as good as all.
 const NEARLY_ALL: f64 = 0.8;
-/// Threads that run for less than this share of their time have nothing to do.
+/// Threads that run for less than this share of their time have nothing to do. Time in which they were
+/// ready and had no processor is not theirs.
 const IDLE: f64 = 0.1;
 
 /// Rules about the cost of calls, or about what could go wrong, and not about waiting.
@@ -114,7 +115,12 @@ fn calls(
     spoken_of: &impl Fn(usize) -> bool,
 ) -> Option<Remaining> {
     let seconds = family.calls() as f64 * PAIR;
-    let share = share(process, seconds, LEAST_IN_CALLS)?;
+    // Calls take processor time: where other programs had the processors, threads could make fewer.
+    let had_processor = (process.thread_seconds - process.ready()).max(f64::MIN_POSITIVE);
+    if seconds < LEAST_IN_CALLS * had_processor {
+        return None;
+    }
+    let share = share(process, seconds, 0.0)?;
     if family.sites.iter().any(|&site| spoken_of(site)) || family.waited() > seconds {
         return None;
     }
@@ -266,12 +272,14 @@ fn wake_each_other(process: &Process, site: &Site, objects: &[usize]) -> bool {
         && waking as f64 >= NEARLY_ALL * waiting().count() as f64
 }
 
-/// The share of their time that the threads which come to a site work; `None` if no thread is
-/// known.
+/// The share of their time that the threads which come to a site work, without that in which they
+/// were ready and had no processor; `None` if no thread is known.
 fn worked(process: &Process, site: &Site) -> Option<f64> {
     let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
-    let seconds: f64 = threads().map(|thread| thread.seconds).sum();
-    (seconds > 0.0).then(|| threads().map(|thread| thread.worked()).sum::<f64>() / seconds)
+    let could_run = |thread: &Thread| (thread.seconds - thread.ready.unwrap_or(0.0)).max(0.0);
+    let seconds: f64 = threads().map(could_run).sum();
+    let worked: f64 = threads().map(|thread| thread.worked()).sum();
+    (seconds > 0.0).then(|| (worked / seconds).min(1.0))
 }
 
 /// Where the waiters are mostly woken.

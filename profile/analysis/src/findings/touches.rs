@@ -4,6 +4,7 @@
 //! Instructions show what a section may touch; a trace shows what it touched, and which data
 //! threads share. Of the two, the one that requires less counts.
 
+use crate::findings::family::descending;
 use crate::model::{Data, Inspected, Process, Section, Site};
 
 /// Instructions of a section that only changes one word: what loads it, computes and stores
@@ -179,6 +180,8 @@ const MOVABLE: &[(f64, &[&str])] = &[
 
 /// A call that takes a smaller share of the time held is not what makes a section long.
 const SHARE_OF_HELD: f64 = 0.05;
+/// Of calls that could be outside, those that take most are named.
+const MOST_NAMED: usize = 5;
 /// Nor are calls that take a smaller share of it all together.
 const SHARE_OF_ALL: f64 = 0.25;
 /// What is taken to remain of a section at least once what it calls is outside; canneal's kept 28 of
@@ -205,8 +208,10 @@ pub fn movable_calls(section: &Section, held: f64) -> Option<Movable<'_>> {
     let matters = |call: &'_ String| {
         takes(call).is_some_and(|seconds| section.loops || seconds >= SHARE_OF_HELD * held)
     };
-    let calls: Vec<&str> =
+    let mut calls: Vec<&str> =
         section.calls.iter().filter(|call| matters(call)).map(String::as_str).collect();
+    calls.sort_by(|a, b| descending(takes(a).unwrap_or(0.0), takes(b).unwrap_or(0.0)));
+    calls.truncate(MOST_NAMED);
     let seconds: f64 = calls.iter().filter_map(|call| takes(call)).sum();
     let share = if section.loops { 1.0 } else { seconds / held.max(1e-12) };
     let left = (1.0 - share).max(LEFT);

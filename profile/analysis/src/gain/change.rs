@@ -8,12 +8,15 @@ use crate::model::{Kind, Process, Remedy};
 /// Processor time of a wait that sleeps, in seconds: two calls of the kernel and two switches.
 /// Measured as the system time of programs that do nothing else, 2.5 to 5 microseconds.
 const SLEEP: f64 = 3e-6;
+/// Processor time of the thread that wakes it.
+const WAKING: f64 = 2e-6;
 
 /// The tracks as they would have been.
 pub fn changed(tracks: &[Track], process: &Process, remedy: &Remedy) -> Vec<Track> {
     let (sites, saved_per_call, waits_left, earlier) = match remedy {
         Remedy::RemoveLock { sites, seconds_per_call } => (sites, *seconds_per_call, 0.0, None),
         Remedy::NoWaits { sites } => (sites, 0.0, 0.0, None),
+        Remedy::FewerHandOvers { sites, left } => (sites, WAKING * (1.0 - left), *left, None),
         Remedy::SplitLock { sites, parts } => (sites, 0.0, 1.0 / parts.max(1.0), None),
         Remedy::CheaperCalls { sites, seconds_per_call, waits_left } => {
             (sites, *seconds_per_call, *waits_left, None)

@@ -159,6 +159,9 @@ impl Program {
             let done = Use { calls: calls as u64, held: f64::from(held) * TICK, ..Use::default() };
             drawn.uses(lock, site, done);
         }
+        let barrier = drawn.lock(Primitive::Barrier, "barrier");
+        let site = drawn.site(Op::BarrierWait, "meet");
+        drawn.uses(barrier, site, Use::default());
         drawn
     }
 
@@ -324,4 +327,23 @@ fn calls_that_cost_less_are_less_work() {
         Remedy::CheaperCalls { sites: vec![0], seconds_per_call: 10.0 * TICK, waits_left: 1.0 };
     let gain = Predictor::new(&process).gain(&remedy).expect("it can be predicted");
     assert_close((gain.share, 0.1));
+}
+
+/// Four threads with unequal work in each of many rounds: with ten rounds in one, it evens out.
+#[test]
+fn fewer_meetings_wait_less_for_the_slowest() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let work: Vec<Vec<u32>> =
+        (0..4).map(|_| (0..400).map(|_| random.u32(1..=60)).collect()).collect();
+    let in_rounds_of = |many: usize| {
+        let steps = |work: &Vec<u32>| {
+            let rounds = work.chunks(many);
+            rounds.flat_map(|ticks| [Do::Work(ticks.iter().sum()), Do::Barrier]).collect()
+        };
+        Program { threads: work.iter().map(steps).collect(), locks: 0 }
+    };
+    let remedy = Remedy::FewerHandOvers { sites: vec![0], left: 0.1 };
+    let (predicted, truth) = in_rounds_of(1).compare(&in_rounds_of(10), &remedy, 4);
+    assert!(truth > 0.2, "{truth}");
+    assert_close((predicted, truth));
 }

@@ -101,6 +101,14 @@ pub enum Remedy {
         /// What remains of the waits, from 0 to 1.
         waits_left: f64,
     },
+    /// Threads hand over several things at a time at these sites: this share of the waits remains,
+    /// and of the processor time for sleeping and waking.
+    FewerHandOvers {
+        /// Where threads wait.
+        sites: Vec<usize>,
+        /// The share that is left, from 0 to 1.
+        left: f64,
+    },
     /// Threads do not wait at these sites any more.
     NoWaits {
         /// The sites.

@@ -8,14 +8,14 @@
 //!
 //! A function that waits for a condition with a lock that it neither took nor releases is called
 //! with the lock held. So it is not the call site, just like a function that takes the lock for its
-//! caller.
+//! caller. Nor is a function that does nothing but wait for a semaphore.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
 use super::code::{Code, Namer};
-use super::names::{Effect, effect, waits_with_lock};
+use super::names::{Effect, belongs_to_waiting, effect, waits_for_semaphore, waits_with_lock};
 use super::walk::{UNKNOWN, Walker};
 use super::ways::Ways;
 use super::{effects, enter, function_at, with_code};
@@ -25,6 +25,9 @@ use crate::file::image::{Found, Image};
 pub const LEVELS: usize = 5;
 /// Bytes of instructions that are read for all of their calls: half a second's worth.
 const LARGEST: usize = 64 << 20;
+
+/// A function that only waits for a semaphore has no more instructions than this after the wait.
+const FEW_INSTRUCTIONS: usize = 32;
 
 /// Analyses the calls that return to these addresses of a file. [`Image::returned`] has the
 /// results.
@@ -95,11 +98,17 @@ fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
     let function = code.function(call.ip())?;
     let mut walker = Walker::new(code, namer, function);
     let name = walker.callee(&call);
-    if !taken && !name.as_deref().is_some_and(waits_with_lock) {
+    let for_semaphore = name.as_deref().is_some_and(waits_for_semaphore);
+    if !taken && !for_semaphore && !name.as_deref().is_some_and(waits_with_lock) {
         return None;
     }
     let tries = name.as_deref().is_some_and(|name| name.contains("try"));
     let (ways, _) = enter(&mut walker, &call, taken, tries);
+    let only_waits = ways.states.len() <= FEW_INSTRUCTIONS
+        && ways.calls.iter().all(|call| belongs_to_waiting(call));
+    if for_semaphore && !only_waits {
+        return None;
+    }
     let frames = image.frames(address - 1);
     Some(count(&ways, &frames, |at| image.frames(at)))
 }

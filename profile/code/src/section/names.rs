@@ -98,6 +98,18 @@ pub fn waits_with_lock(name: &str) -> bool {
         || class.starts_with("condition_variable") && last.starts_with("wait")
 }
 
+/// Whether it waits for a semaphore.
+pub fn waits_for_semaphore(name: &str) -> bool {
+    ["sem_wait", "sem_timedwait", "sem_clockwait"].contains(&name)
+}
+
+/// Whether a function that waits for a semaphore may call this and still do nothing but wait.
+pub fn belongs_to_waiting(name: &str) -> bool {
+    waits_for_semaphore(name)
+        || ["sem_trywait", "__errno_location"].contains(&name)
+        || effect(name) == Effect::NoReturn
+}
+
 /// What a try or an acquisition returns when it succeeds; `None` if it returns nothing.
 pub fn success(name: &str, tries: bool) -> Option<i64> {
     let zero = ["pthread_", "mtx_", "apr_", "uv_"].iter().any(|start| name.starts_with(start));

@@ -270,10 +270,10 @@ fn of_several_runs_each_finding_is_told_with_how_often_it_was_seen() {
     assert!(text.contains("saves 40.0 %"), "the mean: {text}");
     assert!(text.contains("     in 2 of 2 runs, which promise 30.0 % to 50.0 %\n"), "{text}");
     assert!(text.contains("     in 1 of 2 runs\n"), "{text}");
-    let elsewhere = text.lines().find(|line| line.starts_with("  In other runs only: shop.c:6 ("));
+    let elsewhere = text.lines().find(|line| line.starts_with("  In other runs only: shop.c:7 ("));
     assert!(elsewhere.is_some_and(|line| line.ends_with(", 1 of 2)")), "{text}");
     let page = html(&whole);
-    for said in ["run 2 is shown", "in 2 of 2 runs, which", "In other runs only", "f6 at shop.c:6"]
+    for said in ["run 2 is shown", "in 2 of 2 runs, which", "In other runs only", "f7 at shop.c:7"]
     {
         assert!(page.contains(said), "no {said}");
     }
@@ -323,6 +323,7 @@ fn every_remedy() -> impl Iterator<Item = Remedy> {
         Remedy::SplitLock { sites: sites.clone(), parts: 2.0 },
         Remedy::ShortenSections { sites: sites.clone(), to: 0.5 },
         Remedy::CheaperCalls { sites: sites.clone(), seconds_per_call, waits_left: 1.0 },
+        Remedy::FewerHandOvers { sites: sites.clone(), left: 0.1 },
         Remedy::NoWaits { sites },
         Remedy::Rebalance { groups: vec![group] },
         Remedy::Unknown,

@@ -12,7 +12,9 @@ use crate::fixture::SECOND;
 use crate::program::{Program, run};
 
 const C: &str = "\
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #define OUT __attribute__((noinline, noclone, noipa))
@@ -74,7 +76,14 @@ OUT void owner(void) {
 }
 OUT void calls_owner(void) { owner(); x++; }
 OUT void release(void) { drop(&m); }
+
+sem_t jobs;
+OUT void await(sem_t *s) { while (sem_wait(s) == -1 && errno == EINTR) {} }
+OUT void takes_job(void) { await(&jobs); x++; tell(); }
+OUT void works(void) { sem_wait(&jobs); x++; tell(); }
+OUT void calls_works(void) { works(); y++; }
 int main(void) {
+    takes_job(); calls_works();
     visit(); visit_first(); inlined(); over_two(); uses_push(); uses_add(); uses_take_if();
     uses_hidden(release); uses_hooked(); waiter(); calls_owner();
     return 0;
@@ -122,13 +131,19 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
         "waiter",
     ),
     (&[("owner", "pthread_cond_wait"), ("calls_owner", "owner"), ("main", "calls_owner")], "owner"),
+    (&[("await", "sem_wait"), ("takes_job", "await"), ("main", "takes_job")], "takes_job"),
+    (&[("works", "sem_wait"), ("calls_works", "works"), ("main", "calls_works")], "works"),
 ];
 
 /// The process whose only acquisition comes by these calls.
 fn acquires(program: &Program, calls: &[(&str, &str)]) -> Process {
     let (mut f, stack) = program.calls(calls);
     let thread = f.thread("main", 0..SECOND);
-    let op = if calls[0].1 == "pthread_cond_wait" { Op::CondWait } else { Op::MutexLock };
+    let op = match calls[0].1 {
+        "pthread_cond_wait" => Op::CondWait,
+        "sem_wait" => Op::SemWait,
+        _ => Op::MutexLock,
+    };
     f.row(thread, op, 0x10, stack, 1);
     f.load().processes.remove(0)
 }

@@ -42,6 +42,9 @@ const BLOCKING: [&str; 24] = [
 /// others.)
 const MOSTLY_INSIDE: f64 = 0.5;
 
+/// Of the functions that a section calls, this many are named.
+const MOST_NAMED: usize = 6;
+
 /// At a site of acquisitions.
 pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let figures = &process.sites[site].figures;
@@ -76,16 +79,11 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
         .into_iter()
         .skip(if seen { 0 } else { 3 })
         .collect(),
-        advice: match calls {
-            [] => "Move what blocks out of the section: take what it needs with the lock held, \
-                   release the lock, and then write, read or sleep."
-                .to_owned(),
-            calls => format!(
-                "Move what blocks out of the section: take what it needs with the lock held, \
-                 release the lock, and then write, read or sleep. The section calls {}.",
-                calls.join(", ")
-            ),
-        },
+        advice: format!(
+            "Move what blocks out of the section: take what it needs with the lock held, release \
+             the lock, and then write, read or sleep.{}",
+            named(calls)
+        ),
         open_question: calls.is_empty().then(|| OpenQuestion {
             question: "Which call in the section blocks?".to_owned(),
             command: Answer::SystemCalls,
@@ -102,6 +100,32 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
         },
         ..draft(process, site, Rule::SleepingHolder)
     })
+}
+
+/// A sentence with what a section calls: those that block, or else some that do work. Errors, the
+/// making and ending of objects, and what has no name help nobody.
+fn named(calls: &[String]) -> String {
+    let names = || calls.iter().map(|call| call.split('(').next().unwrap_or(call));
+    let blocking: Vec<&str> = names().filter(|name| BLOCKING.contains(name)).collect();
+    let mut named = match blocking[..] {
+        [] => names().filter(|name| does_work(name)).collect(),
+        _ => blocking,
+    };
+    let more = named.len().saturating_sub(MOST_NAMED);
+    named.truncate(MOST_NAMED);
+    match (named.is_empty(), more) {
+        (true, _) => String::new(),
+        (_, 0) => format!(" The section calls {}.", named.join(", ")),
+        _ => format!(" The section calls {}, and {more} more.", named.join(", ")),
+    }
+}
+
+fn does_work(name: &str) -> bool {
+    let mut parts = name.rsplit("::");
+    let (last, class) = (parts.next().unwrap_or(name), parts.next());
+    let is_error = ["__cxa_", "_Unwind_"].iter().any(|start| name.starts_with(start))
+        || ["Exception", "Throw", "throw"].iter().any(|part| name.contains(part));
+    !is_error && !last.starts_with('~') && class != Some(last) && !last.contains(' ')
 }
 
 /// Seconds that holders at a site waited for other locks meanwhile.
@@ -137,6 +161,23 @@ mod tests {
     use crate::findings::blocked_holder::testing::{found, looked_at, taken};
     use crate::findings::testing::Use;
     use crate::model::{Rule, Section};
+
+    #[test]
+    fn calls_that_block_are_named_or_else_some_that_do_work() {
+        let named = |calls: &[&str]| {
+            super::named(&calls.iter().map(|&call| call.to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(named(&["commit(Log&)", "fsync"]), " The section calls fsync.");
+        let of_no_use =
+            ["__cxa_throw", "Log::Log(int)", "Log::~Log()", "a function without a name"];
+        assert_eq!(named(&of_no_use), "");
+        assert_eq!(
+            named(&[&of_no_use[..], &["Log::write(int)"]].concat()),
+            " The section calls Log::write."
+        );
+        let many: Vec<String> = (0..8).map(|n| format!("step{n}")).collect();
+        assert!(super::named(&many).ends_with("step5, and 2 more."));
+    }
 
     #[test]
     fn a_holder_that_sleeps_while_others_wait() {

@@ -22,7 +22,7 @@ use std::ops::Range;
 use syncline_recording::{Class, Primitive};
 
 use crate::findings::evidence::{count, rate, share};
-use crate::findings::family::{WAKE_UP, descending, few};
+use crate::findings::family::{SEVERAL_AT_A_TIME, WAKE_UP, descending, few};
 use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 use crate::options::Thresholds;
 
@@ -202,10 +202,9 @@ fn finding(process: &Process, queues: &[Queue]) -> Finding {
             process.sites[less.site].place
         ),
         open_question: None,
-        // If each element costs a sleep, the sleeps are the cost of the queue.
-        remedy: match one_by_one {
-            true => Remedy::NoWaits { sites: vec![more.site, less.site] },
-            false => Remedy::Unknown,
+        remedy: Remedy::FewerHandOvers {
+            sites: vec![more.site, less.site],
+            left: SEVERAL_AT_A_TIME,
         },
         sites,
         gain: None,

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syncline_recording::{Class, Primitive};
 
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::findings::family::{Family, WAKE_UP};
+use crate::findings::family::{Family, SEVERAL_AT_A_TIME, WAKE_UP};
 use crate::findings::meeting::Meeting;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
@@ -113,7 +113,8 @@ fn is_tiny(process: &Process, site: &Site) -> bool {
 
 /// Seconds from one wait of a thread to its next, on the average.
 fn work(process: &Process, site: &Site) -> f64 {
-    let alive = site.threads as f64 * process.seconds;
+    let threads = site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
+    let alive: f64 = threads.map(|thread| thread.seconds).sum();
     ((alive - site.figures.waited) / site.figures.waits.max(1) as f64).max(0.0)
 }
 
@@ -144,11 +145,7 @@ fn finding(process: &Process, family: Option<&Family>, mut sites: Vec<usize>) ->
                  time."
             .to_owned(),
         open_question: None,
-        remedy: Remedy::CheaperCalls {
-            sites: waiting_sites,
-            seconds_per_call: WAKE_UP,
-            waits_left: 1.0,
-        },
+        remedy: Remedy::FewerHandOvers { sites: waiting_sites, left: SEVERAL_AT_A_TIME },
         sites: {
             sites.extend(family.into_iter().flat_map(|family| &family.sites));
             sites
@@ -167,12 +164,13 @@ mod tests {
     /// Two threads that each wait for tasks this often in a second, and do this between.
     fn tasks(per_second: u64, work: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
-        drawn.threads("solve_pieces", 2, 10.0);
+        let first = drawn.threads("solve_pieces", 2, 10.0);
         let lock = drawn.lock(Primitive::Mutex, "sync.lock");
         let condition = drawn.lock(Primitive::Condvar, "sync.taskAvail");
         let take = drawn.site(Op::MutexLock, "waitForTasks at taskQ.cpp:100");
         let wait = drawn.site(Op::CondWait, "waitForTasks at taskQ.cpp:105");
         drawn.sites[wait].threads = 2;
+        drawn.sites[wait].by_thread = (first..first + 2).map(|t| (t, 10 * per_second)).collect();
         let waits = 2 * 10 * per_second;
         let waited = 2.0 * 10.0 - work * waits as f64;
         drawn.uses(lock, take, Use { calls: waits, ..Use::default() });
@@ -197,6 +195,16 @@ mod tests {
         assert!(found(&tasks(20_000, 21e-6)).is_empty());
         assert_eq!(found(&tasks(5_000, 10e-6)).len(), 1, "waits of 190 µs");
         assert!(found(&tasks(4_700, 10e-6)).is_empty(), "waits of 203 µs: nothing to do");
+    }
+
+    #[test]
+    fn threads_that_lived_shortly_worked_as_long_as_they_lived() {
+        let mut drawn = tasks(20_000, 21e-6);
+        let first = drawn.sites[1].by_thread[0].0;
+        for thread in first..first + 2 {
+            drawn.threads[thread].seconds = 9.0;
+        }
+        assert_eq!(found(&drawn).len(), 1, "16 µs between two waits, and not 21");
     }
 
     #[test]
