@@ -57,6 +57,10 @@ const NO_RETURN: [&str; 17] = [
     "core::panicking::",
 ];
 
+/// The ends of names before "lock" that take none.
+const NOT_TAKEN: [&str; 9] =
+    ["no", "no_", "without", "without_", "has_", "holds_", "needs_", "is_", "dead"];
+
 /// What the function of this name does.
 pub fn effect(name: &str) -> Effect {
     let whole = |start: &str| !start.ends_with(['_', ':']);
@@ -65,7 +69,8 @@ pub fn effect(name: &str) -> Effect {
     }
     let (class, last) = last_parts(name);
     let lower = last.to_ascii_lowercase();
-    if RELEASES.contains(&name) || lower.contains("unlock") {
+    // What is called `unlocked` is called with the lock held.
+    if RELEASES.contains(&name) || lower.contains("unlock") && !lower.contains("unlocked") {
         return Effect::Release;
     }
     if is_guard_end(name) {
@@ -132,8 +137,13 @@ fn has_lock(lower: &str) -> bool {
     lower.match_indices("lock").any(|(at, _)| is_lock(at))
 }
 
+/// Whether the name ends with a "lock" that is taken: in `find_nolock` the caller has it, and
+/// `has_lock` asks.
 fn ends_with_lock(lower: &str) -> bool {
-    lower.strip_suffix("lock").is_some_and(|rest| !rest.ends_with(['b', 'c', 'f']))
+    let not_taken = |rest: &str| {
+        rest.ends_with(['b', 'c', 'f']) || NOT_TAKEN.iter().any(|word| rest.ends_with(word))
+    };
+    lower.strip_suffix("lock").is_some_and(|rest| !not_taken(rest))
 }
 
 /// The last two parts of a name, without arguments: `lock_guard` and `~lock_guard` of
@@ -206,6 +216,13 @@ mod tests {
             "std::vector<std::mutex>::~vector()",
             "BlockList::~BlockList()",
             "count_locked",
+            "fwrite_unlocked",
+            "g_queue_push_unlocked",
+            "shop::Table::FindUnlocked(int)",
+            "shop::Table::FindNoLock(int)",
+            "find_without_lock",
+            "has_lock",
+            "find_deadlock",
             "unblock(int)",
             "operator new(unsigned long)",
         ] {

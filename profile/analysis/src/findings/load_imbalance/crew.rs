@@ -11,12 +11,19 @@
 
 use std::collections::BTreeMap;
 
+use syncline_recording::Primitive;
+
 use crate::findings::family::Sets;
 use crate::model::{Group, Process, Thread};
 
 /// The least share of the time worked that must be processor time for that to be the measure of
 /// work.
 const ON_CPU: f64 = 0.5;
+
+/// A thread with less processor time than this, in seconds, did nothing but begin and end.
+const HARDLY_RAN: f64 = 1e-3;
+/// The least share of its life that a thread without work waits.
+const NEARLY_ALL: f64 = 0.9;
 
 /// Threads of one start function and one pool that lived at the same time, two at least.
 pub struct Crew {
@@ -114,6 +121,9 @@ fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (number, thread) in process.threads.iter().enumerate() {
         let Some(function) = &thread.start_function else { continue };
+        if is_idle(thread) {
+            continue;
+        }
         let created = thread.created_at.and_then(|stack| process.stacks.get(stack)?.place);
         groups.entry((function.as_str(), created)).or_default().push(number);
     }
@@ -121,6 +131,14 @@ fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
         split(process, &threads).into_iter().map(move |pool| (function, pool))
     });
     groups.collect()
+}
+
+/// Whether a thread was made and had nothing to do: it hardly ran, and waited to be told. One that waits
+/// at a barrier or has ended may have had too small a share.
+fn is_idle(thread: &Thread) -> bool {
+    let told = [Primitive::Condvar, Primitive::Semaphore, Primitive::Futex];
+    let waited: f64 = told.iter().filter_map(|kind| thread.waited_for.get(kind)).sum();
+    thread.cpu.is_some_and(|cpu| cpu < HARDLY_RAN) && waited >= NEARLY_ALL * thread.seconds
 }
 
 /// These threads by their pools.

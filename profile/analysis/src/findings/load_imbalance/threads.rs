@@ -127,6 +127,23 @@ mod tests {
         assert_eq!(findings[0].sites, [0]);
     }
 
+    /// A pool may have more threads than it has work for: those wait to be told.
+    #[test]
+    fn threads_that_nobody_told_of_work_have_no_share() {
+        let waits_for = |primitive| {
+            let mut drawn = drawn(&[9.5, 9.4], 4);
+            let idle = drawn.threads("index_files", 4, 10.0);
+            for thread in idle..idle + 4 {
+                drawn.waited(thread, primitive, 9.9);
+                drawn.threads[thread].cpu = Some(1e-4);
+                drawn.locks[0].threads.push((thread, 1));
+            }
+            find(&drawn, &Thresholds::default()).len()
+        };
+        assert_eq!(waits_for(Primitive::Semaphore), 0);
+        assert_eq!(waits_for(Primitive::Barrier), 1, "they came to the barrier");
+    }
+
     /// A library of pools creates all threads at one line, with one start function.
     #[test]
     fn threads_of_two_pools_are_not_compared() {
