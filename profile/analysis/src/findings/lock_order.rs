@@ -10,9 +10,10 @@
 //! - a lock that is only held and only wanted to read;
 //! - two orders under one and the same third lock, which lets one thread in at a time;
 //! - locks that one thread alone uses;
-//! - a circle of three and more whose locks are all taken at one pair of call sites, if no two were seen
-//!   in both orders. Where any lock may be the first one, such pairs are as frequent as circles. So
-//!   these are rather locks of objects whose memory was freed and used again.
+//! - a circle of three and more whose locks are all taken at one pair of call sites, or which is one of
+//!   many locks, if no two were seen in both orders. Where any lock may be the first one, such pairs
+//!   are as frequent as circles. So these are rather locks of objects whose memory was freed and used
+//!   again, or of a cache's slots.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -22,6 +23,9 @@ use crate::findings::evidence::count;
 use crate::findings::family::few;
 use crate::model::{Finding, Nesting, Outer, Process, Remedy, Rule};
 use crate::options::Thresholds;
+
+/// From this many locks that can be reached from each other on, two would be seen in both orders.
+const MANY: usize = 8;
 
 /// Locks taken in both orders. How often does not matter.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
@@ -91,7 +95,7 @@ impl<'a> Graph<'a> {
         if self.reads_only(&nestings)
             || self.is_gated(&nestings)
             || self.is_of_one_thread(knot)
-            || self.is_of_used_memory(&circle, &edges)
+            || self.is_of_used_memory(knot, &circle, &edges)
         {
             return None;
         }
@@ -191,14 +195,19 @@ impl<'a> Graph<'a> {
     }
 
     /// Whether a circle is one of addresses rather than of locks.
-    fn is_of_used_memory(&self, circle: &[(usize, usize)], edges: &[Edge<'_, 'a>]) -> bool {
+    fn is_of_used_memory(
+        &self,
+        knot: &[usize],
+        circle: &[(usize, usize)],
+        edges: &[Edge<'_, 'a>],
+    ) -> bool {
         let in_both_orders = edges.iter().any(|(edge, _)| self.has(edge.1, edge.0));
         let sites = |edge: &(usize, usize)| {
             let nestings = self.edges[edge].iter();
             nestings.map(|n| (n.outer.and_then(|outer| outer.site), n.site)).collect::<Vec<_>>()
         };
         let pairs: HashSet<_> = circle.iter().flat_map(sites).collect();
-        !in_both_orders && pairs.len() == 1
+        !in_both_orders && (pairs.len() == 1 || knot.len() >= MANY)
     }
 
     fn has(&self, held: usize, taken: usize) -> bool {
@@ -299,6 +308,31 @@ mod tests {
 
     fn found(drawn: &Drawn) -> Vec<Finding> {
         find(drawn, &Thresholds::default())
+    }
+
+    /// Of locks that are taken at one pair of call sites, these were taken with these held.
+    fn at_one_pair_of_sites(orders: &[(usize, usize)]) -> usize {
+        let mut drawn = process(1.0, 4);
+        let locks: Vec<usize> = (0..9).map(|_| drawn.lock(Primitive::Mutex, "lock")).collect();
+        let first = drawn.site(Op::MutexLock, "merge at stats.c:1");
+        let second = drawn.site(Op::MutexLock, "merge at stats.c:2");
+        for &(held, taken) in orders {
+            drawn.nested(locks[held], first, None, 1);
+            drawn.nested(locks[taken], second, Some((locks[held], first)), 1);
+        }
+        found(&drawn).len()
+    }
+
+    #[test]
+    fn a_circle_of_used_memory_is_none() {
+        let circle = [(0, 1), (1, 2), (2, 0)];
+        assert_eq!(at_one_pair_of_sites(&circle), 0);
+        assert_eq!(at_one_pair_of_sites(&[&circle[..], &[(1, 0)]].concat()), 1, "0 and 1");
+        assert_eq!(at_one_pair_of_sites(&[(0, 1), (1, 0)]), 1);
+        assert_eq!(orders(&["a b", "b c", "c a"]).len(), 1, "at three pairs of sites");
+        let seven = ["a b", "b c", "c d", "d e", "e f", "f g", "g a"];
+        assert_eq!(orders(&seven).len(), 1);
+        assert!(orders(&[&seven[..6], &["g h", "h a"]].concat()).is_empty(), "of eight locks");
     }
 
     #[test]

@@ -20,8 +20,8 @@ use crate::model::{Group, Process, Thread};
 /// work.
 const ON_CPU: f64 = 0.5;
 
-/// A thread with less processor time than this, in seconds, did nothing but begin and end.
-const HARDLY_RAN: f64 = 1e-3;
+/// A thread whose work is a smaller share of the busiest thread's had nothing to do.
+const NO_WORK: f64 = 0.05;
 /// The least share of its life that a thread without work waits.
 const NEARLY_ALL: f64 = 0.9;
 
@@ -52,6 +52,25 @@ impl Crew {
     /// Work of the busiest of them, in seconds.
     pub fn busiest(&self) -> f64 {
         self.work.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Its threads without those that had nothing to do: they hardly ran, and waited to be told. One that
+    /// waits at a barrier or has ended may have had too small a share.
+    pub fn of_workers(&self, process: &Process) -> Crew {
+        let told = [Primitive::Condvar, Primitive::Semaphore, Primitive::Futex];
+        let worked = |&n: &usize| {
+            let thread = &process.threads[self.threads[n]];
+            let waited: f64 = told.iter().filter_map(|kind| thread.waited_for.get(kind)).sum();
+            self.work[n] >= NO_WORK * self.busiest() || waited < NEARLY_ALL * thread.seconds
+        };
+        let workers: Vec<usize> = (0..self.threads.len()).filter(worked).collect();
+        Crew {
+            start_function: self.start_function.clone(),
+            threads: workers.iter().map(|&n| self.threads[n]).collect(),
+            work: workers.iter().map(|&n| self.work[n]).collect(),
+            active: workers.iter().map(|&n| self.active[n]).collect(),
+            ..*self
+        }
     }
 
     /// The share of their time that its threads did not wait, if none ended before the last.
@@ -121,9 +140,6 @@ fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (number, thread) in process.threads.iter().enumerate() {
         let Some(function) = &thread.start_function else { continue };
-        if is_idle(thread) {
-            continue;
-        }
         let created = thread.created_at.and_then(|stack| process.stacks.get(stack)?.place);
         groups.entry((function.as_str(), created)).or_default().push(number);
     }
@@ -131,14 +147,6 @@ fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
         split(process, &threads).into_iter().map(move |pool| (function, pool))
     });
     groups.collect()
-}
-
-/// Whether a thread was made and had nothing to do: it hardly ran, and waited to be told. One that waits
-/// at a barrier or has ended may have had too small a share.
-fn is_idle(thread: &Thread) -> bool {
-    let told = [Primitive::Condvar, Primitive::Semaphore, Primitive::Futex];
-    let waited: f64 = told.iter().filter_map(|kind| thread.waited_for.get(kind)).sum();
-    thread.cpu.is_some_and(|cpu| cpu < HARDLY_RAN) && waited >= NEARLY_ALL * thread.seconds
 }
 
 /// These threads by their pools.
