@@ -20,8 +20,8 @@ use crate::model::{Group, Process, Thread};
 /// work.
 const ON_CPU: f64 = 0.5;
 
-/// A thread whose work is a smaller share of the busiest thread's had nothing to do.
-const NO_WORK: f64 = 0.05;
+/// A thread with less work than this, in seconds, did nothing but begin and end.
+const HARDLY_RAN: f64 = 1e-3;
 /// The least share of its life that a thread without work waits.
 const NEARLY_ALL: f64 = 0.9;
 
@@ -54,23 +54,16 @@ impl Crew {
         self.work.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Its threads without those that had nothing to do: they hardly ran, and waited to be told. One that
-    /// waits at a barrier or has ended may have had too small a share.
-    pub fn of_workers(&self, process: &Process) -> Crew {
+    /// Whether most of its threads did nothing but wait to be told of work. One that waits at a barrier
+    /// or has ended may have had too small a share.
+    pub fn is_mostly_idle(&self, process: &Process) -> bool {
         let told = [Primitive::Condvar, Primitive::Semaphore, Primitive::Futex];
-        let worked = |&n: &usize| {
-            let thread = &process.threads[self.threads[n]];
+        let idle = |&(&thread, work): &(&usize, &f64)| {
+            let thread = &process.threads[thread];
             let waited: f64 = told.iter().filter_map(|kind| thread.waited_for.get(kind)).sum();
-            self.work[n] >= NO_WORK * self.busiest() || waited < NEARLY_ALL * thread.seconds
+            *work < HARDLY_RAN && waited >= NEARLY_ALL * thread.seconds
         };
-        let workers: Vec<usize> = (0..self.threads.len()).filter(worked).collect();
-        Crew {
-            start_function: self.start_function.clone(),
-            threads: workers.iter().map(|&n| self.threads[n]).collect(),
-            work: workers.iter().map(|&n| self.work[n]).collect(),
-            active: workers.iter().map(|&n| self.active[n]).collect(),
-            ..*self
-        }
+        2 * self.threads.iter().zip(&self.work).filter(idle).count() > self.threads.len()
     }
 
     /// The share of their time that its threads did not wait, if none ended before the last.

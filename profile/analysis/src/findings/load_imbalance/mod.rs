@@ -26,7 +26,6 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
         return Vec::new();
     }
     let crews = crew::crews(process);
-    let of_workers = crews.iter().map(|crew| crew.of_workers(process));
-    let unequal = of_workers.filter_map(|crew| threads::unequal(process, &crew));
+    let unequal = crews.iter().filter_map(|crew| threads::unequal(process, crew));
     groups::unequal(process, &crews).into_iter().chain(unequal).collect()
 }

@@ -28,6 +28,7 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let after = mean.max(least);
     // A thread that sleeps, or waits for a processor that another program has, has no more to do.
     let applies = !crew.inexact
+        && !crew.is_mostly_idle(process)
         && crew.work[busiest] >= TIMES * after
         && crew.work[busiest] - after >= FLOOR * process.seconds
         && crew.active[busiest] >= BUSY * crew.lived
