@@ -4,7 +4,8 @@
 # A package whose name differs between releases is written NAME|NAME; the first to be had
 # is taken.
 BUILD_PACKAGES=(build-essential git)
-DEMO_PACKAGES=(memcached libmemcached-tools) MPI_PACKAGES=(openmpi-bin libopenmpi-dev mpich libmpich-dev)
+DEMO_PACKAGES=(memcached libmemcached-tools)
+MPI_PACKAGES=(openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran)
 BENCH_PACKAGES=("${DEMO_PACKAGES[@]}" pbzip2 x264 libck-dev valgrind "${MPI_PACKAGES[@]}")
 TEST_PACKAGES=(
     "${BENCH_PACKAGES[@]}"

@@ -1,4 +1,4 @@
-//! The queue locks of a window, in a segment:
+//! The queue locks of a window whose ranks' deaths a server notices, in a segment:
 //!
 //! ```text
 //!   0    the segment's token
@@ -81,9 +81,25 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
 
     /// A part's lock.
     pub fn lock(&self, target: usize) -> &L {
-        assert!(target < self.ranks);
         // SAFETY: the segment has a lock for each rank, made of zeros, as above.
-        unsafe { &*self.area.at(self.at + LOCKS + target * LINE) }
+        unsafe { &*self.place(target) }
+    }
+
+    fn place(&self, target: usize) -> *mut L {
+        assert!(target < self.ranks);
+        self.area.at(self.at + LOCKS + target * LINE)
+    }
+
+    /// Makes all locks new, whatever state they are in.
+    ///
+    /// # Safety
+    ///
+    /// No living rank uses one, and none will before this has returned.
+    pub unsafe fn renew(&self) {
+        for target in 0..self.ranks {
+            // SAFETY: our caller's promise; zeros are a lock's initial state.
+            unsafe { self.place(target).write_bytes(0, 1) };
+        }
     }
 
     fn orphaned(&self, target: usize) -> &AtomicU32 {

@@ -32,6 +32,10 @@ macro_rules! operation {
                 // SAFETY: the program's own call, passed on as it is.
                 unsafe { $below($($before,)* target, $($after,)* win $(, $last)?) }
             }
+            also! {
+                fn $below($($before: Word,)* target: Word, $($after: Word,)* win: Word
+                    $(, $last: Word)?) = $name
+            }
         )*
     };
 }
@@ -99,6 +103,10 @@ macro_rules! transfer {
                     with(win, |window| window.sent(&it));
                 }
                 code
+            }
+            also! {
+                fn $below(origin: Word, count: Word, kind: Word, target: Word, at: Word,
+                    target_count: Word, target_kind: Word, win: Word) = $name
             }
         )*
     };

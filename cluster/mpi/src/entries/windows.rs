@@ -36,6 +36,10 @@ macro_rules! making {
                     unsafe { below($($before,)* info, comm $(, $base)?, win) }
                 })
             }
+            also! {
+                fn $below($($before: Word,)* info: Word, comm: Word $(, $base: Word)?, win: Word)
+                    = $name
+            }
         )*
     };
 }
@@ -130,4 +134,12 @@ extern "C" fn MPI_Win_get_attr(
         unsafe { attribute.write(&raw const mpi.win_flavor_allocate) };
     }
     code
+}
+
+also! { fn PMPI_Win_free(win: Word) = MPI_Win_free }
+also! { fn PMPI_Win_set_info(win: Word, info: Word) = MPI_Win_set_info }
+also! { fn PMPI_Win_get_info(win: Word, info: Word) = MPI_Win_get_info }
+also! {
+    fn PMPI_Win_get_attr(win: Word, key: c_int, attribute: *mut *const c_int, found: *mut c_int)
+        = MPI_Win_get_attr
 }

@@ -14,7 +14,7 @@ use crate::say::say;
 #[derive(Debug)]
 pub struct Constants {
     /// Handles are `int`s and not pointers.
-    narrow: bool,
+    pub narrow: bool,
     /// `MPI_LOCK_EXCLUSIVE`.
     pub lock_exclusive: i32,
     /// `MPI_LOCK_SHARED`.

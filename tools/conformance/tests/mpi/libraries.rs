@@ -79,16 +79,31 @@ impl Mpi {
 
     /// `syncline mpi` with these options, and a program on this many ranks.
     pub fn command(&self, options: &[&str], program: &str, ranks: u32, words: &[&str]) -> Command {
+        self.command_of(options, &Program::compile_by(&self.compiler(), program), ranks, words)
+    }
+
+    /// Like [`Mpi::command`], of a program that is compiled already.
+    pub fn command_of(
+        &self,
+        options: &[&str],
+        program: &Program,
+        ranks: u32,
+        words: &[&str],
+    ) -> Command {
         // The command looks for it beside itself: it has to be of these sources as well.
         mpi_library();
         let mut command = Command::new(syncline());
         command.arg("mpi").args(options).arg("--");
-        self.start(&mut command, program, ranks, words);
+        self.start_program(&mut command, program, ranks, words);
         command
     }
 
     pub fn start(&self, command: &mut Command, program: &str, ranks: u32, words: &[&str]) {
         let program = Program::compile_by(&self.compiler(), program);
+        self.start_program(command, &program, ranks, words);
+    }
+
+    fn start_program(&self, command: &mut Command, program: &Program, ranks: u32, words: &[&str]) {
         command.arg(format!("mpirun.{}", self.name)).args(self.flags).args(self.more);
         command.args(["-n", &ranks.to_string()]).arg(program.path()).args(words);
         if is_root() {

@@ -6,6 +6,7 @@
 //! skipped, and said to be.
 
 mod deaths;
+mod fortran;
 mod hosts;
 mod libraries;
 mod memory;
