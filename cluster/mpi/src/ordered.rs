@@ -87,17 +87,14 @@ impl<L: RawSharedLock<Memory = Segment>> Orders<L> {
 
 impl<L: RawSharedLock<Memory = Segment>> Locks for Orders<L> {
     unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
-        // SAFETY: the rank has no other use for its node of this target, so it may be written; it
-        // stays in the segment until the release, and longer.
+        // SAFETY: behind the window's end nobody uses the segment; and where it is called, nobody else
+        // uses this rank's node of this target, so it may be written.
         let lined = unsafe {
             if exclusive {
-                let node = self.queues.node::<L::Node>(target);
-                node.write(L::Node::default());
-                self.locks().acquire(target, &*node)
+                self.locks().acquire(target, || self.queues.new_node::<L::Node>(target))
             } else {
-                let node = self.queues.node::<L::SharedNode>(target);
-                node.write(L::SharedNode::default());
-                self.locks().acquire_shared(target, &*node)
+                self.locks()
+                    .acquire_shared(target, || self.queues.new_node::<L::SharedNode>(target))
             }
         };
         // Relaxed, here and below: for this rank's own release.

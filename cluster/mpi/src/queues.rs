@@ -117,6 +117,22 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
     }
 }
 
+impl<L: RawSharedLock<Memory = Segment>> Table<L> {
+    /// This rank's node for a target, made new.
+    ///
+    /// # Safety
+    ///
+    /// It is not in use, and is of this kind until the next call.
+    pub unsafe fn new_node<T: Default>(&self, target: usize) -> &T {
+        let node = self.node::<T>(target);
+        // SAFETY: the segment has room for it, which nobody else uses, and keeps it.
+        unsafe {
+            node.write(T::default());
+            &*node
+        }
+    }
+}
+
 impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
     unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
         let part = self.part(target);
@@ -124,13 +140,9 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
         // stays in the segment until the release, and longer.
         unsafe {
             if exclusive {
-                let node = self.node::<L::Node>(target);
-                node.write(L::Node::default());
-                part.acquire(&*node);
+                part.acquire(self.new_node(target));
             } else {
-                let node = self.node::<L::SharedNode>(target);
-                node.write(L::SharedNode::default());
-                part.acquire_shared(&*node);
+                part.acquire_shared(self.new_node(target));
             }
         }
         Ok(())

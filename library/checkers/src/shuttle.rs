@@ -7,6 +7,7 @@
 //! [`Loom`](crate::Loom); the clock advances whenever a thread reads it.
 
 mod blocks;
+mod deaths;
 mod long;
 mod words;
 
@@ -24,6 +25,7 @@ use shuttle::thread::Thread;
 use shuttle::{Config, MaxSteps, Runner};
 use syncline::memory::{Address, Data, Memory, OnStack, Word};
 
+pub use self::deaths::{dying, is_dead, survived};
 pub use self::words::{ShuttleLink, ShuttleRef, ShuttleWord};
 use crate::engine::Engine;
 use crate::nodes::Nodes;
@@ -47,10 +49,7 @@ pub fn randomly(executions: usize, case: impl Fn() + Send + Sync + 'static) {
 
 /// Runs a case under each of the two schedulers: compiled once and not for each case.
 fn draw(executions: usize, case: Arc<dyn Fn() + Send + Sync>) {
-    let mut config = Config::new();
-    config.max_steps = MaxSteps::FailAfter(LONGEST);
-    config.failure_persistence = shuttle::FailurePersistence::None;
-    config.silence_warnings = true;
+    let config = config();
     let run = move || {
         CURRENT.set(Execution::default());
         case();
@@ -63,6 +62,14 @@ fn draw(executions: usize, case: Arc<dyn Fn() + Send + Sync>) {
     Runner::new(pct, config).run(run);
 }
 
+fn config() -> Config {
+    let mut config = Config::new();
+    config.max_steps = MaxSteps::FailAfter(LONGEST);
+    config.failure_persistence = shuttle::FailurePersistence::None;
+    config.silence_warnings = true;
+    config
+}
+
 /// The table of one execution; its threads run in turns on one thread of the system.
 #[derive(Default)]
 struct Execution {
@@ -71,6 +78,8 @@ struct Execution {
     /// The threads that have waited.
     waited: Vec<usize>,
     time: u64,
+    /// By how much the clock advances at a reading, beside a nanosecond.
+    tick: u64,
 }
 
 struct Sleeper {
@@ -234,7 +243,7 @@ unsafe impl Memory for Shuttle {
 
     fn now() -> Duration {
         with(|e| {
-            e.time += 1;
+            e.time += 1 + e.tick;
             Duration::from_nanos(e.time)
         })
     }

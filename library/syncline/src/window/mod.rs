@@ -29,8 +29,6 @@ mod best_effort;
 mod global;
 mod hierarchical;
 mod ordered;
-#[cfg(all(test, feature = "std"))]
-mod ordered_tests;
 mod robust;
 #[cfg(all(test, feature = "std"))]
 mod robust_tests;

@@ -88,17 +88,21 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
     }
 
     /// Waits until nobody holds the part or all parts, and takes the part. Whether the rank is in the
-    /// part's queue, with this node.
+    /// part's queue, with the node that `node` returns. That is called if the rank comes to the queue;
+    /// then none that is left of an older queue uses the rank's node any more.
     ///
     /// # Safety
     ///
-    /// The rank neither holds nor waits for this part. The node is a new one, and stays until the
-    /// release; then it may be used again.
+    /// The rank neither holds nor waits for this part. The node is a new one. It stays until the queues
+    /// are made new, or as long as the window: ranks that are about to leave a broken queue may use it.
     #[inline]
-    pub unsafe fn acquire(&self, target: usize, node: &L::Node) -> bool {
+    pub unsafe fn acquire<'n>(&self, target: usize, node: impl FnOnce() -> &'n L::Node) -> bool
+    where
+        L::Node: 'n,
+    {
         self.counters().enter_as_writer(target);
         // SAFETY: our caller's promise.
-        let lined = self.line_up(|| unsafe { self.table.queue(target).acquire(node) });
+        let lined = self.line_up(|| unsafe { self.table.queue(target).acquire(node()) });
         // SAFETY: as above.
         unsafe { self.counters().acquire(target, None) };
         lined
@@ -120,16 +124,23 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         }
     }
 
-    /// Waits until nobody holds the part alone, and shares it. Whether the rank is in the part's queue,
-    /// with this node.
+    /// Waits until nobody holds the part alone, and shares it. What it returns, and calls, is as for
+    /// [`acquire`](Self::acquire).
     ///
     /// # Safety
     ///
     /// Same requirements as [`acquire`](Self::acquire).
     #[inline]
-    pub unsafe fn acquire_shared(&self, target: usize, node: &L::SharedNode) -> bool {
+    pub unsafe fn acquire_shared<'n>(
+        &self,
+        target: usize,
+        node: impl FnOnce() -> &'n L::SharedNode,
+    ) -> bool
+    where
+        L::SharedNode: 'n,
+    {
         // SAFETY: our caller's promise.
-        let lined = self.line_up(|| unsafe { self.table.queue(target).acquire_shared(node) });
+        let lined = self.line_up(|| unsafe { self.table.queue(target).acquire_shared(node()) });
         // SAFETY: as above.
         unsafe { self.counters().acquire_shared(target, None) };
         lined
