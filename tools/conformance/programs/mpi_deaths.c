@@ -23,6 +23,8 @@ static struct {
 } *file;
 
 static int rank, ranks;
+/* The longest wait for a lock, in seconds. */
+static double longest = 2;
 static MPI_Win win;
 
 static void require(int good, const char *what)
@@ -53,7 +55,7 @@ static void take(void)
 {
     double start = MPI_Wtime();
     int orphaned = died(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
-    require(MPI_Wtime() < start + 2, "waited for longer than two seconds");
+    require(MPI_Wtime() < start + longest, "waited for too long");
     if (orphaned) {
         __atomic_fetch_add(&file->told, 1, __ATOMIC_SEQ_CST);
         require(file->owner == VICTIM + 1 || !file->owner, "a living owner was said to have died");
@@ -244,6 +246,8 @@ static void anywhere(long microseconds)
         setitimer(ITIMER_REAL, &after, NULL);
     }
     unsigned seed = rank + microseconds;
+    /* Others come all the time, on a machine that may be busy. */
+    longest = 30;
     /* Until it dies, and so many rounds behind that. */
     for (int left = ROUNDS; left; left -= rank != VICTIM && file->ready) {
         int kind = rand_r(&seed) % 4;

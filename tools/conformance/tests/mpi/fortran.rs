@@ -10,6 +10,10 @@ use crate::libraries::{Mpi, SCHEMES, all, printed};
 const WAYS: [&str; 3] = ["-DMPIF_H", "-DMODULE", "-DMPI_F08"];
 
 fn program(mpi: &Mpi, way: &str) -> Option<Program> {
+    if !mpi.is_packaged() {
+        eprintln!("skipped: {} was fetched without its part for Fortran", mpi.name);
+        return None;
+    }
     let compiler = format!("mpifort.{}", mpi.name);
     if Command::new(&compiler).arg("--version").output().is_ok_and(|made| made.status.success()) {
         return Some(Program::compile_by_with(&compiler, "mpi_fortran.F90", &[way]));
