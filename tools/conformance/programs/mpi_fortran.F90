@@ -47,7 +47,8 @@ program windows
 
   if (command_argument_count() > 0) then
     call MPI_Win_get_info(allocated, info, error)
-    call MPI_Info_get(info, 'passive_sync_mode', 63, scheme, found, error)
+    scheme = ' '
+    call MPI_Info_get(info, 'passive_sync_mode', 64, scheme, found, error)
     if (rank == 0 .and. found) print '(a)', trim(scheme)
     call MPI_Info_free(info, error)
   else

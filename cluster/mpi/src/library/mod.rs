@@ -9,7 +9,8 @@ mod progress;
 mod table;
 mod word;
 
-pub use below::SUCCESS;
+pub(crate) use below::large;
+pub use below::{SUCCESS, has_large_counts, is_too_large};
 pub use progress::{drive, prepare};
 pub use table::{Constants, constants};
 pub use word::Word;

@@ -6,6 +6,7 @@
 //! has fetched them; one that is not installed is skipped, and said to be.
 
 mod deaths;
+mod extremes;
 mod fortran;
 mod hosts;
 mod libraries;
