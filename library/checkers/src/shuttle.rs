@@ -25,7 +25,8 @@ use shuttle::thread::Thread;
 use shuttle::{Config, MaxSteps, Runner};
 use syncline::memory::{Address, Data, Memory, OnStack, Word};
 
-pub use self::deaths::{dying, is_dead, survived};
+use self::deaths::Deadly;
+pub use self::deaths::{is_dead, survived};
 pub use self::words::{ShuttleLink, ShuttleRef, ShuttleWord};
 use crate::engine::Engine;
 use crate::nodes::Nodes;
@@ -41,6 +42,10 @@ const SOON: Range<u64> = 3..15;
 const SEED: u64 = 1991;
 /// How many changes of priority PCT makes.
 const PCT_DEPTH: usize = 3;
+
+/// How far the clock advances at a reading where a thread dies, in nanoseconds: after a few, a waiter has
+/// waited for long.
+const TICK: u64 = 30_000_000;
 
 /// Runs a case `rounds` times under each of the two schedulers. Panics if it fails.
 pub fn randomly(executions: usize, case: impl Fn() + Send + Sync + 'static) {
@@ -60,6 +65,21 @@ fn draw(executions: usize, case: Arc<dyn Fn() + Send + Sync>) {
     Runner::new(random, config.clone()).run(run.clone());
     let pct = PctScheduler::new_from_seed(SEED, PCT_DEPTH, executions);
     Runner::new(pct, config).run(run);
+}
+
+/// Runs a case of `threads` threads `executions` times under each of the two schedulers. Thread 1 dies
+/// in each, or has ended before. All others have to say that they have [`survived`]. Panics if one of
+/// them does not, or the case fails.
+pub fn dying(executions: usize, threads: usize, case: impl Fn() + Send + Sync + 'static) {
+    let case = Arc::new(move || {
+        CURRENT.set(Execution { tick: TICK, ..Execution::default() });
+        case();
+    });
+    let again = Arc::clone(&case);
+    let random = RandomScheduler::new_from_seed(SEED, executions);
+    Runner::new(Deadly::new(random, threads), config()).run(move || case());
+    let pct = PctScheduler::new_from_seed(SEED, PCT_DEPTH, executions);
+    Runner::new(Deadly::new(pct, threads), config()).run(move || again());
 }
 
 fn config() -> Config {

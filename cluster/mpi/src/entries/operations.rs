@@ -9,7 +9,8 @@ use std::ffi::c_int;
 use syncline_interpose::real;
 
 use crate::host::Transfer;
-use crate::library::{SUCCESS, Word, below, constants, is_too_large, large};
+use crate::library::large::{is_too_large, large};
+use crate::library::{SUCCESS, Word, below, constants};
 use crate::registry::with;
 
 /// The error of a count that the library below has no room for.

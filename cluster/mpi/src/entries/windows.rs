@@ -7,7 +7,8 @@ use syncline_interpose::real;
 
 use crate::create::{Kind, create};
 use crate::hosts::forget;
-use crate::library::{SUCCESS, Word, below, constants, is_too_large, large};
+use crate::library::large::{is_too_large, large};
+use crate::library::{SUCCESS, Word, below, constants};
 use crate::ranks::{KEY, value};
 use crate::registry::{add, remove, with};
 use crate::scheme::LIBRARY;

@@ -5,12 +5,12 @@
 //! table here ([`Constants`]), chosen by the name of the library that is loaded.
 
 pub mod below;
+pub mod large;
 mod progress;
 mod table;
 mod word;
 
-pub(crate) use below::large;
-pub use below::{SUCCESS, has_large_counts, is_too_large};
+pub use below::SUCCESS;
 pub use progress::{drive, prepare};
 pub use table::{Constants, constants};
 pub use word::Word;

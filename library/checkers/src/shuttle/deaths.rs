@@ -2,12 +2,8 @@
 //! is drawn, it is never scheduled again, and nothing that it has begun goes on.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
-use shuttle::Runner;
-use shuttle::scheduler::{PctScheduler, RandomScheduler, Schedule, Scheduler, Task, TaskId};
-
-use super::{CURRENT, Execution, PCT_DEPTH, SEED, config};
+use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 
 std::thread_local! {
     /// Whether the thread that dies has died.
@@ -20,24 +16,6 @@ std::thread_local! {
 const VICTIM: usize = 1;
 /// It dies before it has been scheduled this many times.
 const LIFE: u64 = 120;
-/// How far the clock advances at a reading, in nanoseconds: with a few, a waiter has waited for long.
-const TICK: u64 = 30_000_000;
-
-/// Runs a case of `threads` threads `executions` times under each of the two schedulers. Thread 1 dies
-/// in each, or has ended before. All others have to say that they have [`survived`]. Panics if one of
-/// them does not, or the case fails.
-pub fn dying(executions: usize, threads: usize, case: impl Fn() + Send + Sync + 'static) {
-    let case = Arc::new(move || {
-        CURRENT.set(Execution { tick: TICK, ..Execution::default() });
-        case();
-    });
-    let random = RandomScheduler::new_from_seed(SEED, executions);
-    let run = Arc::clone(&case);
-    Runner::new(Deadly { inner: random, threads, left: 0 }, config()).run(move || run());
-    let pct = PctScheduler::new_from_seed(SEED, PCT_DEPTH, executions);
-    Runner::new(Deadly { inner: pct, threads, left: 0 }, config()).run(move || case());
-}
-
 /// Whether a thread has died.
 pub fn is_dead(thread: usize) -> bool {
     thread == VICTIM && DEAD.get()
@@ -48,11 +26,19 @@ pub fn survived() {
     SURVIVED.set(SURVIVED.get() + 1);
 }
 
-struct Deadly<S> {
+/// A scheduler of executions of so many threads, one of which dies.
+pub struct Deadly<S> {
     inner: S,
     threads: usize,
     /// How often the victim is scheduled still.
     left: u64,
+}
+
+impl<S> Deadly<S> {
+    /// One that draws what is left to it as this one does.
+    pub fn new(inner: S, threads: usize) -> Self {
+        Deadly { inner, threads, left: 0 }
+    }
 }
 
 impl<S: Scheduler> Scheduler for Deadly<S> {

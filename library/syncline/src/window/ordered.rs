@@ -18,8 +18,8 @@
 //! 2. Queues are made new only by the rank that repairs (one at a time), while they are broken and once
 //!    it has seen, behind a barrier, no living rank's `lined` above 0.
 //!
-//! Of two that do both at once, one sees the other. So a queue is new to whoever comes to it, and
-//! nobody who was in the old one comes back to it. While the queues are broken there is no order, as
+//! Of two that do both at once, one sees the other. So each rank that comes to a queue finds it
+//! new, and none comes back to the old one. While the queues are broken there is no order, as
 //! with the counters alone.
 //!
 //! A writer passes the global word before it stands in the queue. So readers do not stand behind a
