@@ -4,7 +4,8 @@
 # A package whose name differs between releases is written NAME|NAME; the first to be had
 # is taken.
 BUILD_PACKAGES=(build-essential git)
-DEMO_PACKAGES=(memcached libmemcached-tools) MPI_PACKAGES=(openmpi-bin libopenmpi-dev mpich libmpich-dev)
+DEMO_PACKAGES=(memcached libmemcached-tools)
+MPI_PACKAGES=(openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran)
 BENCH_PACKAGES=("${DEMO_PACKAGES[@]}" pbzip2 x264 libck-dev valgrind "${MPI_PACKAGES[@]}")
 TEST_PACKAGES=(
     "${BENCH_PACKAGES[@]}"
@@ -169,7 +170,8 @@ setup() {
     case "${*-}" in
         '') ;;
         --kernel) need_kernel; return ;;
-        *) die "usage: ./x setup [--kernel]" ;;
+        --mpi) need_mpi; return ;;
+        *) die "usage: ./x setup [--kernel | --mpi]" ;;
     esac
     need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
     need_rust
@@ -178,6 +180,21 @@ setup() {
     need_aarch64
     need_other_systems
     need_miri
+}
+
+# Debian's MPI libraries, and the newest ones, which Python's packages have, in the build folder. Tests
+# use both.
+need_mpi() {
+    need_packages "${BUILD_PACKAGES[@]}" "${MPI_PACKAGES[@]}" python3-venv
+    local name folder
+    for name in mpich openmpi; do
+        folder=${CARGO_TARGET_DIR:-target}/mpi/$name
+        [ ! -x "$folder/bin/mpicc" ] || continue
+        say "fetching $name into $folder"
+        python3 -m venv "$folder"
+        "$folder/bin/pip" install --quiet --no-deps --only-binary :all: "$name" ||
+            die "could not fetch $name"
+    done
 }
 
 # QEMU, and a kernel for it. That one is only unpacked, into where `syncline kernel` looks: to install it

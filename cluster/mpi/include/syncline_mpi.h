@@ -6,9 +6,10 @@
  *
  *     if (SL_Win_trylock) ...
  *
- * Windows under the schemes full-support and best-effort have them all. Under another scheme, and
- * with the MPI library's own locks, they are MPI_ERR_UNSUPPORTED_OPERATION. Errors reach the window's
- * error handler, as with MPI's own functions.
+ * Windows have them all under the schemes full-support, best-effort, writer-precedence,
+ * reader-precedence and fair, and hierarchical on one host. Under another scheme, and with the MPI
+ * library's own locks, they are MPI_ERR_UNSUPPORTED_OPERATION. Errors reach the window's error handler,
+ * as with MPI's own functions.
  */
 #ifndef SYNCLINE_MPI_H
 #define SYNCLINE_MPI_H

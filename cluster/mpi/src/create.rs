@@ -94,6 +94,9 @@ pub fn create(
 fn agreed_locks(scheme: Scheme, meeting: Meeting, number: usize, rank: usize) -> Arc<dyn Locks> {
     let Meeting { area, firsts, peers } = meeting;
     let (ranks, first) = (firsts.len(), firsts[rank]);
+    // On one host that is its queue.
+    let is_flat = peers.is_none() && scheme == Scheme::Hierarchical;
+    let scheme = if is_flat { Scheme::Fair } else { scheme };
     let own = |rank| locks(scheme, Arc::clone(&area), rank, ranks, Process::own());
     let Some(peers) = peers else { return own(rank) };
     let by_messages = goes_by_messages(scheme);

@@ -14,8 +14,9 @@
 //!               kinds      the datatypes that can be copied
 //!               scheme     the locks, by name: the library's own text over a segment
 //!               locks      what a rank can do with them
-//!               queues     those with queues
-//!               robust     those that outlive a rank's death
+//!               robust     those without queues
+//!               ordered    those with queues in front
+//!               queues     those whose ranks a server watches
 //!               segment    a memory whose references mean the same to all ranks of a host
 //!               library    which MPI is loaded, its constants, its functions behind ours
 //! ```
@@ -48,6 +49,7 @@ mod hosts;
 mod kinds;
 mod library;
 mod locks;
+mod ordered;
 mod queues;
 mod ranks;
 mod registry;

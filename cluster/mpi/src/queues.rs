@@ -1,4 +1,4 @@
-//! The queue locks of a window, in a segment:
+//! The queue locks of a window whose ranks' deaths a server notices, in a segment:
 //!
 //! ```text
 //!   0    the segment's token
@@ -81,9 +81,25 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
 
     /// A part's lock.
     pub fn lock(&self, target: usize) -> &L {
-        assert!(target < self.ranks);
         // SAFETY: the segment has a lock for each rank, made of zeros, as above.
-        unsafe { &*self.area.at(self.at + LOCKS + target * LINE) }
+        unsafe { &*self.place(target) }
+    }
+
+    fn place(&self, target: usize) -> *mut L {
+        assert!(target < self.ranks);
+        self.area.at(self.at + LOCKS + target * LINE)
+    }
+
+    /// Makes all locks new, whatever state they are in.
+    ///
+    /// # Safety
+    ///
+    /// No living rank uses one, and none will before this has returned.
+    pub unsafe fn renew(&self) {
+        for target in 0..self.ranks {
+            // SAFETY: our caller's promise; zeros are a lock's initial state.
+            unsafe { self.place(target).write_bytes(0, 1) };
+        }
     }
 
     fn orphaned(&self, target: usize) -> &AtomicU32 {
@@ -101,6 +117,22 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
     }
 }
 
+impl<L: RawSharedLock<Memory = Segment>> Table<L> {
+    /// This rank's node for a target, made new.
+    ///
+    /// # Safety
+    ///
+    /// It is not in use, and is of this kind until the next call.
+    pub unsafe fn new_node<T: Default>(&self, target: usize) -> &T {
+        let node = self.node::<T>(target);
+        // SAFETY: the segment has room for it, which nobody else uses, and keeps it.
+        unsafe {
+            node.write(T::default());
+            &*node
+        }
+    }
+}
+
 impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
     unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
         let part = self.part(target);
@@ -108,13 +140,9 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
         // stays in the segment until the release, and longer.
         unsafe {
             if exclusive {
-                let node = self.node::<L::Node>(target);
-                node.write(L::Node::default());
-                part.acquire(&*node);
+                part.acquire(self.new_node(target));
             } else {
-                let node = self.node::<L::SharedNode>(target);
-                node.write(L::SharedNode::default());
-                part.acquire_shared(&*node);
+                part.acquire_shared(self.new_node(target));
             }
         }
         Ok(())

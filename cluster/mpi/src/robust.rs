@@ -2,10 +2,12 @@
 //!
 //! ```text
 //!   0     the segment's token
-//!   64    who repairs; all ranks read it, and hardly anybody writes
+//!   64    who repairs, and whether the queues are broken; all ranks read it, and hardly anybody writes
 //!   128   Global
 //!   256   a lock for each rank, 128 bytes apart, and whether its owner has died
-//!   ...   a row for each rank: its process, and what it has added to the words
+//!   ...   a row for each rank: its process, in how many queues it is, and what it has added to the
+//!         words
+//!   ...   queues in front, if the scheme has some (`ordered`)
 //! ```
 
 use std::sync::Arc;
@@ -21,9 +23,11 @@ use crate::locks::{GLOBAL, LINE, LOCKS, Locks, ORPHANED, Refusal};
 use crate::segment::{Area, Segment};
 
 const REPAIRER: usize = 64;
+const BROKEN: usize = 68;
 /// Milliseconds between two questions of failed tries.
 const ASK_AFTER: u64 = 100;
 /// In a rank's row, behind its process.
+const LINED: usize = 60;
 const ENTRIES: usize = 64;
 
 /// The bytes of a segment for this many ranks.
@@ -39,7 +43,8 @@ fn row(ranks: usize) -> usize {
     (ENTRIES + (ranks + 1) * size_of::<u32>()).next_multiple_of(LINE)
 }
 
-struct Words<const BACK_OFF: bool> {
+/// The words of that segment, as one rank uses them.
+pub struct Words<const BACK_OFF: bool> {
     area: Arc<Area>,
     own: Process,
     rank: usize,
@@ -55,15 +60,36 @@ pub fn table<const BACK_OFF: bool>(
     ranks: usize,
     process: Process,
 ) -> Arc<dyn Locks> {
-    let words =
-        Words::<BACK_OFF> { area, own: Process::own(), rank, ranks, asked: AtomicU64::new(0) };
-    // SAFETY: the row's beginning is this rank's, and nobody reads it before this rank has added
-    // something to the words; what is read half could only be taken to live.
-    unsafe { words.process(rank).write_volatile(process) };
-    Arc::new(words)
+    Arc::new(Words::<BACK_OFF>::new(area, rank, ranks, process))
 }
 
 impl<const BACK_OFF: bool> Words<BACK_OFF> {
+    /// The words as this rank uses them, or a stand-in; `process` is the rank's.
+    pub fn new(area: Arc<Area>, rank: usize, ranks: usize, process: Process) -> Self {
+        const { assert!(size_of::<Process>() <= LINED) };
+        let words = Words { area, own: Process::own(), rank, ranks, asked: AtomicU64::new(0) };
+        // SAFETY: the row's beginning is this rank's, and nobody reads it before this rank has added
+        // something to the words; what is read half could only be taken to live.
+        unsafe { words.process(rank).write_volatile(process) };
+        words
+    }
+
+    /// Which rank's they are.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Whether the queues in front are broken.
+    pub fn broken(&self) -> &AtomicU32 {
+        self.word(BROKEN)
+    }
+
+    /// In how many queues a rank is.
+    pub fn lined(&self, rank: usize) -> &AtomicU32 {
+        assert!(rank < self.ranks);
+        self.word(rows(self.ranks) + rank * row(self.ranks) + LINED)
+    }
+
     fn process(&self, rank: usize) -> *mut Process {
         self.area.at(rows(self.ranks) + rank * row(self.ranks))
     }

@@ -1,8 +1,8 @@
 //! The locks of a window under each scheme.
 //!
 //! A scheme is a lock of the library for each rank's part, and one word for the whole window in
-//! front ([`syncline::window`]). Those without queues are in [`robust`], the queue locks in
-//! [`queues`](crate::queues).
+//! front ([`syncline::window`]). Those without queues are in [`robust`], those with queues in
+//! [`ordered`]; where a server notices deaths, [`queues`](crate::queues) are enough.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use syncline_fabric::Process;
 
 use crate::locks::{LINE, Locks};
 use crate::queues::{table, table_size};
-use crate::robust;
 use crate::segment::{Area, Segment};
+use crate::{ordered, robust};
 
 /// The name that leaves a window to the MPI library.
 pub const LIBRARY: &str = "library";
@@ -26,8 +26,11 @@ pub const MOST_RANKS: usize = 2048;
 pub fn size(scheme: Scheme, ranks: usize) -> usize {
     match scheme {
         Scheme::FullSupport | Scheme::BestEffort => robust::size(ranks),
-        Scheme::Hierarchical => local_at(ranks) + table_size(ranks) + ranks * LINE,
-        _ => table_size(ranks),
+        Scheme::Hierarchical => {
+            (local_at(ranks) + table_size(ranks) + ranks * LINE).max(ordered::size(ranks))
+        }
+        Scheme::WriterPrecedence | Scheme::ReaderPrecedence | Scheme::Fair => ordered::size(ranks),
+        Scheme::MessageDeferred | Scheme::MessageImmediate => table_size(ranks),
     }
 }
 
@@ -52,14 +55,14 @@ pub fn locks(
     process: Process,
 ) -> Arc<dyn Locks> {
     let make = match scheme {
-        Scheme::FullSupport => return robust::table::<true>(area, rank, ranks, process),
-        Scheme::BestEffort => return robust::table::<false>(area, rank, ranks, process),
-        Scheme::WriterPrecedence => table::<WritersFirst<Yield, Segment>>,
-        Scheme::ReaderPrecedence => table::<ReadersFirst<Yield, Segment>>,
-        Scheme::Fair
-        | Scheme::Hierarchical
-        | Scheme::MessageDeferred
-        | Scheme::MessageImmediate => table::<FairRw<Yield, Segment>>,
+        Scheme::FullSupport => robust::table::<true>,
+        Scheme::BestEffort => robust::table::<false>,
+        Scheme::WriterPrecedence => ordered::table::<WritersFirst<Yield, Segment>>,
+        Scheme::ReaderPrecedence => ordered::table::<ReadersFirst<Yield, Segment>>,
+        Scheme::Fair => ordered::table::<FairRw<Yield, Segment>>,
+        Scheme::Hierarchical | Scheme::MessageDeferred | Scheme::MessageImmediate => {
+            return table::<FairRw<Yield, Segment>>(area, rank, ranks);
+        }
     };
-    make(area, rank, ranks)
+    make(area, rank, ranks, process)
 }

@@ -3,6 +3,11 @@
  * both kinds in turn at random, and for exclusive ones.
  *
  *     windows allocate|create TRANSFERS PAIRS
+ *     windows waits PAIRS
+ *
+ * With `waits` all ranks lock the first rank's part in turn, for 20 microseconds. It prints how many
+ * ranks have once waited for more than 100 times the median of all waits, and the longest wait in
+ * medians.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -17,6 +22,35 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void wait_for(MPI_Win win, int rank, int ranks, int pairs)
+{
+    double *own = malloc(pairs * sizeof *own), *all = malloc(ranks * pairs * sizeof *all);
+    double longest[ranks], worst = 0;
+    int starved = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < pairs; i++) {
+        double start = MPI_Wtime();
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        double taken = MPI_Wtime();
+        own[i] = taken - start;
+        while (MPI_Wtime() < taken + 20e-6) {}
+        MPI_Win_unlock(0, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Gather(own, pairs, MPI_DOUBLE, all, pairs, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (rank) return;
+    for (int i = 0; i < ranks; i++) {
+        longest[i] = 0;
+        for (int j = 0; j < pairs; j++)
+            if (all[i * pairs + j] > longest[i]) longest[i] = all[i * pairs + j];
+        if (longest[i] > worst) worst = longest[i];
+    }
+    qsort(all, ranks * pairs, sizeof *all, by_size);
+    double median = all[ranks * pairs / 2];
+    for (int i = 0; i < ranks; i++) starved += longest[i] > 100 * median;
+    printf("%d %.1f\n", starved, worst / median);
+}
+
 int main(int count, char **words)
 {
     int rank, ranks;
@@ -25,9 +59,9 @@ int main(int count, char **words)
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    int transfers = atoi(words[2]), pairs = atoi(words[3]);
+    int transfers = atoi(words[2]), pairs = atoi(words[count - 1]), waits = !strcmp(words[1], "waits");
     const MPI_Aint size = WORDS * sizeof *base;
-    if (!strcmp(words[1], "allocate")) {
+    if (waits || !strcmp(words[1], "allocate")) {
         MPI_Win_allocate(size, sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
     } else {
         MPI_Alloc_mem(size, MPI_INFO_NULL, &base);
@@ -35,7 +69,8 @@ int main(int count, char **words)
     }
     memset(base, 0, size);
     double *own = malloc(pairs * sizeof *own), *all = malloc(ranks * pairs * sizeof *all);
-    for (int mix = 0; mix < 3; mix++) {
+    if (waits) wait_for(win, rank, ranks, pairs);
+    for (int mix = 0; !waits && mix < 3; mix++) {
         unsigned seed = rank * 7919 + mix + 1;
         MPI_Barrier(MPI_COMM_WORLD);
         for (int i = 0; i < pairs; i++) {

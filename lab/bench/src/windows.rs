@@ -17,6 +17,7 @@ use crate::lab::{Lab, built};
 use crate::process;
 use crate::record_overhead::figures;
 use crate::size::Size;
+use crate::statistics::median;
 use crate::table;
 
 const SCHEME: &str = "full-support";
@@ -34,6 +35,7 @@ struct Summary {
     allocated_worst_ratio: f64,
     created_worst_ratio: f64,
     sm_worst_ratio: f64,
+    starved: f64,
 }
 
 /// The fields of the last line, as `--help` describes them.
@@ -43,6 +45,8 @@ pub const FIELDS: &str = "
   allocated_worst_ratio  the same with a get and a put in windows of MPI_Win_allocate, Open MPI
   created_worst_ratio    the same in windows of MPI_Win_create
   sm_worst_ratio         the same as all of these, beside Open MPI's windows in shared memory
+  starved                ranks whose longest wait exceeds 100 times the median of all waits, under
+                         `fair`, where all want one part; the median of the runs
 ";
 
 /// An MPI library, how its starter is told of more ranks than processors, and how many of the pairs it
@@ -100,6 +104,9 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let rows = compare::run(cases)?;
     println!("Window locks: an MPI library's own, and `{SCHEME}`, {RANKS} ranks");
     table::print("its own", "ours", &rows);
+    let (starved, longest) = waits(&lab, &folder, &open_mpi)?;
+    println!();
+    println!("The longest wait for one part under `fair`: {longest:.0} times the median wait");
     println!();
     let worst = |section: &str| {
         let of = rows.iter().filter(|row: &&Row| row.section == section);
@@ -111,6 +118,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
         allocated_worst_ratio: worst(ALLOCATED),
         created_worst_ratio: worst(CREATED),
         sm_worst_ratio: worst(IN_SHARED_MEMORY),
+        starved,
     })?)
 }
 
@@ -139,25 +147,49 @@ fn case<'a>(
         pairs: lab.size.pick(1, 3, 15),
         measures: ["shared ns", "mixed ns", "exclusive ns"].map(measure).into(),
         once: Box::new(move |side| {
-            let starter = format!("mpirun.{}", library.commands);
-            let mut command = match side {
-                Side::Baseline => Command::new(starter),
-                Side::Subject => {
-                    let mut command = Command::new(folder.join("syncline"));
-                    command.args(["mpi", "--scheme", SCHEME, "--", &starter]);
-                    command
-                }
+            let scheme = match side {
+                Side::Baseline => None,
+                Side::Subject => Some(SCHEME),
             };
-            if library.commands == "openmpi" {
-                command.args(CROWDED);
-            }
-            command.args(library.flags).args(["-n", RANKS]).arg(program).args(&words);
-            command.arg(pairs.to_string());
-            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            let mut command = start(folder, library, scheme);
+            command.arg(program).args(&words).arg(pairs.to_string());
             let finished = process::run(command, lab.folder(), "windows")?;
             let medians = figures(&finished.stdout)?;
             anyhow::ensure!(medians.len() == 3, "three medians were expected: {medians:?}");
             Ok(medians)
         }),
     }
+}
+
+/// The ranks started by a library's starter, under a scheme or with the library's own locks.
+fn start(folder: &Path, library: &Library, scheme: Option<&str>) -> Command {
+    let starter = format!("mpirun.{}", library.commands);
+    let mut command = match scheme {
+        None => Command::new(starter),
+        Some(scheme) => {
+            let mut command = Command::new(folder.join("syncline"));
+            command.args(["mpi", "--scheme", scheme, "--", &starter]);
+            command
+        }
+    };
+    if library.commands == "openmpi" {
+        command.args(CROWDED);
+    }
+    command.args(library.flags).args(["-n", RANKS]);
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command
+}
+
+/// How many ranks starve under `fair`, and the longest wait in median waits: medians of a few runs.
+fn waits(lab: &Lab, folder: &Path, program: &Path) -> anyhow::Result<(f64, f64)> {
+    let (mut starved, mut longest) = (Vec::new(), Vec::new());
+    for _ in 0..lab.size.pick(1, 3, 15) {
+        let mut command = start(folder, &LIBRARIES[0], Some("fair"));
+        command.arg(program).args(["waits", &lab.size.pick(50, 1000, 1000).to_string()]);
+        let found = figures(&process::run(command, lab.folder(), "windows")?.stdout)?;
+        anyhow::ensure!(found.len() == 2, "two figures were expected: {found:?}");
+        starved.push(found[0]);
+        longest.push(found[1]);
+    }
+    Ok((median(&starved), median(&longest)))
 }

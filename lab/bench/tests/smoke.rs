@@ -53,7 +53,13 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
     ),
     (
         "windows",
-        &["empty_worst_ratio", "allocated_worst_ratio", "created_worst_ratio", "sm_worst_ratio"],
+        &[
+            "empty_worst_ratio",
+            "allocated_worst_ratio",
+            "created_worst_ratio",
+            "sm_worst_ratio",
+            "starved",
+        ],
     ),
     ("dht", &["plain_ratio", "coarse_ratio", "host_table_ratio"]),
 ];

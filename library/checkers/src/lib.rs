@@ -16,4 +16,4 @@ pub use engine::Engine;
 pub use failure::{failure, random_failure};
 pub use loom::{Bounds, Executions, Explored, Loom, model};
 pub use segments::{Looks, Segments, looks};
-pub use shuttle::{Shuttle, randomly};
+pub use shuttle::{Shuttle, dying, is_dead, randomly, survived};

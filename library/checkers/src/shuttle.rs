@@ -7,6 +7,7 @@
 //! [`Loom`](crate::Loom); the clock advances whenever a thread reads it.
 
 mod blocks;
+mod deaths;
 mod long;
 mod words;
 
@@ -24,6 +25,8 @@ use shuttle::thread::Thread;
 use shuttle::{Config, MaxSteps, Runner};
 use syncline::memory::{Address, Data, Memory, OnStack, Word};
 
+use self::deaths::Deadly;
+pub use self::deaths::{is_dead, survived};
 pub use self::words::{ShuttleLink, ShuttleRef, ShuttleWord};
 use crate::engine::Engine;
 use crate::nodes::Nodes;
@@ -40,6 +43,10 @@ const SEED: u64 = 1991;
 /// How many changes of priority PCT makes.
 const PCT_DEPTH: usize = 3;
 
+/// How far the clock advances at a reading where a thread dies, in nanoseconds: after a few, a waiter has
+/// waited for long.
+const TICK: u64 = 30_000_000;
+
 /// Runs a case `rounds` times under each of the two schedulers. Panics if it fails.
 pub fn randomly(executions: usize, case: impl Fn() + Send + Sync + 'static) {
     draw(executions, Arc::new(case));
@@ -47,10 +54,7 @@ pub fn randomly(executions: usize, case: impl Fn() + Send + Sync + 'static) {
 
 /// Runs a case under each of the two schedulers: compiled once and not for each case.
 fn draw(executions: usize, case: Arc<dyn Fn() + Send + Sync>) {
-    let mut config = Config::new();
-    config.max_steps = MaxSteps::FailAfter(LONGEST);
-    config.failure_persistence = shuttle::FailurePersistence::None;
-    config.silence_warnings = true;
+    let config = config();
     let run = move || {
         CURRENT.set(Execution::default());
         case();
@@ -63,6 +67,29 @@ fn draw(executions: usize, case: Arc<dyn Fn() + Send + Sync>) {
     Runner::new(pct, config).run(run);
 }
 
+/// Runs a case of `threads` threads `executions` times under each of the two schedulers. Thread 1 dies
+/// in each, or has ended before. All others have to say that they have [`survived`]. Panics if one of
+/// them does not, or the case fails.
+pub fn dying(executions: usize, threads: usize, case: impl Fn() + Send + Sync + 'static) {
+    let case = Arc::new(move || {
+        CURRENT.set(Execution { tick: TICK, ..Execution::default() });
+        case();
+    });
+    let again = Arc::clone(&case);
+    let random = RandomScheduler::new_from_seed(SEED, executions);
+    Runner::new(Deadly::new(random, threads), config()).run(move || case());
+    let pct = PctScheduler::new_from_seed(SEED, PCT_DEPTH, executions);
+    Runner::new(Deadly::new(pct, threads), config()).run(move || again());
+}
+
+fn config() -> Config {
+    let mut config = Config::new();
+    config.max_steps = MaxSteps::FailAfter(LONGEST);
+    config.failure_persistence = shuttle::FailurePersistence::None;
+    config.silence_warnings = true;
+    config
+}
+
 /// The table of one execution; its threads run in turns on one thread of the system.
 #[derive(Default)]
 struct Execution {
@@ -71,6 +98,8 @@ struct Execution {
     /// The threads that have waited.
     waited: Vec<usize>,
     time: u64,
+    /// By how much the clock advances at a reading, beside a nanosecond.
+    tick: u64,
 }
 
 struct Sleeper {
@@ -234,7 +263,7 @@ unsafe impl Memory for Shuttle {
 
     fn now() -> Duration {
         with(|e| {
-            e.time += 1;
+            e.time += 1 + e.tick;
             Duration::from_nanos(e.time)
         })
     }

@@ -1,7 +1,7 @@
 /* A rank of a window dies, by SIGKILL, and the others go on. What they know of each other, and what
  * came out, is in a file, since MPI and its starter may not carry on behind a death.
  *
- *     mpi_deaths SCENE FILE [MICROSECONDS]
+ *     mpi_deaths SCENE FILE [MICROSECONDS | reader]
  */
 #include "../../../cluster/mpi/include/syncline_mpi.h"
 
@@ -19,10 +19,12 @@ enum { VICTIM = 1, ROUNDS = 3000 };
 /* The file, all zero at first. */
 static struct {
     volatile char verdict[128];
-    volatile long owner, value, told, done, ready;
+    volatile long owner, value, told, done, ready, victim;
 } *file;
 
 static int rank, ranks;
+/* The longest wait for a lock, in seconds. */
+static double longest = 2;
 static MPI_Win win;
 
 static void require(int good, const char *what)
@@ -51,7 +53,10 @@ static int died(int code)
 /* Takes part 0, and what there is to do if its owner has died. */
 static void take(void)
 {
-    if (died(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win))) {
+    double start = MPI_Wtime();
+    int orphaned = died(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+    require(MPI_Wtime() < start + longest, "waited for too long");
+    if (orphaned) {
         __atomic_fetch_add(&file->told, 1, __ATOMIC_SEQ_CST);
         require(file->owner == VICTIM + 1 || !file->owner, "a living owner was said to have died");
         file->owner = 0;
@@ -104,6 +109,31 @@ static void holder(void)
     require(!died(SL_Win_trylock(MPI_LOCK_SHARED, 0, 0, win, &taken)) && taken, "not shared");
     MPI_Win_unlock(0, win);
     finish("holder");
+}
+
+/* A rank dies that waits between others, for itself or to share. */
+static void middle(int reads)
+{
+    if (!rank) take();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!rank) {
+        usleep(100000 * ranks);
+        kill(file->victim, SIGKILL);
+        usleep(50000);
+        give();
+    } else {
+        /* One after the other. */
+        usleep(100000 * (rank - 1));
+        if (rank == VICTIM && reads) MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        take();
+        file->value++;
+        give();
+    }
+    while (file->value < ranks - 2) usleep(1000);
+    require(!file->told, "told of a rank that held nothing");
+    take();
+    give();
+    finish("middle");
 }
 
 /* Readers of a part and of all die, which leaves nothing half done. */
@@ -163,7 +193,7 @@ static void tries(void)
         file->ready = 2;
     }
     while (file->ready < 2) usleep(1000);
-    if (rank == 2) kill(file->value, SIGKILL);
+    if (rank == 2) kill(file->victim, SIGKILL);
     while (!rank && !taken) told = died(SL_Win_trylock(MPI_LOCK_EXCLUSIVE, 0, 0, win, &taken));
     require(rank || told, "not told");
     finish("tries");
@@ -216,6 +246,8 @@ static void anywhere(long microseconds)
         setitimer(ITIMER_REAL, &after, NULL);
     }
     unsigned seed = rank + microseconds;
+    /* Others come all the time, on a machine that may be busy. */
+    longest = 30;
     /* Until it dies, and so many rounds behind that. */
     for (int left = ROUNDS; left; left -= rank != VICTIM && file->ready) {
         int kind = rand_r(&seed) % 4;
@@ -246,13 +278,14 @@ int main(int count, char **words)
     int opened = open(words[2], O_RDWR);
     file = mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, opened, 0);
     if (file == MAP_FAILED) return 1;
-    if (rank == VICTIM) file->value = strcmp(words[1], "tries") ? 0 : getpid();
+    if (rank == VICTIM) file->victim = getpid();
     MPI_Win_allocate(512, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     /* By which MPICH's starter tells the others of a death. */
     signal(SIGUSR1, SIG_IGN);
     MPI_Barrier(MPI_COMM_WORLD);
     if (!strcmp(words[1], "holder")) holder();
+    if (!strcmp(words[1], "middle")) middle(!strcmp(words[3], "reader"));
     if (!strcmp(words[1], "readers")) readers();
     if (!strcmp(words[1], "told")) told();
     if (!strcmp(words[1], "tries")) tries();

@@ -5,6 +5,7 @@
  */
 #include "mpi_scene.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -411,13 +412,83 @@ static void threads(void)
     MPI_Win_free(&of_threads);
 }
 
+/* Locks of 2,000 windows at once. */
+static void thousands(void)
+{
+    enum { WINDOWS = 2000 };
+    static MPI_Win wins[WINDOWS];
+    long cells[CELLS] = {0};
+    for (int i = 0; i < WINDOWS; i++)
+        MPI_Win_create(cells, sizeof cells, sizeof *cells, MPI_INFO_NULL, MPI_COMM_WORLD, wins + i);
+    /* In one order, or two ranks could wait for each other. */
+    for (int i = 0; i < WINDOWS; i++) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, wins[i]);
+    long value = -1;
+    MPI_Get(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, wins[WINDOWS - 1]);
+    MPI_Win_flush(0, wins[WINDOWS - 1]);
+    value++;
+    MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, wins[WINDOWS - 1]);
+    for (int i = WINDOWS; i-- > 0;) MPI_Win_unlock(0, wins[i]);
+    rounds = 1;
+    print_sum("thousands", wins[0], cells);
+    for (int i = 0; i < WINDOWS; i++) MPI_Win_free(wins + i);
+}
+
+/* A window whose key says that it is never locked, which other epochs do not need. */
+static void no_locks(void)
+{
+    long *base, one = rank + 1;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "no_locks", "true");
+    MPI_Win win = allocated(info, 1, &base);
+    MPI_Info_free(&info);
+    MPI_Win_fence(0, win);
+    MPI_Put(&one, 1, MPI_LONG, (rank + 1) % ranks, 0, 1, MPI_LONG, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    require(*base == (rank + ranks - 1) % ranks + 1, "the fence did not put");
+    MPI_Win_free(&win);
+    if (!rank) printf("no_locks\n");
+}
+
+/* The lock's holder ends all ranks, those that wait for it as well. */
+static void aborting(void)
+{
+    long *base;
+    MPI_Win win = allocated(MPI_INFO_NULL, 1, &base);
+    if (!rank) add(win, 0, 0);
+    if (!rank) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    usleep(100000);
+    if (!rank) MPI_Abort(MPI_COMM_WORLD, 5);
+    for (;;) add(win, 0, 0);
+}
+
+/* No file in /dev/shm gets room any more, which belongs to this job alone. */
+static void full(void)
+{
+    static char zeros[1 << 16];
+    int file = open("/dev/shm/filler", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!rank) while (write(file, zeros, sizeof zeros) > 0) {}
+    if (!rank) while (write(file, zeros, 1) > 0) {}
+    MPI_Barrier(MPI_COMM_WORLD);
+    long cells[CELLS] = {0};
+    MPI_Win win;
+    MPI_Win_create(cells, sizeof cells, sizeof *cells, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    for (int i = 0; i < rounds; i++) add(win, i % ranks, 0);
+    print_sum("full", win, cells);
+    MPI_Win_free(&win);
+    close(file);
+}
+
 int main(int count, char **words)
 {
     static const struct scene scenes[] = {
         {"sum", sum}, {"kinds", kinds}, {"together", together}, {"apart", apart},
         {"apart_all", apart_all}, {"progress", progress}, {"others", others},
         {"errors", errors}, {"key", key}, {"many", many},
-        {"threads", threads},
+        {"threads", threads}, {"thousands", thousands}, {"no_locks", no_locks},
+        {"aborting", aborting}, {"full", full},
     };
     int level = count > 1 && !strcmp(words[1], "threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     MPI_Init_thread(&count, &words, level, &level);

@@ -45,7 +45,7 @@ impl Program {
         Program { path }
     }
 
-    /// Like [`Program::compile`], by another compiler, such as an MPI library's `mpicc`.
+    /// Like [`Program::compile`], by another compiler, such as an MPI library's `mpicc` or `mpifort`.
     ///
     /// # Panics
     /// If it does not compile.
@@ -60,7 +60,9 @@ impl Program {
     pub fn compile_by_with(compiler: &str, name: &str, flags: &[&str]) -> Program {
         let source = source_folder().join("programs").join(name);
         let mut command = Command::new(compiler);
-        command.args(FOR_C).arg(&source).args(flags).current_dir(source_folder());
+        let is_c = source.extension() == Some("c".as_ref());
+        command.args(if is_c { &FOR_C[..] } else { &FOR_FORTRAN });
+        command.arg(&source).args(flags).current_dir(source_folder());
         let path = tmp_folder().join(format!("{}-{:016x}", name.replace('.', "-"), key(&command)));
         if !path.exists() {
             build(command, &path);
@@ -103,6 +105,8 @@ impl Program {
 }
 
 const FOR_C: [&str; 6] = ["-std=gnu17", "-O2", "-g", "-Wall", "-Werror", "-pthread"];
+// Without `-Werror`: the modules' own interfaces warn, and differ between libraries.
+const FOR_FORTRAN: [&str; 3] = ["-O2", "-g", "-Wall"];
 
 fn compiler(source: &Path) -> Command {
     let ending = source.extension().and_then(|e| e.to_str());

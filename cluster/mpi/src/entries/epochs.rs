@@ -17,6 +17,7 @@ macro_rules! entry {
                     unsafe { below::$below($($arg,)* win) }
                 })
             }
+            also! { fn $below($($arg: $type,)* win: Word) = $name }
         )*
     };
 }
@@ -47,6 +48,7 @@ macro_rules! closing {
                     Some(code) => code,
                 }
             }
+            also! { fn $below($($arg: $type,)* win: Word) = $name }
         )*
     };
 }

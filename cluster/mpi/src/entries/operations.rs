@@ -6,25 +6,45 @@
 
 use std::ffi::c_int;
 
+use syncline_interpose::real;
+
 use crate::host::Transfer;
-use crate::library::{SUCCESS, Word};
+use crate::library::large::{is_too_large, large};
+use crate::library::{SUCCESS, Word, below, constants};
 use crate::registry::with;
 
-/// `fn NAME(before the rank; after it, up to the window; behind the window)`.
+/// The error of a count that the library below has no room for.
+#[cold]
+fn refuse(win: Word) -> c_int {
+    let Some(mpi) = constants() else { return !SUCCESS };
+    // SAFETY: the program's window.
+    unsafe { below::PMPI_Win_call_errhandler(win, mpi.err_count) };
+    mpi.err_count
+}
+
+/// `real fn NAME = BELOW(before the rank; after it, up to the window; behind the window)`, or
+/// `large fn NAME = BELOW or PLAIN(...)`.
 macro_rules! operation {
-    ($(fn $name:ident = $below:ident($($before:ident),*; $($after:ident),*; $($last:ident)?);)*) => {
-        syncline_interpose::real! {
-            $(
-                fn $below($($before: Word,)* target: Word, $($after: Word,)* win: Word
-                    $(, $last: Word)?) -> c_int;
-            )*
-        }
+    ($($kind:ident fn $name:ident = $below:ident $(or $plain:ident)?
+        ($($before:ident),*; $($after:ident),*; $($last:ident)?);)*) => {
         $(
+            $kind! {
+                fn $below $(or $plain)?($($before: Word,)* target: Word, $($after: Word,)* win: Word
+                    $(, $last: Word)?) -> c_int;
+            }
             /// As the standard says.
             #[unsafe(no_mangle)]
             extern "C" fn $name($($before: Word,)* target: Word, $($after: Word,)* win: Word
                 $(, $last: Word)?) -> c_int
             {
+                // Only counts of 64 bits fill their words.
+                if stringify!($kind) == "large"
+                    && is_too_large(&[
+                        $((stringify!($before), $before),)* $((stringify!($after), $after),)*
+                    ])
+                {
+                    return refuse(win);
+                }
                 // The lower half of the word is the `int` that was passed.
                 if let Some(Err(code)) = with(win, |window| window.send(target as c_int)) {
                     return code;
@@ -32,50 +52,57 @@ macro_rules! operation {
                 // SAFETY: the program's own call, passed on as it is.
                 unsafe { $below($($before,)* target, $($after,)* win $(, $last)?) }
             }
+            also! {
+                fn $below($($before: Word,)* target: Word, $($after: Word,)* win: Word
+                    $(, $last: Word)?) = $name
+            }
         )*
     };
 }
 
 operation! {
-    fn MPI_Accumulate = PMPI_Accumulate(origin, count, kind; at, target_count, target_kind, op;);
-    fn MPI_Get_accumulate = PMPI_Get_accumulate(origin, count, kind, result, result_count,
+    real fn MPI_Accumulate = PMPI_Accumulate(origin, count, kind; at, target_count, target_kind, op;);
+    real fn MPI_Get_accumulate = PMPI_Get_accumulate(origin, count, kind, result, result_count,
         result_kind; at, target_count, target_kind, op;);
-    fn MPI_Fetch_and_op = PMPI_Fetch_and_op(origin, result, kind; at, op;);
-    fn MPI_Compare_and_swap = PMPI_Compare_and_swap(origin, compare, result, kind; at;);
-    fn MPI_Rput = PMPI_Rput(origin, count, kind; at, target_count, target_kind; request);
-    fn MPI_Rget = PMPI_Rget(origin, count, kind; at, target_count, target_kind; request);
-    fn MPI_Raccumulate = PMPI_Raccumulate(origin, count, kind; at, target_count, target_kind, op;
+    real fn MPI_Fetch_and_op = PMPI_Fetch_and_op(origin, result, kind; at, op;);
+    real fn MPI_Compare_and_swap = PMPI_Compare_and_swap(origin, compare, result, kind; at;);
+    real fn MPI_Rput = PMPI_Rput(origin, count, kind; at, target_count, target_kind; request);
+    real fn MPI_Rget = PMPI_Rget(origin, count, kind; at, target_count, target_kind; request);
+    real fn MPI_Raccumulate = PMPI_Raccumulate(origin, count, kind; at, target_count, target_kind, op;
         request);
-    fn MPI_Rget_accumulate = PMPI_Rget_accumulate(origin, count, kind, result, result_count,
+    real fn MPI_Rget_accumulate = PMPI_Rget_accumulate(origin, count, kind, result, result_count,
         result_kind; at, target_count, target_kind, op; request);
 
-    fn MPI_Accumulate_c = PMPI_Accumulate_c(origin, count, kind; at, target_count, target_kind,
+    large fn MPI_Accumulate_c = PMPI_Accumulate_c or PMPI_Accumulate(origin, count, kind; at, target_count, target_kind,
         op;);
-    fn MPI_Get_accumulate_c = PMPI_Get_accumulate_c(origin, count, kind, result, result_count,
+    large fn MPI_Get_accumulate_c = PMPI_Get_accumulate_c or PMPI_Get_accumulate(origin, count, kind, result, result_count,
         result_kind; at, target_count, target_kind, op;);
-    fn MPI_Rput_c = PMPI_Rput_c(origin, count, kind; at, target_count, target_kind; request);
-    fn MPI_Rget_c = PMPI_Rget_c(origin, count, kind; at, target_count, target_kind; request);
-    fn MPI_Raccumulate_c = PMPI_Raccumulate_c(origin, count, kind; at, target_count, target_kind,
+    large fn MPI_Rput_c = PMPI_Rput_c or PMPI_Rput(origin, count, kind; at, target_count, target_kind; request);
+    large fn MPI_Rget_c = PMPI_Rget_c or PMPI_Rget(origin, count, kind; at, target_count, target_kind; request);
+    large fn MPI_Raccumulate_c = PMPI_Raccumulate_c or PMPI_Raccumulate(origin, count, kind; at, target_count, target_kind,
         op; request);
-    fn MPI_Rget_accumulate_c = PMPI_Rget_accumulate_c(origin, count, kind, result, result_count,
+    large fn MPI_Rget_accumulate_c = PMPI_Rget_accumulate_c or PMPI_Rget_accumulate(origin, count, kind, result, result_count,
         result_kind; at, target_count, target_kind, op; request);
 }
 
 /// `fn NAME(to the target, what a count is)`.
 macro_rules! transfer {
-    ($(fn $name:ident = $below:ident($put:literal, $count:ty);)*) => {
-        syncline_interpose::real! {
-            $(
-                fn $below(origin: Word, count: Word, kind: Word, target: Word, at: Word,
-                    target_count: Word, target_kind: Word, win: Word) -> c_int;
-            )*
-        }
+    ($($kind:ident fn $name:ident = $below:ident $(or $plain:ident)?($put:literal, $count:ty);)*) => {
         $(
+            $kind! {
+                fn $below $(or $plain)?(origin: Word, count: Word, kind: Word, target: Word, at: Word,
+                    target_count: Word, target_kind: Word, win: Word) -> c_int;
+            }
             /// As the standard says.
             #[unsafe(no_mangle)]
             extern "C" fn $name(origin: Word, count: Word, kind: Word, target: Word, at: Word,
                 target_count: Word, target_kind: Word, win: Word) -> c_int
             {
+                if stringify!($kind) == "large"
+                    && is_too_large(&[("count", count), ("target_count", target_count)])
+                {
+                    return refuse(win);
+                }
                 let it = Transfer {
                     put: $put,
                     origin,
@@ -100,13 +127,17 @@ macro_rules! transfer {
                 }
                 code
             }
+            also! {
+                fn $below(origin: Word, count: Word, kind: Word, target: Word, at: Word,
+                    target_count: Word, target_kind: Word, win: Word) = $name
+            }
         )*
     };
 }
 
 transfer! {
-    fn MPI_Put = PMPI_Put(true, c_int);
-    fn MPI_Get = PMPI_Get(false, c_int);
-    fn MPI_Put_c = PMPI_Put_c(true, isize);
-    fn MPI_Get_c = PMPI_Get_c(false, isize);
+    real fn MPI_Put = PMPI_Put(true, c_int);
+    real fn MPI_Get = PMPI_Get(false, c_int);
+    large fn MPI_Put_c = PMPI_Put_c or PMPI_Put(true, isize);
+    large fn MPI_Get_c = PMPI_Get_c or PMPI_Get(false, isize);
 }

@@ -3,32 +3,41 @@
 use std::ffi::{CString, c_int};
 
 use syncline::window::Scheme;
+use syncline_interpose::real;
 
 use crate::create::{Kind, create};
 use crate::hosts::forget;
+use crate::library::large::{is_too_large, large};
 use crate::library::{SUCCESS, Word, below, constants};
 use crate::ranks::{KEY, value};
 use crate::registry::{add, remove, with};
 use crate::scheme::LIBRARY;
 
-/// `fn NAME(before; between the communicator and the window)`: the info stands between. Behind
-/// `or` stands what makes the same window of shared memory, which only `Kind::Allocated` asks for.
+/// `real fn NAME = KIND, BELOW, SHARED(before; between the communicator and the window)`, or `large fn
+/// NAME = KIND, BELOW or PLAIN, SHARED(...)`: the info stands between. SHARED makes the same window of
+/// shared memory, which only `Kind::Allocated` asks for.
 macro_rules! making {
-    ($(fn $name:ident = $kind:expr, $below:ident or $shared:ident
+    ($($width:ident fn $name:ident = $kind:expr, $below:ident $(or $plain:ident)?, $shared:ident
         ($($before:ident),*; $($base:ident)?);)*) =>
     {
-        syncline_interpose::real! {
-            $(
-                fn $below($($before: Word,)* info: Word, comm: Word $(, $base: Word)?, win: Word)
-                    -> c_int;
-            )*
-        }
         $(
+            $width! {
+                fn $below $(or $plain)?($($before: Word,)* info: Word, comm: Word
+                    $(, $base: Word)?, win: Word) -> c_int;
+            }
             /// As the standard says; the window may be under a scheme.
             #[unsafe(no_mangle)]
             extern "C" fn $name($($before: Word,)* info: Word, comm: Word $(, $base: Word)?,
                 win: Word) -> c_int
             {
+                if stringify!($width) == "large"
+                    && is_too_large(&[$((stringify!($before), $before),)*])
+                    && let Some(mpi) = constants()
+                {
+                    // SAFETY: the program's communicator.
+                    unsafe { below::PMPI_Comm_call_errhandler(comm, mpi.err_count) };
+                    return mpi.err_count;
+                }
                 create($kind, info, comm, win, |is_shared, info| {
                     let below = if is_shared { $shared } else { $below };
                     // SAFETY: the program's own call, passed on as it is; the two functions take the
@@ -36,23 +45,29 @@ macro_rules! making {
                     unsafe { below($($before,)* info, comm $(, $base)?, win) }
                 })
             }
+            also! {
+                fn $below($($before: Word,)* info: Word, comm: Word $(, $base: Word)?, win: Word)
+                    = $name
+            }
         )*
     };
 }
 
 making! {
-    fn MPI_Win_create = Kind::Private, PMPI_Win_create or PMPI_Win_create(base, size, unit;);
-    fn MPI_Win_allocate = Kind::Allocated, PMPI_Win_allocate or PMPI_Win_allocate_shared
+    real fn MPI_Win_create = Kind::Private, PMPI_Win_create, PMPI_Win_create(base, size, unit;);
+    real fn MPI_Win_allocate = Kind::Allocated, PMPI_Win_allocate, PMPI_Win_allocate_shared
         (size, unit; base);
-    fn MPI_Win_allocate_shared = Kind::Shared, PMPI_Win_allocate_shared or PMPI_Win_allocate_shared
-        (size, unit; base);
-    fn MPI_Win_create_dynamic = Kind::Private, PMPI_Win_create_dynamic or PMPI_Win_create_dynamic
-        (;);
-    fn MPI_Win_create_c = Kind::Private, PMPI_Win_create_c or PMPI_Win_create_c(base, size, unit;);
-    fn MPI_Win_allocate_c = Kind::Allocated, PMPI_Win_allocate_c or PMPI_Win_allocate_shared_c
-        (size, unit; base);
-    fn MPI_Win_allocate_shared_c = Kind::Shared,
-        PMPI_Win_allocate_shared_c or PMPI_Win_allocate_shared_c(size, unit; base);
+    real fn MPI_Win_allocate_shared = Kind::Shared, PMPI_Win_allocate_shared,
+        PMPI_Win_allocate_shared(size, unit; base);
+    real fn MPI_Win_create_dynamic = Kind::Private, PMPI_Win_create_dynamic,
+        PMPI_Win_create_dynamic(;);
+    large fn MPI_Win_create_c = Kind::Private, PMPI_Win_create_c or PMPI_Win_create,
+        PMPI_Win_create_c(base, size, unit;);
+    large fn MPI_Win_allocate_c = Kind::Allocated, PMPI_Win_allocate_c or PMPI_Win_allocate,
+        PMPI_Win_allocate_shared_c(size, unit; base);
+    large fn MPI_Win_allocate_shared_c = Kind::Shared,
+        PMPI_Win_allocate_shared_c or PMPI_Win_allocate_shared,
+        PMPI_Win_allocate_shared_c(size, unit; base);
 }
 
 /// As the standard says.
@@ -130,4 +145,12 @@ extern "C" fn MPI_Win_get_attr(
         unsafe { attribute.write(&raw const mpi.win_flavor_allocate) };
     }
     code
+}
+
+also! { fn PMPI_Win_free(win: Word) = MPI_Win_free }
+also! { fn PMPI_Win_set_info(win: Word, info: Word) = MPI_Win_set_info }
+also! { fn PMPI_Win_get_info(win: Word, info: Word) = MPI_Win_get_info }
+also! {
+    fn PMPI_Win_get_attr(win: Word, key: c_int, attribute: *mut *const c_int, found: *mut c_int)
+        = MPI_Win_get_attr
 }

@@ -5,6 +5,7 @@
 //! table here ([`Constants`]), chosen by the name of the library that is loaded.
 
 pub mod below;
+pub mod large;
 mod progress;
 mod table;
 mod word;

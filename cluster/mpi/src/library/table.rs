@@ -14,7 +14,7 @@ use crate::say::say;
 #[derive(Debug)]
 pub struct Constants {
     /// Handles are `int`s and not pointers.
-    narrow: bool,
+    pub narrow: bool,
     /// `MPI_LOCK_EXCLUSIVE`.
     pub lock_exclusive: i32,
     /// `MPI_LOCK_SHARED`.
@@ -41,6 +41,8 @@ pub struct Constants {
     pub win_unified: i32,
     /// `MPI_THREAD_MULTIPLE`.
     pub thread_multiple: i32,
+    /// `MPI_ERR_COUNT`.
+    pub err_count: i32,
     /// `MPI_ERR_RANK`.
     pub err_rank: i32,
     /// `MPI_ERR_LOCKTYPE`.
@@ -87,7 +89,9 @@ pub fn constants() -> Option<&'static Constants> {
 
 fn find() -> Option<Constants> {
     let lock = next_definition(c"PMPI_Win_lock", None);
+    // A program that opens the library by itself may name a link to it.
     let path = file_of(lock);
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().unwrap_or_default().as_bytes();
     // The number is the version of the binary interface, which does not change with the library's:
     // 40 is Open MPI 2 to 5; 12 is MPICH 3.1 to 5 and those that agreed with it, such as Intel's.
@@ -142,6 +146,7 @@ fn open_mpi() -> Option<Constants> {
         win_model: 11,
         win_unified: 0,
         thread_multiple: 3,
+        err_count: 2,
         err_rank: 6,
         err_locktype: 37,
         err_rma_sync: 47,
@@ -167,6 +172,7 @@ fn mpich() -> Constants {
         win_model: 0x6600_0009,
         win_unified: 2,
         thread_multiple: 3,
+        err_count: 2,
         err_rank: 6,
         err_locktype: 47,
         err_rma_sync: 50,
@@ -192,6 +198,7 @@ fn standard() -> Constants {
         win_model: 605,
         win_unified: 321,
         thread_multiple: 4096,
+        err_count: 2,
         err_rank: 6,
         err_locktype: 37,
         err_rma_sync: 50,

@@ -15,7 +15,7 @@ use syncline::memory::{Address, Link, Memory, Native, Pooled};
 
 use super::barrier;
 use super::region::base;
-use super::turn::give_way;
+use super::turn::{give_way, pausing};
 use crate::library::drive;
 
 /// The longest pause without progress, in units of [`Memory::delay`]: a microsecond. The holder may
@@ -119,10 +119,12 @@ unsafe impl Memory for Segment {
     }
 
     fn yield_now() {
-        if !give_way() {
-            drive();
-            Native::yield_now();
-        }
+        pausing(|| {
+            if !give_way() {
+                drive();
+                Native::yield_now();
+            }
+        });
     }
 
     fn park(_: &AtomicU32, _: u32, _: u32, _: Option<Duration>) {

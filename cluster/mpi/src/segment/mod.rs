@@ -5,7 +5,7 @@
 //!   region   a range of addresses that each process reserves, for all segments
 //!   share    a segment: made by one rank, opened by the others, at the same place of their regions
 //!   barrier  a barrier between processes, nearly free on one side
-//!   turn     who runs while a lock waits
+//!   turn     who runs while a lock waits, and how a wait is left
 //!   memory   words and links in segments; a link holds the distance from the region's start
 //! ```
 //!
@@ -23,4 +23,4 @@ pub use barrier::{can_interrupt, use_fences};
 pub use memory::Segment;
 pub use region::{Area, position};
 pub use share::{TICKET, Ticket, make, open};
-pub use turn::{as_server, in_coroutine};
+pub use turn::{as_server, in_coroutine, unless};

@@ -1,7 +1,9 @@
 //! What runs while a lock waits: in a rank's own threads MPI gets on and others run; the server's
-//! thread calls nothing of MPI, and goes on with something else where it can.
+//! thread calls nothing of MPI, and goes on with something else where it can. Some waits can be left
+//! for good ([`unless`]).
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null;
 use std::thread;
 
@@ -12,6 +14,38 @@ thread_local! {
     static SERVER: Cell<bool> = const { Cell::new(false) };
     /// The coroutine that runs, if any.
     static CURRENT: Cell<*const Yielder<(), ()>> = const { Cell::new(null()) };
+    /// What says whether the wait is to be left, if it may be.
+    static LEAVE: Cell<*const Leave<'static>> = const { Cell::new(null()) };
+}
+
+type Leave<'a> = &'a dyn Fn() -> bool;
+
+/// What is thrown to leave a wait.
+struct Left;
+
+/// Calls `f`, and leaves it by unwinding where it waits and `leave` says so. Whether it has returned.
+#[inline]
+pub fn unless(leave: Leave<'_>, f: impl FnOnce()) -> bool {
+    LEAVE.set((&raw const leave).cast());
+    let done = catch_unwind(AssertUnwindSafe(f));
+    LEAVE.set(null());
+    match done {
+        Ok(()) => true,
+        Err(why) if why.is::<Left>() => false,
+        Err(why) => resume_unwind(why),
+    }
+}
+
+/// Calls `pause`, in which other coroutines may run, and leaves the wait behind it if that is to be.
+pub fn pausing(pause: impl FnOnce()) {
+    let leave = LEAVE.replace(null());
+    pause();
+    LEAVE.set(leave);
+    // SAFETY: `unless` has set it, which waits for what runs here.
+    if unsafe { leave.as_ref() }.is_some_and(|leave| leave()) {
+        // No panic: nothing is printed.
+        resume_unwind(Box::new(Left));
+    }
 }
 
 /// Calls `f`, whose waits let other threads run and drive nothing.

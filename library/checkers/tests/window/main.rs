@@ -3,6 +3,7 @@
 
 mod broken;
 mod cases;
+mod deaths;
 mod mutants;
 
 use syncline::lock::{FairRw, ReadersFirst, WritersFirst};

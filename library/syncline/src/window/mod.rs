@@ -19,7 +19,8 @@
 //! [`Hierarchical`] is a part's lock where its users are on several hosts.
 //!
 //! [`Robust`] are the same words with a record of what each rank has added, so that a rank's death
-//! leaves no rank waiting.
+//! leaves no rank waiting. [`Ordered`] puts a queue lock in front of each part, which a death only
+//! breaks the order of.
 //!
 //! Unlike in the paper a writer stays counted in the global word while it waits for its part. It may
 //! wait for a reader of the part only, which by MPI's rules does not come for all parts meanwhile.
@@ -27,6 +28,7 @@
 mod best_effort;
 mod global;
 mod hierarchical;
+mod ordered;
 mod robust;
 #[cfg(all(test, feature = "std"))]
 mod robust_tests;
@@ -37,6 +39,7 @@ mod tests;
 pub use best_effort::BestEffort;
 pub use global::Global;
 pub use hierarchical::{Between, Hierarchical, Hold};
+pub use ordered::{Ordered, Queues};
 pub use robust::{Robust, Table};
 pub use scheme::Scheme;
 

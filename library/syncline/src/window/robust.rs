@@ -28,7 +28,7 @@
 //! repairs is followed by another, which starts again.
 //!
 //! Queue locks are not repaired: a rank that is behind a dead one in a queue waits for a word that
-//! only the dead one would have written.
+//! only the dead one would have written. [`Ordered`](super::Ordered) has them in front of these locks.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -46,7 +46,7 @@ const SHARES: u32 = 3;
 const MOVING: u32 = 4;
 
 /// After so long a wait, and then again, a waiter asks which ranks live.
-const ASK_AFTER: Duration = Duration::from_millis(100);
+pub(super) const ASK_AFTER: Duration = Duration::from_millis(100);
 /// The clock is read once in this many pauses.
 const PAUSES: u32 = 16;
 
@@ -95,7 +95,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     #[inline]
     pub unsafe fn acquire(&self, target: usize, deadline: Option<Duration>) -> bool {
         let (global, part) = (self.table.global(), self.table.part(target));
-        let mut added = 0;
+        // Relaxed: only this rank changes it. It is counted already behind `enter_as_writer`.
+        let mut added = self.table.entry(self.rank, target).load(Relaxed);
         // A rank that is counted in the global word stays so while it waits for the part.
         let enter = |added| {
             if added == 0 && !global.try_enter_as_writer() {
@@ -118,6 +119,18 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
             self.must_change(target, COUNTED, || global.leave_as_writer());
         }
         false
+    }
+
+    /// Waits until no rank shares all parts, and keeps it that way; [`acquire`](Self::acquire) of the
+    /// part has to follow.
+    #[inline]
+    pub(super) fn enter_as_writer(&self, target: usize) {
+        let global = self.table.global();
+        let enter = |_| if global.try_enter_as_writer() { COUNTED } else { 0 };
+        let mut wait = Waiting::default();
+        while self.change(target, 0, enter) != Some(COUNTED) {
+            self.pause(&mut wait, None);
+        }
     }
 
     /// Ends a writer's turn.
@@ -275,21 +288,28 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
             Some(repairer) => is_dead(repairer),
             None => (0..self.table.ranks()).any(|rank| has_added(rank) && is_dead(rank)),
         };
+        needed && self.as_repairer(repairer, || self.repair())
+    }
+
+    /// Calls `f` while this rank is written down as the one that repairs, behind a barrier; `before`
+    /// is who was. Whether it was so, and nobody else was quicker.
+    pub(super) fn as_repairer(&self, before: u32, f: impl FnOnce()) -> bool {
+        let repairer = self.table.repairer();
         // Acquire: pairs with the Release of the last repair's end. One repairs at a time.
-        let begins =
-            || self.table.repairer().exchange(repairer, self.rank as u32 + 1, Acquire).is_ok();
-        if !needed || !begins() {
+        if repairer.exchange(before, self.rank as u32 + 1, Acquire).is_err() {
             return false;
         }
-        self.repair();
+        // Pairs with the light one in `change` (rules 1 and 2).
+        M::heavy_barrier();
+        f();
+        // Release: pairs with the Acquire in `change` and `repair_after_deaths`.
+        repairer.store(0, Release);
         true
     }
 
-    /// Writes all words anew. This rank is written down as the one that repairs.
+    /// Writes all words anew.
     #[cold]
     fn repair(&self) {
-        // Pairs with the light one in `change` (rules 1 and 2).
-        M::heavy_barrier();
         let ranks = self.table.ranks();
         let mut all = (0, 0);
         for target in 0..=ranks {
@@ -308,8 +328,6 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
             }
         }
         self.table.global().restore(all.0, all.1);
-        // Release: pairs with the Acquire in `change` and `repair_after_deaths`.
-        self.table.repairer().store(0, Release);
     }
 
     /// What a rank has added, once it is not moving; nothing is left of a dead one.

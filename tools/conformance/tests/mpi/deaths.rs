@@ -11,7 +11,14 @@ use syncline_conformance::{run_limited, scratch};
 use crate::libraries::{LIMIT, Mpi, all, errors};
 
 /// The schemes whose locks outlive a death.
-const SCHEMES: [&str; 2] = ["full-support", "best-effort"];
+const SCHEMES: [&str; 6] = [
+    "full-support",
+    "best-effort",
+    "writer-precedence",
+    "reader-precedence",
+    "fair",
+    "hierarchical",
+];
 
 /// What comes out of a scene under a scheme; the program writes it to a file.
 fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> String {
@@ -60,6 +67,12 @@ fn a_dead_holder_gives_way_and_one_is_told() {
 }
 
 #[test]
+fn who_waits_behind_a_dead_waiter_goes_on() {
+    everywhere(5, "middle", "");
+    everywhere(5, "middle", "reader");
+}
+
+#[test]
 fn dead_readers_give_way_and_nobody_is_told() {
     everywhere(3, "readers", "");
 }
@@ -88,7 +101,7 @@ fn tries_and_deadlines() {
         for scheme in SCHEMES {
             assert_eq!(outcome(&mpi, scheme, 3, "limits", ""), "limits", "{scheme}, {}", mpi.name);
         }
-        for scheme in ["fair", "library"] {
+        for scheme in ["message-immediate", "library"] {
             let outcome = outcome(&mpi, scheme, 3, "limits", "");
             assert_eq!(outcome, "unsupported", "{scheme}, {}", mpi.name);
         }

@@ -4,7 +4,9 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use syncline_conformance::{Outcome, Program, is_root, mpi_library, run_limited, syncline};
+use syncline_conformance::{
+    Outcome, Program, beside_tests, is_root, mpi_library, run_limited, syncline,
+};
 
 /// How long a scene may take.
 pub const LIMIT: Duration = Duration::from_secs(120);
@@ -25,6 +27,8 @@ pub const SCHEMES: [&str; 9] = [
 /// An MPI library: what its commands' names end in, and what they are told.
 pub struct Mpi {
     pub name: &'static str,
+    /// One that `./x setup --mpi` has fetched: its folder, and its compiler there.
+    newer: Option<(&'static str, &'static str)>,
     pub flags: &'static [&'static str],
     /// What a test adds.
     pub more: &'static [&'static str],
@@ -33,12 +37,14 @@ pub struct Mpi {
 /// Open MPI counts processors, and polls without a pause unless told not to.
 pub const OPEN_MPI: Mpi = Mpi {
     name: "openmpi",
+    newer: None,
     flags: &["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"],
     more: &[],
 };
 /// Its windows over messages, whose targets have to take part.
 const BY_MESSAGES: Mpi = Mpi {
     name: "openmpi",
+    newer: None,
     flags: &[
         "--oversubscribe",
         "--bind-to",
@@ -52,13 +58,19 @@ const BY_MESSAGES: Mpi = Mpi {
     ],
     more: &[],
 };
-const MPICH: Mpi = Mpi { name: "mpich", flags: &[], more: &[] };
+const MPICH: Mpi = Mpi { name: "mpich", newer: None, flags: &[], more: &[] };
+const NEWER: [Mpi; 3] = [
+    Mpi { name: "openmpi 5", newer: Some(("openmpi", "mpicc")), flags: OPEN_MPI.flags, more: &[] },
+    Mpi { name: "mpich 5", newer: Some(("mpich", "mpicc")), ..MPICH },
+    // With the binary interface of the standard.
+    Mpi { name: "mpich 5, libmpi_abi", newer: Some(("mpich", "mpicc_abi")), ..MPICH },
+];
 
 /// Those that are installed. The guard lets one test at a time have the processors.
 pub fn all() -> (Vec<Mpi>, impl Drop) {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = [OPEN_MPI, BY_MESSAGES, MPICH].into_iter().filter(Mpi::is_installed);
+    let found = [OPEN_MPI, BY_MESSAGES, MPICH].into_iter().chain(NEWER).filter(Mpi::is_installed);
     (found.collect(), turn)
 }
 
@@ -67,29 +79,60 @@ impl Mpi {
         let compiler = self.compiler();
         let there = Command::new(&compiler).arg("--version").output().is_ok();
         if !there {
-            eprintln!("skipped: there is no {compiler}; `./x setup` installs it");
+            let set_up = if self.newer.is_some() { "./x setup --mpi" } else { "./x setup" };
+            eprintln!("skipped: there is no {compiler}; `{set_up}` installs it");
         }
         there
     }
 
+    /// Whether it is one of Debian's.
+    pub fn is_packaged(&self) -> bool {
+        self.newer.is_none()
+    }
+
+    /// One of the commands of those that were fetched.
+    fn fetched(folder: &str, command: &str) -> String {
+        let path = beside_tests("../mpi").join(folder).join("bin").join(command);
+        path.to_str().expect("a name").to_owned()
+    }
+
     /// Its compiler for C.
     pub fn compiler(&self) -> String {
-        format!("mpicc.{}", self.name)
+        let packaged = || format!("mpicc.{}", self.name);
+        self.newer.map_or_else(packaged, |(folder, compiler)| Mpi::fetched(folder, compiler))
     }
 
     /// `syncline mpi` with these options, and a program on this many ranks.
     pub fn command(&self, options: &[&str], program: &str, ranks: u32, words: &[&str]) -> Command {
+        self.command_of(options, &Program::compile_by(&self.compiler(), program), ranks, words)
+    }
+
+    /// Like [`Mpi::command`], of a program that is compiled already.
+    pub fn command_of(
+        &self,
+        options: &[&str],
+        program: &Program,
+        ranks: u32,
+        words: &[&str],
+    ) -> Command {
         // The command looks for it beside itself: it has to be of these sources as well.
         mpi_library();
         let mut command = Command::new(syncline());
         command.arg("mpi").args(options).arg("--");
-        self.start(&mut command, program, ranks, words);
+        self.start_program(&mut command, program, ranks, words);
         command
     }
 
     pub fn start(&self, command: &mut Command, program: &str, ranks: u32, words: &[&str]) {
         let program = Program::compile_by(&self.compiler(), program);
-        command.arg(format!("mpirun.{}", self.name)).args(self.flags).args(self.more);
+        self.start_program(command, &program, ranks, words);
+    }
+
+    fn start_program(&self, command: &mut Command, program: &Program, ranks: u32, words: &[&str]) {
+        let packaged = || format!("mpirun.{}", self.name);
+        let starter =
+            self.newer.map_or_else(packaged, |(folder, _)| Mpi::fetched(folder, "mpirun"));
+        command.arg(starter).args(self.flags).args(self.more);
         command.args(["-n", &ranks.to_string()]).arg(program.path()).args(words);
         if is_root() {
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

@@ -2,10 +2,12 @@
 //! every scheme, and what they may not do is an error.
 //!
 //! The scenes are in `programs/mpi_scenes.c`. Ranks outnumber processors here, as on any machine
-//! that tests run on. Debian's Open MPI and MPICH stand side by side; one that is not installed is
-//! skipped, and said to be.
+//! that tests run on. Debian's Open MPI and MPICH stand side by side, and newer ones if `./x setup --mpi`
+//! has fetched them; one that is not installed is skipped, and said to be.
 
 mod deaths;
+mod extremes;
+mod fortran;
 mod hosts;
 mod libraries;
 mod memory;

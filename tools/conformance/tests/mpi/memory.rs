@@ -30,8 +30,10 @@ fn a_window_says_of_itself_what_it_was_made_with() {
     // Windows over messages can't make the shared window that the scene has beside.
     for mpi in all.iter().filter(|mpi| !mpi.is_by_messages()) {
         for scheme in SCHEMES {
-            if (mpi.name, scheme) == ("mpich", "library") {
-                eprintln!("skipped: MPICH 4.0.2 tells of another address than it has allocated");
+            if mpi.name != "openmpi" && scheme == "library" {
+                // MPICH 4.0.2 gives another address than it has allocated, newer ones some at which
+                // no `long` may lie.
+                eprintln!("skipped: {} does not keep what the scene looks at", mpi.name);
                 continue;
             }
             let printed = printed(&mut scene(mpi, scheme, 3, &["attributes"]));
@@ -79,7 +81,12 @@ fn memory_is_shared_unless_a_rank_forbids_it() {
             ("fair", "false false false", 0),
             ("library", "- - -", 0),
         ] {
-            let shared = if mpi.is_by_messages() { 0 } else { shared };
+            // MPICH's own windows can be asked as well, since MPI 4.1.
+            let shared = match mpi.name {
+                _ if mpi.is_by_messages() => 0,
+                "mpich 5" | "mpich 5, libmpi_abi" => 9,
+                _ => shared,
+            };
             let printed = printed(scene(&mpi, scheme, 3, &["shared"]).env("KEYS", keys));
             assert_eq!(printed, format!("shared: {shared} of 9\n"), "{keys} on {}", mpi.name);
         }

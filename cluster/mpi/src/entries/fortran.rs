@@ -1,0 +1,101 @@
+//! Programs in Fortran. The MPI libraries' functions for Fortran call those for C, and so ours; only
+//! what a window says of itself they look up on their own, each by other names.
+
+use std::ffi::c_int;
+
+use crate::library::{Constants, SUCCESS, Word, constants};
+use crate::registry::with;
+
+syncline_interpose::real! {
+    fn PMPI_Win_f2c(win: c_int) -> Word;
+    fn pmpi_win_get_attr_(win: *const c_int, key: *const c_int, attribute: *mut isize,
+        found: *mut c_int, error: *mut c_int) -> ();
+    fn MPII_Win_get_attr(win: c_int, key: c_int, attribute: *mut isize, found: *mut c_int,
+        kind: c_int) -> c_int;
+}
+
+/// How MPICH says that an attribute is wanted as Fortran has it, and not as C does.
+const OF_FORTRAN: c_int = 1;
+
+/// `MPI_Win_get_attr` by `mpif.h` and the module `mpi`, as the standard says. A window of
+/// `MPI_Win_allocate` says so, whatever it is below.
+///
+/// # Safety
+///
+/// The first two numbers are read, and the other three may be written.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mpi_win_get_attr_(
+    win: *const c_int,
+    key: *const c_int,
+    attribute: *mut isize,
+    found: *mut c_int,
+    error: *mut c_int,
+) {
+    // SAFETY: the program's own call, passed on as it is, to the library's other name for it.
+    unsafe {
+        pmpi_win_get_attr_(win, key, attribute, found, error);
+        if *found != 0 {
+            correct(*win, *key, attribute);
+        }
+    }
+}
+
+const _: () = {
+    /// The other name, which Open MPI's module `mpi_f08` calls.
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn pmpi_win_get_attr_(
+        win: *const c_int,
+        key: *const c_int,
+        attribute: *mut isize,
+        found: *mut c_int,
+        error: *mut c_int,
+    ) {
+        // SAFETY: our caller's promise.
+        unsafe { mpi_win_get_attr_(win, key, attribute, found, error) }
+    }
+
+    /// What MPICH's module `mpi_f08` calls.
+    #[unsafe(export_name = "MPII_Win_get_attr")]
+    unsafe extern "C" fn of_mpich(
+        win: c_int,
+        key: c_int,
+        attribute: *mut isize,
+        found: *mut c_int,
+        kind: c_int,
+    ) -> c_int {
+        // SAFETY: the library's own call, passed on as it is.
+        unsafe {
+            let code = MPII_Win_get_attr(win, key, attribute, found, kind);
+            if code == SUCCESS && kind == OF_FORTRAN && *found != 0 {
+                correct(win, key, attribute);
+            }
+            code
+        }
+    }
+};
+
+/// Writes the flavour of a window of `MPI_Win_allocate`, if that is what was asked for.
+///
+/// # Safety
+///
+/// The number may be written, and has been found.
+unsafe fn correct(win: c_int, key: c_int, attribute: *mut isize) {
+    if let Some(mpi) = constants()
+        && is_flavor(mpi, key)
+        && with(handle(mpi, win), |window| window.made.shared_below) == Some(true)
+    {
+        // SAFETY: our caller's promise.
+        unsafe { attribute.write(mpi.win_flavor_allocate as isize) };
+    }
+}
+
+/// Whether a key of Fortran's is `MPI_WIN_CREATE_FLAVOR`: C's, or in MPICH the number behind it.
+fn is_flavor(mpi: &Constants, key: c_int) -> bool {
+    key == mpi.win_create_flavor + c_int::from(mpi.narrow)
+}
+
+/// The handle of a window that Fortran has as a number.
+fn handle(mpi: &Constants, win: c_int) -> Word {
+    // SAFETY: the program's window.
+    if mpi.narrow { win as u32 as Word } else { unsafe { PMPI_Win_f2c(win) } }
+}

@@ -1,0 +1,153 @@
+//! The locks of the schemes with queues, in a segment: the words of [`robust`](crate::robust), and behind
+//! them a queue for each part ([`Table`]).
+//!
+//! A rank that waits in a queue which a death has broken leaves it by unwinding its stack
+//! ([`unless`]), from wherever the queue's own text waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
+
+use syncline::lock::{RawLock, RawSharedLock};
+use syncline::wait::Yield;
+use syncline::window::{Ordered, Queues};
+use syncline_fabric::Process;
+
+use crate::locks::{LINE, Locks, Refusal};
+use crate::queues::{Table, table_size};
+use crate::robust::{self, Words};
+use crate::segment::{Area, Segment, unless};
+
+/// The bytes of a segment for this many ranks.
+pub fn size(ranks: usize) -> usize {
+    queues_at(ranks) + table_size(ranks)
+}
+
+fn queues_at(ranks: usize) -> usize {
+    robust::size(ranks).next_multiple_of(LINE)
+}
+
+struct Orders<L> {
+    words: Words<false>,
+    queues: Table<L>,
+    /// Of the parts that this rank has: whether it is in the part's queue.
+    lined: Box<[AtomicBool]>,
+}
+
+/// The locks in a segment of that size, as this rank uses them, or a stand-in; `process` is the rank's.
+pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
+    area: Arc<Area>,
+    rank: usize,
+    ranks: usize,
+    process: Process,
+) -> Arc<dyn Locks> {
+    Arc::new(Orders::<L> {
+        words: Words::new(Arc::clone(&area), rank, ranks, process),
+        queues: Table::new(area, queues_at(ranks), rank, ranks),
+        lined: (0..ranks).map(|_| AtomicBool::new(false)).collect(),
+    })
+}
+
+impl<L: RawSharedLock<Memory = Segment>> Queues<Yield, L> for Orders<L> {
+    type Counters = Words<false>;
+
+    fn counters(&self) -> &Words<false> {
+        &self.words
+    }
+
+    fn queue(&self, target: usize) -> &L {
+        self.queues.lock(target)
+    }
+
+    fn broken(&self) -> &AtomicU32 {
+        self.words.broken()
+    }
+
+    fn lined(&self, rank: usize) -> &AtomicU32 {
+        self.words.lined(rank)
+    }
+
+    unsafe fn renew(&self) {
+        // SAFETY: our caller's promise.
+        unsafe { self.queues.renew() };
+    }
+
+    #[inline]
+    fn unless(&self, leave: &dyn Fn() -> bool, f: impl FnOnce()) -> bool {
+        unless(leave, f)
+    }
+}
+
+impl<L: RawSharedLock<Memory = Segment>> Orders<L> {
+    #[inline]
+    fn locks(&self) -> Ordered<'_, Yield, L, Self> {
+        Ordered::new(self, self.words.rank())
+    }
+}
+
+impl<L: RawSharedLock<Memory = Segment>> Locks for Orders<L> {
+    unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
+        // SAFETY: behind the window's end nobody uses the segment; and where it is called, nobody else
+        // uses this rank's node of this target, so it may be written.
+        let lined = unsafe {
+            if exclusive {
+                self.locks().acquire(target, || self.queues.new_node::<L::Node>(target))
+            } else {
+                self.locks()
+                    .acquire_shared(target, || self.queues.new_node::<L::SharedNode>(target))
+            }
+        };
+        // Relaxed, here and below: for this rank's own release.
+        self.lined[target].store(lined, Relaxed);
+        Ok(())
+    }
+
+    unsafe fn acquire_until(
+        &self,
+        target: usize,
+        exclusive: bool,
+        deadline: Duration,
+    ) -> Result<bool, Refusal> {
+        self.lined[target].store(false, Relaxed);
+        // SAFETY: our caller's promise.
+        unsafe { self.words.acquire_until(target, exclusive, deadline) }
+    }
+
+    unsafe fn release(&self, target: usize, exclusive: bool) {
+        let lined = self.lined[target].load(Relaxed);
+        // SAFETY: the caller holds the part, with the node that `acquire` has used.
+        unsafe {
+            if exclusive {
+                let node = self.queues.node::<<L as RawLock>::Node>(target);
+                self.locks().release(target, &*node, lined);
+            } else {
+                let node = self.queues.node::<L::SharedNode>(target);
+                self.locks().release_shared(target, &*node, lined);
+            }
+        }
+    }
+
+    fn acquire_all(&self) {
+        self.words.acquire_all();
+    }
+
+    fn try_acquire_all(&self) -> Result<bool, Refusal> {
+        self.words.try_acquire_all()
+    }
+
+    fn release_all(&self) {
+        self.words.release_all();
+    }
+
+    fn is_orphaned(&self, target: usize) -> bool {
+        self.words.is_orphaned(target)
+    }
+
+    fn orphan(&self, target: usize) {
+        self.words.orphan(target);
+    }
+
+    fn make_consistent(&self, target: usize) {
+        self.words.make_consistent(target);
+    }
+}

@@ -1,0 +1,260 @@
+//! Window locks whose ranks come in the order of a queue, and that outlive their holders.
+//!
+//! What keeps ranks apart are the counters of [`Robust`]. In front of each part stands a queue lock of
+//! the catalogue, which says who is next: a rank acquires it, then the counters, which are free by
+//! then; and it releases both. A rank that dies in a queue leaves it broken. No rank mends a queue, of
+//! which it can't be known between which two steps the dead rank was. Since the queues only order, the
+//! living leave them:
+//!
+//! ```text
+//!   broken    0 -> 1    a waiter has found a dead rank in a queue; all leave the queues of the window,
+//!                       wherever they wait in them, and go to the counters
+//!             1 -> 0    no living rank is in a queue any more, and all queues are made new
+//!   lined     of each rank: in how many queues it is
+//! ```
+//!
+//! 1. A rank touches a queue only while it is counted in its `lined`, and it has seen, behind a
+//!    barrier, that the queues are not broken.
+//! 2. Queues are made new only by the rank that repairs (one at a time), while they are broken and once
+//!    it has seen, behind a barrier, no living rank's `lined` above 0.
+//!
+//! Of two that do both at once, one sees the other. So each rank that comes to a queue finds it
+//! new, and none comes back to the old one. While the queues are broken there is no order, as
+//! with the counters alone.
+//!
+//! A writer passes the global word before it stands in the queue. So readers do not stand behind a
+//! writer that waits for a reader of all parts.
+//!
+//! A rank that only tries, or waits until a deadline, does not stand in the queue, where it could not
+//! leave its place: it gets the part when it finds the counters free.
+
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::ops::Range;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use super::robust::{ASK_AFTER, Robust, Table};
+use crate::lock::RawSharedLock;
+use crate::memory::{Memory, Word};
+use crate::wait::Wait;
+
+/// The queues in front of a window's parts, all new at first, and who is in them.
+pub trait Queues<W: Wait, L: RawSharedLock> {
+    /// What the counters lie in.
+    type Counters: Table<false, W, L::Memory>;
+
+    /// The counters.
+    fn counters(&self) -> &Self::Counters;
+    /// A part's queue.
+    fn queue(&self, target: usize) -> &L;
+    /// Not zero while the queues are broken.
+    fn broken(&self) -> &<L::Memory as Memory>::Word;
+    /// In how many queues a rank is.
+    fn lined(&self, rank: usize) -> &<L::Memory as Memory>::Word;
+
+    /// Makes all queues new.
+    ///
+    /// # Safety
+    ///
+    /// No rank that lives uses a queue, and none will before this has returned.
+    unsafe fn renew(&self);
+
+    /// Calls `f`, which acquires or releases a queue. Where that waits, it may be left for good, if
+    /// `leave` says so. Whether `f` has returned.
+    fn unless(&self, leave: &dyn Fn() -> bool, f: impl FnOnce()) -> bool;
+}
+
+/// The locks of a window, as one rank uses them.
+///
+/// Acquiring has Acquire ordering and releasing Release, also between a part and the whole.
+#[derive(Debug)]
+pub struct Ordered<'a, W: Wait, L: RawSharedLock, T> {
+    table: &'a T,
+    rank: usize,
+    policy: PhantomData<fn() -> (W, L)>,
+}
+
+impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
+    /// The locks of this table, as this rank uses them.
+    pub fn new(table: &'a T, rank: usize) -> Self {
+        Ordered { table, rank, policy: PhantomData }
+    }
+
+    /// The counters, by which a part can be tried, and all parts be shared. What is acquired there is
+    /// released there.
+    #[inline]
+    pub fn counters(&self) -> Robust<'a, false, W, L::Memory, T::Counters> {
+        Robust::new(self.table.counters(), self.rank)
+    }
+
+    /// Waits until nobody holds the part or all parts, and takes the part. Whether the rank is in the
+    /// part's queue, with the node that `node` returns. That is called if the rank comes to the queue;
+    /// then none that is left of an older queue uses the rank's node any more.
+    ///
+    /// # Safety
+    ///
+    /// The rank neither holds nor waits for this part. The node is a new one. It stays until the queues
+    /// are made new, or as long as the window: ranks that are about to leave a broken queue may use it.
+    #[inline]
+    pub unsafe fn acquire<'n>(&self, target: usize, node: impl FnOnce() -> &'n L::Node) -> bool
+    where
+        L::Node: 'n,
+    {
+        self.counters().enter_as_writer(target);
+        // SAFETY: our caller's promise.
+        let lined = self.line_up(|| unsafe { self.table.queue(target).acquire(node()) });
+        // SAFETY: as above.
+        unsafe { self.counters().acquire(target, None) };
+        lined
+    }
+
+    /// Ends a writer's turn.
+    ///
+    /// # Safety
+    ///
+    /// The rank holds the part, and `acquire` has returned `lined`, with this node.
+    #[inline]
+    pub unsafe fn release(&self, target: usize, node: &L::Node, lined: bool) {
+        // SAFETY: our caller's promise.
+        unsafe {
+            self.counters().release(target);
+            if lined {
+                self.step_out(|| self.table.queue(target).release(node));
+            }
+        }
+    }
+
+    /// Waits until nobody holds the part alone, and shares it. What it returns, and calls, is as for
+    /// [`acquire`](Self::acquire).
+    ///
+    /// # Safety
+    ///
+    /// Same requirements as [`acquire`](Self::acquire).
+    #[inline]
+    pub unsafe fn acquire_shared<'n>(
+        &self,
+        target: usize,
+        node: impl FnOnce() -> &'n L::SharedNode,
+    ) -> bool
+    where
+        L::SharedNode: 'n,
+    {
+        // SAFETY: our caller's promise.
+        let lined = self.line_up(|| unsafe { self.table.queue(target).acquire_shared(node()) });
+        // SAFETY: as above.
+        unsafe { self.counters().acquire_shared(target, None) };
+        lined
+    }
+
+    /// Ends a reader's turn.
+    ///
+    /// # Safety
+    ///
+    /// The rank shares the part, and `acquire_shared` has returned `lined`, with this node.
+    #[inline]
+    pub unsafe fn release_shared(&self, target: usize, node: &L::SharedNode, lined: bool) {
+        // SAFETY: our caller's promise.
+        unsafe {
+            self.counters().release_shared(target);
+            if lined {
+                self.step_out(|| self.table.queue(target).release_shared(node));
+            }
+        }
+    }
+
+    /// Stands in a queue, unless the queues are broken before its turn. Whether it has had it.
+    #[inline]
+    fn line_up(&self, acquire: impl FnOnce()) -> bool {
+        // Relaxed: the barrier pairs with the one in `renew`, either way round (rules 1 and 2).
+        self.table.lined(self.rank).fetch_add(1, Relaxed);
+        L::Memory::light_barrier();
+        // Acquire: pairs with the Release at the end of `renew`, whose queues are seen then.
+        let lined = self.table.broken().load(Acquire) == 0 && self.stay(acquire);
+        if !lined {
+            self.leave();
+        }
+        lined
+    }
+
+    #[inline]
+    fn step_out(&self, release: impl FnOnce()) {
+        // Relaxed: what is broken now stays so while this rank is counted.
+        if self.table.broken().load(Relaxed) == 0 {
+            self.stay(release);
+        }
+        self.leave();
+    }
+
+    /// Is in a queue no more.
+    #[inline]
+    fn leave(&self) {
+        // Release: pairs with the Acquire in `renew`: what was done in the queue is over.
+        self.table.lined(self.rank).fetch_sub(1, Release);
+        // Relaxed: a hint.
+        if self.table.broken().load(Relaxed) != 0 {
+            self.renew();
+        }
+    }
+
+    #[inline]
+    fn stay(&self, f: impl FnOnce()) -> bool {
+        let since = Cell::new(None);
+        let leave = || {
+            // Relaxed: it brings nothing.
+            if self.table.broken().load(Relaxed) != 0 {
+                return true;
+            }
+            let now = L::Memory::now();
+            let began = since.get().unwrap_or(now);
+            let asks = now.saturating_sub(began) >= ASK_AFTER;
+            since.set(Some(if asks { now } else { began }));
+            asks && self.break_after_deaths()
+        };
+        self.table.unless(&leave, f)
+    }
+
+    /// Breaks the queues if a rank that is in one does not live. Whether they are broken.
+    pub fn break_after_deaths(&self) -> bool {
+        // Relaxed: a hint of whom to ask about.
+        let is_in = |rank: &usize| self.table.lined(*rank).load(Relaxed) != 0;
+        let dead = self.ranks().filter(is_in).any(|rank| !self.lives(rank));
+        if dead {
+            // Relaxed: the queues tell nothing more. If they were made new since, all leave once more.
+            self.table.broken().store(1, Relaxed);
+        }
+        dead
+    }
+
+    /// Makes the queues new if they are broken and no living rank is in one.
+    #[cold]
+    fn renew(&self) {
+        let table = self.table;
+        // Acquire: pairs with the Release in `leave`.
+        let lined = |rank: usize| table.lined(rank).load(Acquire) != 0 && self.lives(rank);
+        if self.ranks().any(lined) {
+            return;
+        }
+        self.counters().as_repairer(0, || {
+            // Relaxed: changed from 1 only here.
+            if table.broken().load(Relaxed) == 0 || self.ranks().any(lined) {
+                return;
+            }
+            // Of the living all are 0, and the dead are in no queue any more.
+            // Relaxed: the store of `broken` publishes it.
+            let dead = |rank: &usize| table.lined(*rank).load(Relaxed) != 0 && !self.lives(*rank);
+            self.ranks().filter(dead).for_each(|rank| table.lined(rank).store(0, Relaxed));
+            // SAFETY: rules 1 and 2.
+            unsafe { table.renew() };
+            // Release: pairs with the Acquire in `line_up`.
+            table.broken().store(0, Release);
+        });
+    }
+
+    fn ranks(&self) -> Range<usize> {
+        0..self.table.counters().ranks()
+    }
+
+    fn lives(&self, rank: usize) -> bool {
+        self.table.counters().lives(rank)
+    }
+}

@@ -1,0 +1,40 @@
+//! Programs in Fortran, by each way to use MPI: their windows are under the schemes too.
+
+use std::process::Command;
+
+use syncline_conformance::Program;
+
+use crate::libraries::{Mpi, SCHEMES, all, printed};
+
+/// By `mpif.h`, and by the modules.
+const WAYS: [&str; 3] = ["-DMPIF_H", "-DMODULE", "-DMPI_F08"];
+
+fn program(mpi: &Mpi, way: &str) -> Option<Program> {
+    if !mpi.is_packaged() {
+        eprintln!("skipped: {} was fetched without its part for Fortran", mpi.name);
+        return None;
+    }
+    let compiler = format!("mpifort.{}", mpi.name);
+    if Command::new(&compiler).arg("--version").output().is_ok_and(|made| made.status.success()) {
+        return Some(Program::compile_by_with(&compiler, "mpi_fortran.F90", &[way]));
+    }
+    eprintln!("skipped: {compiler} has no compiler for Fortran; `./x setup` installs it");
+    None
+}
+
+#[test]
+fn a_program_prints_the_same_under_every_scheme() {
+    let (all, _turn) = all();
+    for mpi in all {
+        for way in WAYS {
+            let Some(program) = program(&mpi, way) else { continue };
+            for scheme in SCHEMES {
+                let mut command = mpi.command_of(&["--scheme", scheme], &program, 3, &[]);
+                let expected = "created: 0 too few\nallocated: 0 too few\n";
+                assert_eq!(printed(&mut command), expected, "{way}, {scheme} on {}", mpi.name);
+                let mut command = mpi.command_of(&["--scheme", scheme], &program, 2, &["scheme"]);
+                assert_eq!(printed(&mut command), format!("{scheme}\n"), "{way}, {}", mpi.name);
+            }
+        }
+    }
+}
