@@ -12,7 +12,8 @@
 //! holds something else by now, is left alone. A page that was read-only is made writable for as long as
 //! its slots are exchanged.
 //!
-//! After the end, no call of the program leads here. Threads that were inside go on with what they
+//! After the end, no call of the program leads here, but for those through the gates that `dlsym` has given
+//! (`gates.rs`), which are closed. Threads that were inside go on with what they
 //! have, and find no recorder when they look for one; once the command has seen that none runs code
 //! of ours, [`rest`] forgets the recording.
 
@@ -34,7 +35,7 @@ use crate::alloc::map_anonymous;
 use crate::options::{self, Options};
 use crate::recorder::{self, create};
 use crate::thread::attach;
-use crate::{clock, tls};
+use crate::{clock, gates, tls};
 
 /// Read by commands, from outside.
 #[unsafe(no_mangle)]
@@ -113,6 +114,7 @@ pub unsafe extern "C" fn syncline_live_begin(request: *const Request) -> c_int {
     // SAFETY: the header is mapped, and the word written only here.
     unsafe { (*recorder.file().header()).pointers_missed = request.pointers_missed };
     STATE.stage.store(RECORDING, SeqCst);
+    gates::set_open(true);
     0
 }
 
@@ -145,6 +147,7 @@ pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_unpoint() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
+    gates::set_open(false);
     let slots = SLOTS.load(SeqCst);
     if slots.is_null() {
         return 0;

@@ -28,6 +28,8 @@ pub const UNPOINT: &str = "syncline_live_unpoint";
 pub const END: &str = "syncline_live_end";
 /// `int syncline_live_rest(void)`: forgets the recording, once no thread runs code of the recorder.
 pub const REST: &str = "syncline_live_rest";
+/// Where slots of `dlsym` are pointed.
+pub const DLSYM: &str = "syncline_live_dlsym";
 
 /// [`BEGIN`]: the request is of another version.
 pub const REFUSED_VERSION: i32 = 1;
