@@ -20,8 +20,8 @@ pub enum Refusal {
     Traced { pid: u32, tracer: u32, name: String },
     #[error("process {0} is stopped")]
     Stopped(u32),
-    #[error("process {pid} is recorded already, by process {by}{name}")]
-    Claimed { pid: u32, by: u32, name: String },
+    #[error("process {pid} is recorded already, by {by}")]
+    Claimed { pid: u32, by: String },
     #[error("process {0} is recorded since its start")]
     Preloaded(u32),
     #[error("process {0} is statically linked: there is no dynamic loader to open a library with")]
@@ -85,6 +85,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether another command has the process.
+    pub(crate) fn is_claimed(&self) -> bool {
+        matches!(self, Error::Refused(Refusal::Claimed { .. }))
+    }
+
     /// The last error of the system, met while doing this.
     pub(crate) fn last(what: &'static str) -> Error {
         Error::System { what, source: std::io::Error::last_os_error() }

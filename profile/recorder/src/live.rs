@@ -24,6 +24,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed, Ordering::SeqC
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::mm::{MprotectFlags, mprotect};
+use rustix::process::getpid;
 use rustix::time::ClockId;
 use syncline_interpose::{Folder, real};
 use syncline_recording::live::{
@@ -64,12 +65,15 @@ pub fn is_preloaded() {
     STATE.stage.store(PRELOADED, SeqCst);
 }
 
-/// Marks that one of the functions runs; `None` if one runs already.
+/// Marks that one of the functions runs in this process.
 struct Alone;
 
 impl Alone {
+    /// `None` if one runs already.
     fn enter() -> Option<Alone> {
-        (STATE.busy.swap(1, SeqCst) == 0).then_some(Alone)
+        // A child that was forked meanwhile finds its parent's number, and no thread that goes on.
+        let own = getpid().as_raw_nonzero().get() as u32;
+        (STATE.busy.swap(own, SeqCst) != own).then_some(Alone)
     }
 }
 

@@ -55,7 +55,7 @@ pub struct State {
     pub version: u32,
     /// [`RESTING`] and so on.
     pub stage: AtomicU32,
-    /// 1 while one of the functions runs.
+    /// The process's own number while one of the functions runs; 0 otherwise.
     pub busy: AtomicU32,
     /// Slots that point to the recorder.
     pub pointed: AtomicU32,

@@ -15,7 +15,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use syncline_attach::{Attached, Error, Wanted};
+use syncline_attach::{Attached, Children, Error, Wanted};
 use syncline_recording::Session;
 
 use super::clock::Clock;
@@ -154,14 +154,33 @@ impl Process {
         let left = self.attached.detach();
         session::write(&self.session, &self.folder);
         match left {
-            Ok(left) => say(&format!(
-                "syncline: detached; one thread was stopped for {:.1} ms, no other",
-                left.stopped.as_secs_f64() * 1e3
-            )),
+            Ok(left) => {
+                say(&format!(
+                    "syncline: detached; one thread was stopped for {:.1} ms, no other",
+                    left.stopped.as_secs_f64() * 1e3
+                ));
+                say_of_children(&left.children);
+            }
             Err(Error::Gone(_)) => say("syncline: the process has ended"),
             Err(error) => return Err(failure(error)),
         }
         Ok(self.folder)
+    }
+}
+
+/// Says what became of the processes that the process has forked meanwhile.
+fn say_of_children(children: &Children) {
+    if children.left > 0 {
+        say(&format!(
+            "syncline: detached from {} processes that it has forked as well",
+            children.left
+        ));
+    }
+    for (pid, why) in &children.going_on {
+        say(&format!(
+            "syncline: process {pid}, which it has forked, is still recorded: {why}\n\
+             hint: `syncline record -p {pid} --for 1s` ends that"
+        ));
     }
 }
 
