@@ -1,7 +1,7 @@
 //! Programs that change while they are attached to.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -119,7 +119,7 @@ fn processes_that_are_forked() {
     };
     let counted = |recording: &Path| {
         let files = process_files(recording).expect("a recording");
-        let each = |file| {
+        let each = |file: &PathBuf| {
             let threads = ProcessFile::open(file).expect("it is whole").threads;
             let rows = threads.iter().flat_map(|thread| &thread.rows);
             let locks = rows.filter(|row| row.op == Op::MutexLock).map(|row| row.counts.calls);
