@@ -7,13 +7,13 @@
 //! Each network namespace has names of its own. All commands use the one of the process, if the kernel lets
 //! them, and the number by which the process calls itself.
 
-use std::fs::{File, read_link, read_to_string};
+use std::fs::{File, read_link};
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-use crate::refusal::{Error, Refusal};
+use crate::refusal::{Error, Refusal, name_of};
 use crate::target::Target;
 
 /// A process that no other command has.
@@ -94,10 +94,4 @@ fn describe(by: u32) -> String {
         0 => "a command in another container".to_owned(),
         _ => format!("process {by}{}", name_of(by)),
     }
-}
-
-/// A process's name in brackets, with a blank before it; empty if that can't be read.
-pub fn name_of(pid: u32) -> String {
-    let name = read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    if name.is_empty() { name } else { format!(" ({})", name.trim_end()) }
 }

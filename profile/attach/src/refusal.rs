@@ -1,5 +1,7 @@
 //! Why a process can't be attached to, and what can be done about it.
 
+use std::fs::read_to_string;
+
 use thiserror::Error;
 
 /// Found out before anything is touched.
@@ -94,4 +96,10 @@ impl Error {
     pub(crate) fn last(what: &'static str) -> Error {
         Error::System { what, source: std::io::Error::last_os_error() }
     }
+}
+
+/// A process's name in brackets, with a blank before it; empty if that can't be read.
+pub fn name_of(pid: u32) -> String {
+    let name = read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    if name.is_empty() { name } else { format!(" ({})", name.trim_end()) }
 }

@@ -4,10 +4,9 @@ use std::fs::{read, read_to_string};
 use std::io;
 use std::ops::Range;
 
-use crate::claim::name_of;
 use crate::memory::Memory;
 use crate::modules::{self, Module};
-use crate::refusal::{Error, Refusal};
+use crate::refusal::{Error, Refusal, name_of};
 use crate::symbols::Symbols;
 
 const PT_INTERP: u32 = 3;
