@@ -58,5 +58,5 @@ pub use position::{Position, Span, learn_program, number, position};
 pub use process_file::{ProcessFile, describe_program, populate, read_arguments};
 pub use real::{Symbol, fail};
 pub use real::{pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock};
-pub use search::{definition, is_late, next_definition};
+pub use search::{definition, is_late, next_definition, own_definition};
 pub use stack::{alternate_stack, run_on, with_signals_blocked};

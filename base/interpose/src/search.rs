@@ -40,6 +40,12 @@ pub fn is_late() -> bool {
     })
 }
 
+/// This library's own definition; null if it has none.
+pub fn own_definition(name: &CStr) -> *mut c_void {
+    let own = &raw const OWN_DYNAMIC;
+    first_of(link_maps().filter(|map| map.dynamic == own), name, None)
+}
+
 /// The first definition of all, as `dlsym(RTLD_DEFAULT)`; null if there is none.
 pub fn definition(name: &CStr) -> *mut c_void {
     first_of(link_maps(), name, None)

@@ -5,12 +5,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use syncline_recording::live::{
-    BEGIN, END, ENDED, POINT, PRELOADED, REST, RESTING, Request, STATE, Slot, UNPOINT, VERSION,
+    BEGIN, END, ENDED, POINT, PRELOADED, RECORDING, REST, RESTING, Request, STATE, Slot, UNPOINT,
+    VERSION,
 };
 
 use crate::borrow::Borrowed;
+use crate::children::{self, Children, Copy as OwnCopy};
 use crate::claim::Claim;
 use crate::handover::{close, give, in_memory};
+use crate::memory::Memory;
 use crate::refusal::{Error, Refusal};
 use crate::slots;
 use crate::symbols::Symbols;
@@ -44,6 +47,8 @@ pub struct Attached {
     _claim: Claim,
     target: Target,
     recorder: Recorder,
+    /// By which its forked children are found.
+    copy: Option<OwnCopy>,
     /// Words that point to the recorder.
     pub slots: usize,
     /// How long one thread was stopped; no other was.
@@ -55,7 +60,7 @@ pub struct Attached {
 }
 
 /// What [`Attached::detach`] says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Left {
     /// How long one thread was stopped; no other was.
     pub stopped: Duration,
@@ -64,6 +69,8 @@ pub struct Left {
     /// Whether no thread is inside the recorder, so that its memory was released. Otherwise the
     /// next command does that.
     pub forgotten: bool,
+    /// The processes that it forked while it was attached to.
+    pub children: Children,
 }
 
 /// The recorder in the process.
@@ -102,8 +109,15 @@ impl Recorder {
         Ok(None)
     }
 
-    fn stage(&self, target: &Target) -> u32 {
-        (target.memory.word(self.state).unwrap_or(0) >> 32) as u32
+    fn stage(&self, memory: Memory) -> u32 {
+        (memory.word(self.state).unwrap_or(0) >> 32) as u32
+    }
+
+    /// Leaves the children of a process that was left.
+    fn leave_children(self, copy: Option<&OwnCopy>) -> Children {
+        let is_recorded = |pid| self.stage(Memory(pid)) == RECORDING;
+        let leave = |child: &Target| leave(child, self).map(drop);
+        copy.map(|copy| children::leave(copy, is_recorded, leave)).unwrap_or_default()
     }
 }
 
@@ -114,15 +128,19 @@ impl Attached {
     /// [`Error::Refused`] before anything is touched.
     pub fn new(pid: u32, wanted: &Wanted<'_>) -> Result<Attached, Error> {
         let mut target = Target::find(pid)?;
-        let claim = Claim::new(pid, target.began)?;
+        let claim = Claim::new(&target)?;
         seccomp::check(pid)?;
         let mut stopped = Duration::ZERO;
         let recorder = match Recorder::find(&target)? {
             Some(recorder) => {
-                if recorder.stage(&target) == PRELOADED {
+                let stage = recorder.stage(target.memory);
+                if stage == PRELOADED {
                     return Err(Refusal::Preloaded(pid).into());
                 }
-                leave(&target, recorder)?;
+                if stage != RESTING {
+                    leave(&target, recorder)?;
+                    recorder.leave_children(OwnCopy::of(pid, recorder.start).as_ref());
+                }
                 recorder
             }
             None => {
@@ -155,7 +173,8 @@ impl Attached {
         let slots = point(&mut borrowed, &target, recorder, &found.slots)?;
         stopped += borrowed.give_back()?;
         let seen = modules::loaded(target.memory).unwrap_or_default();
-        Ok(Attached { _claim: claim, target, recorder, slots, stopped, seen, looks: LOOKS })
+        let copy = OwnCopy::of(pid, recorder.start);
+        Ok(Attached { _claim: claim, target, recorder, copy, slots, stopped, seen, looks: LOOKS })
     }
 
     /// Points the slots of newly loaded modules to the recorder, if there are any; returns how many
@@ -191,15 +210,18 @@ impl Attached {
         self.target.memory.word(self.recorder.state).is_ok()
     }
 
-    /// Ends the recording, and takes back what was changed.
+    /// Ends the recording, and takes back what was changed; also in the processes that it has forked.
     ///
     /// # Errors
-    /// [`Error::Gone`] if the process has ended; its recording is whole.
+    /// [`Error::Gone`] if the process has ended; its recording is whole, and its children were left.
     pub fn detach(self) -> Result<Left, Error> {
-        if !self.goes_on() {
-            return Err(Error::Gone(self.target.pid));
-        }
-        leave(&self.target, self.recorder)
+        // First itself, or it would fork more of them.
+        let left = match self.goes_on() {
+            true => leave(&self.target, self.recorder),
+            false => Err(Error::Gone(self.target.pid)),
+        };
+        let children = self.recorder.leave_children(self.copy.as_ref());
+        Ok(Left { children, ..left? })
     }
 }
 
@@ -250,8 +272,9 @@ fn point(
 
 /// Ends any recording, in whatever state it was left.
 fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
-    let mut left = Left { stopped: Duration::ZERO, slots: 0, forgotten: true };
-    if recorder.stage(target) == RESTING {
+    let mut left =
+        Left { stopped: Duration::ZERO, slots: 0, forgotten: true, children: Children::default() };
+    if recorder.stage(target.memory) == RESTING {
         return Ok(left);
     }
     let mut borrowed = safe::borrow(target)?;
@@ -259,7 +282,7 @@ fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
     borrowed.call("the recorder's end", recorder.end, [0; 3])?;
     left.stopped = borrowed.give_back()?;
     left.forgotten = quiet::wait(target.pid);
-    if left.forgotten && recorder.stage(target) == ENDED {
+    if left.forgotten && recorder.stage(target.memory) == ENDED {
         let mut borrowed = safe::borrow(target)?;
         borrowed.call("the recorder's rest", recorder.rest, [0; 3])?;
         left.stopped = left.stopped.max(borrowed.give_back()?);

@@ -3,14 +3,18 @@
 //! A command listens at an abstract socket whose name has the process's number and the time when it
 //! began. The kernel gives a name to one socket only, takes it away when the command ends, however it
 //! ends, and tells a process that connects which one listens.
+//!
+//! Each network namespace has names of its own. All commands use the one of the process, if the kernel lets
+//! them, and the number by which the process calls itself.
 
-use std::fs::read_to_string;
+use std::fs::{File, read_link};
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-use crate::refusal::{Error, Refusal};
+use crate::refusal::{Error, Refusal, name_of};
+use crate::target::Target;
 
 /// A process that no other command has.
 #[derive(Debug)]
@@ -19,13 +23,23 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims a process that began at this time.
+    /// Claims a process.
     ///
     /// # Errors
     /// [`Refusal::Claimed`] with the process that has it.
-    pub fn new(pid: u32, began: u64) -> Result<Claim, Error> {
+    pub fn new(target: &Target) -> Result<Claim, Error> {
+        let claim = || {
+            enter_network(target.pid);
+            Claim::here(target)
+        };
+        // A socket stays in the namespace in which it was made, and only this thread goes there.
+        std::thread::scope(|scope| scope.spawn(claim).join().expect("no panic"))
+    }
+
+    fn here(target: &Target) -> Result<Claim, Error> {
+        let pid = target.pid;
         let failed = |source| Error::System { what: "claim the process", source };
-        let name = format!("syncline-live-{pid}-{began}");
+        let name = format!("syncline-live-{}-{}", target.own_number, target.began);
         let address = SocketAddr::from_abstract_name(name).map_err(failed)?;
         for _ in 0..100 {
             match UnixListener::bind_addr(&address) {
@@ -36,15 +50,28 @@ impl Claim {
             // No process listens if it has just ended.
             if let Ok(stream) = UnixStream::connect_addr(&address) {
                 let by = peer(&stream);
-                return Err(Refusal::Claimed { pid, by, name: name_of(by) }.into());
+                return Err(Refusal::Claimed { pid, by: describe(by) }.into());
             }
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        Err(Refusal::Claimed { pid, by: 0, name: String::new() }.into())
+        Err(Refusal::Claimed { pid, by: describe(0) }.into())
     }
 }
 
-/// The process that listens at the other end.
+/// Moves the calling thread to the network namespace of a process, if that is another one and the kernel
+/// lets it.
+fn enter_network(pid: u32) {
+    let theirs = format!("/proc/{pid}/ns/net");
+    let (own, other) = (read_link("/proc/self/ns/net"), read_link(&theirs));
+    if own.is_ok_and(|own| other.is_ok_and(|other| own != other))
+        && let Ok(namespace) = File::open(theirs)
+    {
+        // SAFETY: a plain call on an open file.
+        unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
+    }
+}
+
+/// The process that listens at the other end; 0 if it can't be seen from here.
 fn peer(stream: &UnixStream) -> u32 {
     let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
@@ -61,8 +88,10 @@ fn peer(stream: &UnixStream) -> u32 {
     who.pid as u32
 }
 
-/// A process's name in brackets, with a blank before it; empty if that can't be read.
-pub fn name_of(pid: u32) -> String {
-    let name = read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    if name.is_empty() { name } else { format!(" ({})", name.trim_end()) }
+/// The command that has a process.
+fn describe(by: u32) -> String {
+    match by {
+        0 => "a command in another container".to_owned(),
+        _ => format!("process {by}{}", name_of(by)),
+    }
 }

@@ -20,6 +20,7 @@
 
 mod attached;
 mod borrow;
+mod children;
 mod claim;
 mod frame;
 mod handover;
@@ -36,4 +37,5 @@ mod target;
 mod trace;
 
 pub use attached::{Attached, Left, Wanted};
+pub use children::Children;
 pub use refusal::{Error, Refusal};

@@ -3,6 +3,8 @@
 use std::fs::read;
 use std::io;
 use std::ops::Range;
+use std::thread::sleep;
+use std::time::Duration;
 
 use crate::memory::{Memory, words};
 
@@ -54,7 +56,28 @@ pub fn loaded(memory: Memory) -> io::Result<Vec<(u64, u64)>> {
 }
 
 /// All modules, in the order in which symbols are searched; none if there is no loader's list yet.
+///
+/// The loader may change its list and free what was in it while it is read; then it is read again.
 pub fn of(memory: Memory) -> io::Result<Vec<Module>> {
+    const ATTEMPTS: u32 = 200;
+    let mut attempt = 1;
+    loop {
+        let before = loaded(memory);
+        let modules = all(memory);
+        let is_unmapped = |error: &io::Error| error.raw_os_error() == Some(libc::EFAULT);
+        let has_changed = match &modules {
+            Ok(_) => before.ok() != loaded(memory).ok(),
+            Err(error) => is_unmapped(error),
+        };
+        if !has_changed || attempt == ATTEMPTS {
+            return modules;
+        }
+        attempt += 1;
+        sleep(Duration::from_micros(500));
+    }
+}
+
+fn all(memory: Memory) -> io::Result<Vec<Module>> {
     let (headers, mut next) = list(memory)?;
     let mut modules = Vec::new();
     while next != 0 && modules.len() < MOST {

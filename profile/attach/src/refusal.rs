@@ -1,5 +1,7 @@
 //! Why a process can't be attached to, and what can be done about it.
 
+use std::fs::read_to_string;
+
 use thiserror::Error;
 
 /// Found out before anything is touched.
@@ -20,8 +22,8 @@ pub enum Refusal {
     Traced { pid: u32, tracer: u32, name: String },
     #[error("process {0} is stopped")]
     Stopped(u32),
-    #[error("process {pid} is recorded already, by process {by}{name}")]
-    Claimed { pid: u32, by: u32, name: String },
+    #[error("process {pid} is recorded already, by {by}")]
+    Claimed { pid: u32, by: String },
     #[error("process {0} is recorded since its start")]
     Preloaded(u32),
     #[error("process {0} is statically linked: there is no dynamic loader to open a library with")]
@@ -85,8 +87,19 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether another command has the process.
+    pub(crate) fn is_claimed(&self) -> bool {
+        matches!(self, Error::Refused(Refusal::Claimed { .. }))
+    }
+
     /// The last error of the system, met while doing this.
     pub(crate) fn last(what: &'static str) -> Error {
         Error::System { what, source: std::io::Error::last_os_error() }
     }
+}
+
+/// A process's name in brackets, with a blank before it; empty if that can't be read.
+pub fn name_of(pid: u32) -> String {
+    let name = read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    if name.is_empty() { name } else { format!(" ({})", name.trim_end()) }
 }

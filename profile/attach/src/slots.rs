@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use syncline_recording::live::Slot;
+use syncline_recording::live::{DLSYM, Slot};
 
 use crate::maps;
 use crate::memory::Memory;
@@ -31,7 +31,11 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
     let Some((_, own)) = all().find(|(module, _)| module.range.start == recorder) else {
         return Ok(Found { slots: Vec::new(), pointers: 0 });
     };
-    let ours = own.functions();
+    let mut ours = own.functions();
+    // It is exported by another name: a program that is started by `record` keeps its own.
+    if let Some(&dlsym) = ours.get(DLSYM) {
+        ours.insert("dlsym", dlsym);
+    }
     let mut theirs: HashMap<&str, u64> = HashMap::new();
     for (_, symbols) in all().skip(1).filter(|(module, _)| module.range.start != recorder) {
         for (name, (at, _)) in symbols.functions() {
@@ -46,7 +50,8 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
         if module.range.start == recorder || module.name.contains("/ld-linux") {
             continue;
         }
-        for Relocation { at, symbol, kind } in relocations(memory, module).map_err(failed)? {
+        // A module that has gone since has none.
+        for Relocation { at, symbol, kind } in relocations(memory, module).unwrap_or_default() {
             let Some(name) = symbols.name(symbol) else { continue };
             let (Some(&real), Some(&(our, _))) = (theirs.get(name), ours.get(name)) else {
                 continue;

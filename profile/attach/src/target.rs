@@ -4,10 +4,9 @@ use std::fs::{read, read_to_string};
 use std::io;
 use std::ops::Range;
 
-use crate::claim::name_of;
 use crate::memory::Memory;
 use crate::modules::{self, Module};
-use crate::refusal::{Error, Refusal};
+use crate::refusal::{Error, Refusal, name_of};
 use crate::symbols::Symbols;
 
 const PT_INTERP: u32 = 3;
@@ -36,6 +35,8 @@ const LOADER: &[&str] =
 pub struct Target {
     pub pid: u32,
     pub memory: Memory,
+    /// By which number it calls itself, in its own namespace.
+    pub own_number: u32,
     /// When it began, in the kernel's ticks.
     pub began: u64,
     pub modules: Vec<Module>,
@@ -58,7 +59,7 @@ impl Target {
     /// # Errors
     /// [`Refusal`]s, and [`Error::Lacks`].
     pub fn find(pid: u32) -> Result<Target, Error> {
-        let began = check_status(pid)?;
+        let (own_number, began) = check_status(pid)?;
         check_program(pid)?;
         let memory = Memory(pid);
         let modules = modules::of(memory).map_err(|e| unreadable(pid, &e))?;
@@ -98,6 +99,7 @@ impl Target {
             sigreturn: libc.range.start + sigreturn,
             pid,
             memory,
+            own_number,
             began,
             loader,
             allocator,
@@ -112,8 +114,9 @@ impl Target {
     }
 }
 
-/// Refuses a process by what the kernel says of it; returns the time when it began.
-fn check_status(pid: u32) -> Result<u64, Error> {
+/// Refuses a process by what the kernel says of it; returns the number by which it calls itself, and the
+/// time when it began.
+fn check_status(pid: u32) -> Result<(u32, u64), Error> {
     const START_TIME: usize = 19;
     let gone = || Error::from(Refusal::NoProcess(pid));
     let status = read_to_string(format!("/proc/{pid}/status")).map_err(|_| gone())?;
@@ -138,7 +141,9 @@ fn check_status(pid: u32) -> Result<u64, Error> {
     }
     let stat = read_to_string(format!("/proc/{pid}/stat")).map_err(|_| gone())?;
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    Ok(fields.split_whitespace().nth(START_TIME).and_then(|t| t.parse().ok()).unwrap_or(0))
+    let began = fields.split_whitespace().nth(START_TIME).and_then(|t| t.parse().ok());
+    let own_number = field("NSpid").split_whitespace().last().and_then(|n| n.parse().ok());
+    Ok((own_number.unwrap_or(pid), began.unwrap_or(0)))
 }
 
 /// Refuses programs that the library can't get into.

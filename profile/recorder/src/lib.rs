@@ -56,6 +56,7 @@ syncline_interpose::go_around! { "prctl" = 157, }
 mod alloc;
 mod clock;
 mod count;
+mod gates;
 mod interpose;
 mod live;
 mod options;

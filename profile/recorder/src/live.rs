@@ -12,7 +12,8 @@
 //! holds something else by now, is left alone. A page that was read-only is made writable for as long as
 //! its slots are exchanged.
 //!
-//! After the end, no call of the program leads here. Threads that were inside go on with what they
+//! After the end, no call of the program leads here, but for those through the gates that `dlsym` has given
+//! (`gates.rs`), which are closed. Threads that were inside go on with what they
 //! have, and find no recorder when they look for one; once the command has seen that none runs code
 //! of ours, [`rest`] forgets the recording.
 
@@ -23,6 +24,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed, Ordering::SeqC
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::mm::{MprotectFlags, mprotect};
+use rustix::process::getpid;
 use rustix::time::ClockId;
 use syncline_interpose::{Folder, real};
 use syncline_recording::live::{
@@ -34,7 +36,7 @@ use crate::alloc::map_anonymous;
 use crate::options::{self, Options};
 use crate::recorder::{self, create};
 use crate::thread::attach;
-use crate::{clock, tls};
+use crate::{clock, gates, tls};
 
 /// Read by commands, from outside.
 #[unsafe(no_mangle)]
@@ -63,12 +65,15 @@ pub fn is_preloaded() {
     STATE.stage.store(PRELOADED, SeqCst);
 }
 
-/// Marks that one of the functions runs; `None` if one runs already.
+/// Marks that one of the functions runs in this process.
 struct Alone;
 
 impl Alone {
+    /// `None` if one runs already.
     fn enter() -> Option<Alone> {
-        (STATE.busy.swap(1, SeqCst) == 0).then_some(Alone)
+        // A child that was forked meanwhile finds its parent's number, and no thread that goes on.
+        let own = getpid().as_raw_nonzero().get() as u32;
+        (STATE.busy.swap(own, SeqCst) != own).then_some(Alone)
     }
 }
 
@@ -113,6 +118,7 @@ pub unsafe extern "C" fn syncline_live_begin(request: *const Request) -> c_int {
     // SAFETY: the header is mapped, and the word written only here.
     unsafe { (*recorder.file().header()).pointers_missed = request.pointers_missed };
     STATE.stage.store(RECORDING, SeqCst);
+    gates::set_open(true);
     0
 }
 
@@ -145,6 +151,7 @@ pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_unpoint() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
+    gates::set_open(false);
     let slots = SLOTS.load(SeqCst);
     if slots.is_null() {
         return 0;

@@ -28,6 +28,8 @@ pub const UNPOINT: &str = "syncline_live_unpoint";
 pub const END: &str = "syncline_live_end";
 /// `int syncline_live_rest(void)`: forgets the recording, once no thread runs code of the recorder.
 pub const REST: &str = "syncline_live_rest";
+/// Where slots of `dlsym` are pointed.
+pub const DLSYM: &str = "syncline_live_dlsym";
 
 /// [`BEGIN`]: the request is of another version.
 pub const REFUSED_VERSION: i32 = 1;
@@ -53,7 +55,7 @@ pub struct State {
     pub version: u32,
     /// [`RESTING`] and so on.
     pub stage: AtomicU32,
-    /// 1 while one of the functions runs.
+    /// The process's own number while one of the functions runs; 0 otherwise.
     pub busy: AtomicU32,
     /// Slots that point to the recorder.
     pub pointed: AtomicU32,

@@ -46,8 +46,7 @@ impl Source<'_> {
             let offset =
                 header.threads.offset + u64::from(index) * size_of::<ThreadRecord>() as u64;
             let now = self.records::<ThreadRecord>(offset, 1, "threads")?[0];
-            let place = |r: &ThreadRecord| (r.table, r.exchanges, r.log, r.log_thinned);
-            if place(&now) == place(&record) || attempt == ATTEMPTS {
+            if is_settled(&record, &now, with_log) || attempt == ATTEMPTS {
                 let windows = Windows::from_word(record.log_windows)
                     .ok_or_else(|| self.damaged("a log has impossible windows"))?;
                 let (rows, log) = (rows?, log?);
@@ -133,6 +132,13 @@ impl Source<'_> {
     }
 }
 
+/// Whether what was read between two looks at a thread's record was in one place all the time. The events
+/// of a log are moved while its count of that is odd; it stays odd if the process is killed then.
+fn is_settled(before: &ThreadRecord, now: &ThreadRecord, with_log: bool) -> bool {
+    let place = |r: &ThreadRecord| (r.table, r.exchanges, r.log, r.log_thinned);
+    place(before) == place(now) && !(with_log && now.log_thinned % 2 == 1)
+}
+
 /// Adds the rest of the counts of many locks, which is less than the counts between two samples, to
 /// the lock that has most, so that the sum of a call is exact; and marks the call's rows.
 fn share_out(rows: &mut [Row], rests: &HashMap<(u64, Op), u64>) {
@@ -153,5 +159,23 @@ fn share_out(rows: &mut [Row], rests: &HashMap<(u64, Op), u64>) {
     }
     for (call, most) in largest {
         *most = most.saturating_add(rests[&call]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::Zeroable;
+
+    use super::*;
+
+    #[test]
+    fn a_log_whose_events_are_being_moved_is_not_settled() {
+        let before = ThreadRecord { log_thinned: 4, ..ThreadRecord::zeroed() };
+        assert!(is_settled(&before, &before, true));
+        let moving = ThreadRecord { log_thinned: 5, ..before };
+        assert!(!is_settled(&before, &moving, true));
+        assert!(!is_settled(&moving, &moving, true), "since before the first look");
+        assert!(is_settled(&moving, &moving, false), "nobody reads the log");
+        assert!(!is_settled(&before, &ThreadRecord { log_thinned: 6, ..before }, true));
     }
 }

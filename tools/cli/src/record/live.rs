@@ -15,7 +15,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use syncline_attach::{Attached, Error, Wanted};
+use syncline_attach::{Attached, Children, Error, Wanted};
 use syncline_recording::Session;
 
 use super::clock::Clock;
@@ -114,9 +114,7 @@ impl Process {
             folder.discard();
         })?;
         say(&format!(
-            "syncline: attached to process {pid}: {} calls of its modules are counted; one thread was \
-             stopped for {:.1} ms, no other",
-            attached.slots,
+            "syncline: attached to process {pid}; one thread was stopped for {:.1} ms, no other",
             attached.stopped.as_secs_f64() * 1e3
         ));
         let session = session::begin(&command(pid), pid);
@@ -154,10 +152,13 @@ impl Process {
         let left = self.attached.detach();
         session::write(&self.session, &self.folder);
         match left {
-            Ok(left) => say(&format!(
-                "syncline: detached; one thread was stopped for {:.1} ms, no other",
-                left.stopped.as_secs_f64() * 1e3
-            )),
+            Ok(left) => {
+                say(&format!(
+                    "syncline: detached; one thread was stopped for {:.1} ms, no other",
+                    left.stopped.as_secs_f64() * 1e3
+                ));
+                say_of_children(&left.children);
+            }
             Err(Error::Gone(_)) => say("syncline: the process has ended"),
             Err(error) => return Err(failure(error)),
         }
@@ -165,11 +166,27 @@ impl Process {
     }
 }
 
-/// The process's command line.
+/// Says what became of the processes that the process has forked meanwhile.
+fn say_of_children(children: &Children) {
+    if children.left > 0 {
+        say(&format!(
+            "syncline: detached from {} processes that it has forked as well",
+            children.left
+        ));
+    }
+    for (pid, why) in &children.going_on {
+        say(&format!(
+            "syncline: process {pid}, which it has forked, is still recorded: {why}\n\
+             hint: `syncline record -p {pid} --for 1s` ends that"
+        ));
+    }
+}
+
+/// The process's command line. Programs that write what they do there leave zeros behind it.
 fn command(pid: u32) -> Vec<OsString> {
     let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let text = text.strip_suffix(b"\0").unwrap_or(&text);
-    text.split(|&b| b == 0).map(|word| OsString::from_vec(word.to_vec())).collect()
+    let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    text[..end].split(|&b| b == 0).map(|word| OsString::from_vec(word.to_vec())).collect()
 }
 
 fn failure(error: Error) -> Failure {

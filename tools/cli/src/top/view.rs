@@ -64,8 +64,8 @@ fn headline(processes: &[Rates]) -> String {
         all.filter(|lock| Kind::of(lock.primitive) == Kind::Lock)
     };
     format!(
-        "{}, {}, {} of them waiting for a lock; {:.0} acquisitions a second; \
-         {} of a thread's time lost waiting",
+        "{}, {}, {} waiting for a lock; {:.0} acquisitions/s; \
+         {} of their time lost waiting",
         counted(processes.len(), "process"),
         counted(threads, "thread"),
         locks().map(|lock| lock.waiting).sum::<usize>(),
@@ -155,8 +155,8 @@ pub mod tests {
     fn the_headline_counts_locks_only() {
         assert_eq!(
             View::of(&[example()]).headline,
-            "1 process, 3 threads, 2 of them waiting for a lock; 1207 acquisitions a second; \
-             50.0 % of a thread's time lost waiting"
+            "1 process, 3 threads, 2 waiting for a lock; 1207 acquisitions/s; \
+             50.0 % of their time lost waiting"
         );
     }
 

@@ -1,11 +1,12 @@
 //! Programs that change while they are attached to.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use syncline_conformance::{Program, scratch};
+use syncline_conformance::{Program, eventually, scratch};
 use syncline_recording::{Op, ProcessFile, process_files};
 
 use crate::{attach, stopped, times};
@@ -45,6 +46,118 @@ fn a_library_that_is_opened_later() {
         let locks = rows.filter(|row| row.op == Op::MutexLock).map(|row| row.counts.calls);
         assert_eq!(locks.max(), Some(1000));
     }
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
+}
+
+/// What `dlsym` gives meanwhile is recorded, in each recording from then on, and goes to the C library
+/// otherwise; also in a thread that calls it all the time.
+#[test]
+fn functions_that_are_fetched() {
+    let program = Program::compile("fetches.c");
+    let folder = scratch();
+    let mut command = Command::new(program.path());
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut input = child.stdin.take().expect("a pipe");
+    let mut ask = |what: u8| {
+        input.write_all(&[what]).expect("it reads");
+        let mut line = String::new();
+        output.read_line(&mut line).expect("a line");
+        line.trim().to_owned()
+    };
+    let counted = |recording: &Path| {
+        let files = process_files(recording).expect("a recording");
+        let file = ProcessFile::open(&files[0]).expect("it is whole");
+        let rows = file.threads.iter().flat_map(|thread| &thread.rows);
+        let locks = rows.filter(|row| row.op == Op::MutexLock).map(|row| row.counts.calls);
+        locks.sum::<u64>()
+    };
+    assert_eq!((ask(b'd'), ask(b'c')), ("1".into(), "1".into()), "the C library's");
+    // Two more pairs of pointers each time, all of which are called; the first pair is not recorded.
+    for (recording, fetched) in [2, 4].into_iter().enumerate() {
+        let recording = folder.path().join(recording.to_string());
+        let command = attach(child.id(), &recording, &[]);
+        assert_eq!((ask(b'd'), ask(b'l')), ("0".into(), "1".into()), "one gate for a function");
+        assert_eq!(ask(b'n'), "missing");
+        assert_eq!(ask(b'c'), "1");
+        command.end();
+        assert_eq!(ask(b'c'), "1");
+        assert_eq!(counted(&recording), fetched * 1000);
+    }
+    assert_eq!(ask(b'd'), "1", "the C library's again");
+    assert_eq!(ask(b'h'), "hurries");
+    let mut hurried = 0;
+    for time in 0..times(10) {
+        let recording = folder.path().join(format!("hurried-{time}"));
+        let command = attach(child.id(), &recording, &[]);
+        sleep(Duration::from_millis(20));
+        command.end();
+        hurried += counted(&recording);
+    }
+    assert!(hurried > 0);
+    assert_eq!(ask(b'p'), "1", "all calls went well");
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
+}
+
+/// Processes that are forked meanwhile are recorded, and detached from with the first one; also by the next
+/// command, if the first was killed.
+#[test]
+fn processes_that_are_forked() {
+    let program = Program::compile("forks.c");
+    let folder = scratch();
+    let mut command = Command::new(program.path());
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut input = child.stdin.take().expect("a pipe");
+    let mut ask = |what: u8| {
+        input.write_all(&[what]).expect("it reads");
+        let mut line = String::new();
+        output.read_line(&mut line).expect("a line");
+        line.trim().parse::<usize>().expect("a number")
+    };
+    let counted = |recording: &Path| {
+        let files = process_files(recording).expect("a recording");
+        let each = |file: &PathBuf| {
+            let threads = ProcessFile::open(file).expect("it is whole").threads;
+            let rows = threads.iter().flat_map(|thread| &thread.rows);
+            let locks = rows.filter(|row| row.op == Op::MutexLock).map(|row| row.counts.calls);
+            locks.sum::<u64>()
+        };
+        files.iter().map(each).collect::<Vec<_>>()
+    };
+    assert_eq!(ask(b'r'), 1);
+    let killed = folder.path().join("killed");
+    let mut command = attach(child.id(), &killed, &[]);
+    assert_eq!((ask(b'f'), ask(b'r')), (1, 2));
+    command.child.kill().and_then(|()| command.child.wait().map(drop)).expect("it is killed");
+    let recording = folder.path().join("recording");
+    let command = attach(child.id(), &recording, &[]);
+    assert_eq!(ask(b'r'), 2, "the second is not recorded any more");
+    assert_eq!((ask(b'f'), ask(b'r')), (2, 3), "nor is the third, which the second forks");
+    command.end();
+    assert_eq!((counted(&killed), counted(&recording)), (vec![1000, 1000], vec![2000]));
+
+    let last = eventually("the chain", || {
+        let mut pid = child.id();
+        while let Ok(children) = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))
+            && let Ok(next) = children.trim().parse()
+        {
+            pid = next;
+        }
+        (pid != child.id()).then_some(pid)
+    });
+    let recording = folder.path().join("last");
+    let command = attach(last, &recording, &[]);
+    assert_eq!((ask(b'f'), ask(b'f'), ask(b'r')), (3, 4, 5));
+    command.end();
+    let said = std::fs::read_to_string(recording.with_extension("said")).expect("it says so");
+    assert!(said.contains("detached from 2 processes that it has forked as well"), "{said}");
+    assert_eq!(ask(b'r'), 5);
+    assert_eq!(counted(&recording), [1000; 3]);
     drop(input);
     assert!(child.wait().expect("it ends").success());
 }

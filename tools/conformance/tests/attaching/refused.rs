@@ -61,6 +61,17 @@ fn a_second_command_is_refused_by_name() {
     let mut running = Running::start();
     let command = running.attach(&folder.path().join("first"));
     refused(running.pid, 126, &format!("by process {} (syncline)", command.child.id()));
+    // From another network namespace, as from a container.
+    let works = Command::new("unshare").arg("--net").arg("true").output();
+    if works.is_ok_and(|output| output.status.success()) {
+        let other = record(running.pid, &folder.path().join("second"));
+        let mut command = Command::new("unshare");
+        command.arg("--net").arg(other.get_program()).args(other.get_args());
+        command.envs(other.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = command.args(["--for", "0.1s"]).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(126) && said.contains("recorded already"), "{said}");
+    }
     running.round();
     command.end();
     assert_eq!(counted(&folder.path().join("first"), running.lock), ROUND);

@@ -1,7 +1,8 @@
 //! Servers under load, attached to again and again: no request is lost, and none answered wrongly.
 //!
 //! A server that is not installed is left out, and said so: `./x setup` installs most. The virtual machines
-//! check themselves, and the others' clients check what they get.
+//! check themselves, and the others' clients check what they get. A thorough run prints what the server did
+//! and used before the first recording and after the last.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -11,6 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getuid};
@@ -65,6 +67,13 @@ fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
             let before = answered.load(Relaxed);
             eventually("an answer", || (answered.load(Relaxed) > before || failed()).then_some(()));
         };
+        let measure = || {
+            let (began, start) = (answered.load(Relaxed), Used::of(pid));
+            eventually("a sample", || (start.at.elapsed() > SAMPLE || failed()).then_some(()));
+            start.until_now(pid, answered.load(Relaxed) - began)
+        };
+        more();
+        let before = thorough.then(measure);
         // What goes wrong here ends the clients as well.
         let attach = || -> Result<(), String> {
             let mut attached = 0;
@@ -89,6 +98,9 @@ fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
                 attached += 1;
             }
             more();
+            if let Some(before) = &before {
+                eprintln!("{pid}, attached to {attached} times: {before}; then {}", measure());
+            }
             if attached == 0 { Err("it was refused each time".into()) } else { Ok(()) }
         };
         let outcome = attach();
@@ -96,6 +108,39 @@ fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
         running.into_iter().for_each(|client| client.join().expect("a client's requests"));
         outcome.unwrap_or_else(|said| panic!("{said}"));
     })
+}
+
+/// How long a server is observed for its speed and memory.
+const SAMPLE: Duration = Duration::from_secs(10);
+
+/// What a process has used.
+struct Used {
+    at: Instant,
+    /// In hundredths of a second, of threads that have ended too.
+    processor: u64,
+}
+
+impl Used {
+    fn of(pid: u32) -> Used {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+        let (_, numbers) = stat.rsplit_once(") ").expect("a name in parentheses");
+        let number = |at| numbers.split(' ').nth(at).and_then(|n| n.parse::<u64>().ok());
+        let processor = number(11).zip(number(12)).map(|(user, system)| user + system);
+        Used { at: Instant::now(), processor: processor.expect("numbers") }
+    }
+
+    /// Speed since then, and memory now, in words.
+    fn until_now(&self, pid: u32, answers: u64) -> String {
+        let rate = answers as f64 / self.at.elapsed().as_secs_f64();
+        let each = (Used::of(pid).processor - self.processor) as f64 * 1e4 / answers as f64;
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+        let of = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.unwrap_or_default().trim().to_owned()
+        };
+        let (own, files) = (of("RssAnon:"), of("RssFile:"));
+        format!("{rate:.1} answers/s, {each:.2} us of processor each, {own} own, {files} of files")
+    }
 }
 
 /// A line to a server that is asked by lines, and the line of its answer.

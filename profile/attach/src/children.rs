@@ -1,0 +1,89 @@
+//! Processes that a process forked while it was attached to. Each has a copy of the recorder and of the
+//! tables that lead to it, and is detached from when its parent is.
+
+use std::collections::HashSet;
+use std::fs::{read_dir, read_to_string};
+use std::time::{Duration, Instant};
+
+use crate::claim::Claim;
+use crate::refusal::Error;
+use crate::target::Target;
+
+/// After this time, what could not be detached from stays as it is.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The file that the recorder was loaded from: memory without a name, which no other process has loaded, but
+/// those that were forked from this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy(String);
+
+impl Copy {
+    /// The file that is mapped at an address of a process.
+    pub fn of(pid: u32, at: u64) -> Option<Copy> {
+        let maps = read_to_string(format!("/proc/{pid}/maps")).ok()?;
+        let line = maps.lines().find(|line| line.starts_with(&format!("{at:x}-")))?;
+        // Its device and its number there, behind the range, the access and the offset.
+        let mut words = line.split_ascii_whitespace().skip(3);
+        Some(Copy(format!(" {} {} ", words.next()?, words.next()?)))
+    }
+
+    /// All processes that have it mapped.
+    fn processes(&self) -> impl Iterator<Item = u32> {
+        let entries = read_dir("/proc").into_iter().flatten();
+        let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        numbers.filter(|pid| {
+            let maps = read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+            maps.contains(&self.0)
+        })
+    }
+}
+
+/// How leaving such processes went.
+#[derive(Clone, Debug, Default)]
+pub struct Children {
+    /// How many were detached from.
+    pub left: usize,
+    /// Those that go on to be recorded, and why.
+    pub going_on: Vec<(u32, String)>,
+}
+
+/// Leaves all processes with this copy that are recorded, until there are no more: one of them may have
+/// forked another meanwhile. Processes that another command has attached to are that command's.
+pub fn leave(
+    copy: &Copy,
+    is_recorded: impl Fn(u32) -> bool,
+    leave: impl Fn(&Target) -> Result<(), Error>,
+) -> Children {
+    let until = Instant::now() + PATIENCE;
+    let mut children = Children::default();
+    let mut others = HashSet::new();
+    loop {
+        let recorded = |pid: &u32| !others.contains(pid) && is_recorded(*pid);
+        let found: Vec<u32> = copy.processes().filter(recorded).collect();
+        if found.is_empty() {
+            return children;
+        }
+        for pid in found {
+            let left = Target::find(pid).and_then(|target| {
+                let claim = Claim::new(&target)?;
+                crate::seccomp::check(pid)?;
+                leave(&target).map(|()| drop(claim))
+            });
+            match left {
+                Ok(()) => children.left += 1,
+                Err(error) => {
+                    others.insert(pid);
+                    if is_recorded(pid) && !error.is_claimed() {
+                        children.going_on.push((pid, error.to_string()));
+                    }
+                }
+            }
+            if Instant::now() > until {
+                let rest =
+                    copy.processes().filter(|pid| !others.contains(pid) && is_recorded(*pid));
+                children.going_on.extend(rest.map(|pid| (pid, "there are too many".to_owned())));
+                return children;
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Answers of `dlsym` while the process is attached to.
+//!
+//! A program that asks for a function that we stand in front of gets a gate: a few instructions that lead to
+//! our function, or to the C library's once recording has ended. The program may keep the gate and call it at
+//! any time, and no thread may enter our functions after the end ([`crate::live`]).
+
+use core::ffi::{CStr, c_char, c_void};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use syncline_interpose::{Symbol, next_definition, own_definition};
+
+/// More than the functions that we export.
+const GATES: usize = 128;
+const GATE_BYTES: usize = 32;
+
+/// 1 while the gates lead to our functions.
+static OPEN: AtomicU32 = AtomicU32::new(0);
+/// Where each gate leads: our function, and the one that the program meant.
+static OURS: [AtomicPtr<c_void>; GATES] = [const { AtomicPtr::new(null_mut()) }; GATES];
+static THEIRS: [AtomicPtr<c_void>; GATES] = [const { AtomicPtr::new(null_mut()) }; GATES];
+/// The C library's own.
+static DLSYM: Symbol = Symbol::new(c"dlsym", None);
+
+/// All gates, one behind the other. Each only jumps, so a function finds the stack and the registers as its
+/// caller left them.
+#[unsafe(naked)]
+extern "C" fn gates() {
+    core::arch::naked_asm!(
+        ".set .Lsyncline_gate, 0",
+        ".rept {gates}",
+        ".p2align 5",
+        "cmp dword ptr [rip + {open}], 0",
+        "je 2f",
+        "jmp qword ptr [rip + {ours} + .Lsyncline_gate * 8]",
+        "2:",
+        "jmp qword ptr [rip + {theirs} + .Lsyncline_gate * 8]",
+        ".set .Lsyncline_gate, .Lsyncline_gate + 1",
+        ".endr",
+        ".p2align 5",
+        gates = const GATES,
+        open = sym OPEN,
+        ours = sym OURS,
+        theirs = sym THEIRS,
+    )
+}
+
+/// Opens or closes all gates.
+pub fn set_open(open: bool) {
+    OPEN.store(open.into(), Ordering::SeqCst);
+}
+
+/// The gate to a function of ours, which the program gets instead of its own; `None` if there are no more.
+fn gate(ours: *mut c_void, theirs: *mut c_void) -> Option<*mut c_void> {
+    let is_its = |ours_of_gate: &AtomicPtr<c_void>| {
+        // Relaxed: the gate is given out only after both words are written, and by what hands it to
+        // other threads it is ordered.
+        match ours_of_gate.compare_exchange(null_mut(), ours, Ordering::Relaxed, Ordering::Relaxed)
+        {
+            Ok(_) => true,
+            Err(taken) => taken == ours,
+        }
+    };
+    let number = OURS.iter().position(is_its)?;
+    THEIRS[number].store(theirs, Ordering::Relaxed);
+    Some((gates as *mut c_void).wrapping_byte_add(number * GATE_BYTES))
+}
+
+/// What [`syncline_live_dlsym`] does: returns the answer, or goes on to the C library's function.
+#[repr(C)]
+struct Decision {
+    answer: *mut c_void,
+    real: *mut c_void,
+}
+
+/// Decides on a question. The answer for `RTLD_NEXT` depends on where the question comes from: it is
+/// the C library's.
+unsafe extern "C" fn decide(handle: *mut c_void, name: *const c_char) -> Decision {
+    let real = DLSYM.get();
+    let answer = || {
+        if OPEN.load(Ordering::SeqCst) == 0 || handle == libc::RTLD_NEXT {
+            return None;
+        }
+        // SAFETY: the program's question ends in a zero byte.
+        let text = unsafe { CStr::from_ptr(name) };
+        let ours = own_definition(text);
+        if ours.is_null() {
+            return None;
+        }
+        let theirs = next_definition(text, None);
+        // SAFETY: the symbol of this name has this type; the program's own question.
+        let found = unsafe {
+            let dlsym: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void =
+                core::mem::transmute(real);
+            dlsym(handle, name)
+        };
+        if found.is_null() || found != theirs { None } else { gate(ours, theirs) }
+    };
+    Decision { answer: answer().unwrap_or(null_mut()), real }
+}
+
+/// Stands in front of `dlsym` while the process is attached to.
+///
+/// # Safety
+/// Same requirements as `dlsym`.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn syncline_live_dlsym(
+    handle: *mut c_void,
+    name: *const c_char,
+) -> *mut c_void {
+    core::arch::naked_asm!(
+        "push rdi",
+        "push rsi",
+        "sub rsp, 8",
+        "call {decide}",
+        "add rsp, 8",
+        "pop rsi",
+        "pop rdi",
+        "test rax, rax",
+        "jne 2f",
+        // From here it is the caller's question: the C library sees where it comes from.
+        "jmp rdx",
+        "2:",
+        "ret",
+        decide = sym decide,
+    )
+}
