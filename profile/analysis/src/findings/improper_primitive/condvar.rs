@@ -17,7 +17,7 @@ use syncline_recording::{Class, Primitive};
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::{Family, SEVERAL_AT_A_TIME, WAKE_UP};
 use crate::findings::meeting::Meeting;
-use crate::model::{Finding, Process, Remedy, Rule, Site};
+use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
 use crate::options::Thresholds;
 
 /// The least share of the run time that such wake-ups take.
@@ -111,11 +111,13 @@ fn is_tiny(process: &Process, site: &Site) -> bool {
     wait <= SHORT_WAIT && work(process, site) <= LITTLE_WORK
 }
 
-/// Seconds from one wait of a thread to its next, on the average.
+/// Seconds that a thread works from one wait to its next, on the average. What it waits for locks or for a
+/// processor in between is no work.
 fn work(process: &Process, site: &Site) -> f64 {
-    let threads = site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
-    let alive: f64 = threads.map(|thread| thread.seconds).sum();
-    ((alive - site.figures.waited) / site.figures.waits.max(1) as f64).max(0.0)
+    let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
+    let alive: f64 = threads().map(|thread| thread.seconds).sum();
+    let worked: f64 = threads().map(Thread::worked).sum();
+    (worked.min(alive - site.figures.waited) / site.figures.waits.max(1) as f64).max(0.0)
 }
 
 fn finding(process: &Process, family: Option<&Family>, mut sites: Vec<usize>) -> Finding {
@@ -195,6 +197,18 @@ mod tests {
         assert!(found(&tasks(20_000, 21e-6)).is_empty());
         assert_eq!(found(&tasks(5_000, 10e-6)).len(), 1, "waits of 190 µs");
         assert!(found(&tasks(4_700, 10e-6)).is_empty(), "waits of 203 µs: nothing to do");
+    }
+
+    #[test]
+    fn to_wait_for_a_lock_or_a_processor_is_no_work() {
+        let mut drawn = tasks(20_000, 21e-6);
+        let first = drawn.sites[1].by_thread[0].0;
+        for thread in first..first + 2 {
+            drawn.waited(thread, Primitive::Condvar, 5.8);
+            drawn.ready(thread, 0.5);
+            drawn.waited(thread, Primitive::Mutex, 0.5);
+        }
+        assert_eq!(found(&drawn).len(), 1, "3.2 seconds of ten");
     }
 
     #[test]
