@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef int (*function)(pthread_mutex_t *);
@@ -64,6 +65,13 @@ int main(void) {
             counted = 0;
             printf("%d\n", call_all(&lock, 1000) == 0 && counted == 1000 * pairs);
             break;
+        case 'g': { // whether the gate that was fetched last is open: its first instruction looks
+            const char *gate = (const char *)locks[pairs - 1];
+            int distance;
+            memcpy(&distance, gate + 2, sizeof distance);
+            printf("%d\n", *(const int *)(gate + 7 + distance));
+            break;
+        }
         case 'h': // without a pause, and alone in its thread
             hurry = 1;
             pthread_create(&thread, NULL, hurries, NULL);

@@ -81,9 +81,9 @@ fn functions_that_are_fetched() {
         let command = attach(child.id(), &recording, &[]);
         assert_eq!((ask(b'd'), ask(b'l')), ("0".into(), "1".into()), "one gate for a function");
         assert_eq!(ask(b'n'), "missing");
-        assert_eq!(ask(b'c'), "1");
+        assert_eq!((ask(b'c'), ask(b'g')), ("1".into(), "1".into()));
         command.end();
-        assert_eq!(ask(b'c'), "1");
+        assert_eq!((ask(b'c'), ask(b'g')), ("1".into(), "0".into()), "nothing of ours is called");
         assert_eq!(counted(&recording), fetched * 1000);
     }
     assert_eq!(ask(b'd'), "1", "the C library's again");
