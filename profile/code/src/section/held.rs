@@ -104,13 +104,16 @@ fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
     }
     let tries = name.as_deref().is_some_and(|name| name.contains("try"));
     let (ways, _) = enter(&mut walker, &call, taken, tries);
-    let only_waits = ways.states.len() <= FEW_INSTRUCTIONS
-        && ways.calls.iter().all(|call| belongs_to_waiting(call));
-    if for_semaphore && !only_waits {
+    if for_semaphore && !only_waits(&ways) {
         return None;
     }
     let frames = image.frames(address - 1);
     Some(count(&ways, &frames, |at| image.frames(at)))
+}
+
+/// Whether a function does nothing else after a wait for a semaphore.
+fn only_waits(ways: &Ways) -> bool {
+    ways.states.len() <= FEW_INSTRUCTIONS && ways.calls.iter().all(|call| belongs_to_waiting(call))
 }
 
 /// The frames that are no longer there where the lock is released. A function without a name is one

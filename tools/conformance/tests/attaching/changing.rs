@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -11,6 +11,46 @@ use syncline_recording::{Op, ProcessFile, process_files};
 
 use crate::{attach, stopped, times};
 
+/// A program that answers each byte of its standard input with a line.
+struct Asked {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Asked {
+    fn start(command: &mut Command) -> Asked {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let input = child.stdin.take().expect("a pipe");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        Asked { child, input, output }
+    }
+
+    fn ask(&mut self, what: u8) -> String {
+        self.input.write_all(&[what]).expect("it reads");
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("a line");
+        line.trim().to_owned()
+    }
+
+    /// Ends it, which goes well.
+    fn ends(mut self) {
+        drop(self.input);
+        assert!(self.child.wait().expect("it ends").success());
+    }
+}
+
+/// The calls of `pthread_mutex_lock` that a recording has of each process.
+fn counted(recording: &Path) -> Vec<u64> {
+    let each = |file: &PathBuf| {
+        let threads = ProcessFile::open(file).expect("it is whole").threads;
+        let rows = threads.iter().flat_map(|thread| &thread.rows);
+        rows.filter(|row| row.op == Op::MutexLock).map(|row| row.counts.calls).sum()
+    };
+    process_files(recording).expect("a recording").iter().map(each).collect()
+}
+
 /// A library that is opened after attaching is recorded as well, if it is there long enough to be seen;
 /// after detaching, its calls go where they went.
 #[test]
@@ -18,36 +58,27 @@ fn a_library_that_is_opened_later() {
     let program = Program::compile("opens_later.c");
     let library = Program::compile_with("opened.c", &["-shared", "-fPIC"]);
     let folder = scratch();
-    let mut command = Command::new(program.path());
-    command.arg(library.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().expect("it starts");
-    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut input = child.stdin.take().expect("a pipe");
-    let mut ask = |what: &[u8]| {
-        input.write_all(what).expect("it reads");
-        let mut line = String::new();
-        output.read_line(&mut line).expect("a line");
-        line.trim().to_owned()
-    };
-    assert_eq!(ask(b"r"), "none");
+    let mut asked = Asked::start(Command::new(program.path()).arg(library.path()));
+    let pid = asked.child.id();
+    let mut ask = |what: u8| asked.ask(what);
+    assert_eq!(ask(b'r'), "none");
     for time in 0..2 {
         let recording = folder.path().join(time.to_string());
-        let command = attach(child.id(), &recording, &[]);
-        assert_eq!(ask(b"o"), "opened");
+        let command = attach(pid, &recording, &[]);
+        assert_eq!(ask(b'o'), "opened");
         // It is looked for ten times a second, and thrice.
         sleep(Duration::from_millis(1500));
-        assert_eq!(ask(b"r"), "1000");
+        assert_eq!(ask(b'r'), "1000");
         command.end();
-        assert_eq!(ask(b"r"), "1000");
-        assert_eq!(ask(b"c"), "closed");
+        assert_eq!(ask(b'r'), "1000");
+        assert_eq!(ask(b'c'), "closed");
         let files = process_files(&recording).expect("a recording");
         let file = ProcessFile::open(&files[0]).expect("it is whole");
         let rows = file.threads.iter().flat_map(|thread| &thread.rows);
         let locks = rows.filter(|row| row.op == Op::MutexLock).map(|row| row.counts.calls);
         assert_eq!(locks.max(), Some(1000));
     }
-    drop(input);
-    assert!(child.wait().expect("it ends").success());
+    asked.ends();
 }
 
 /// What `dlsym` gives meanwhile is recorded, in each recording from then on, and goes to the C library
@@ -56,29 +87,15 @@ fn a_library_that_is_opened_later() {
 fn functions_that_are_fetched() {
     let program = Program::compile("fetches.c");
     let folder = scratch();
-    let mut command = Command::new(program.path());
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
-    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut input = child.stdin.take().expect("a pipe");
-    let mut ask = |what: u8| {
-        input.write_all(&[what]).expect("it reads");
-        let mut line = String::new();
-        output.read_line(&mut line).expect("a line");
-        line.trim().to_owned()
-    };
-    let counted = |recording: &Path| {
-        let files = process_files(recording).expect("a recording");
-        let file = ProcessFile::open(&files[0]).expect("it is whole");
-        let rows = file.threads.iter().flat_map(|thread| &thread.rows);
-        let locks = rows.filter(|row| row.op == Op::MutexLock).map(|row| row.counts.calls);
-        locks.sum::<u64>()
-    };
+    let mut asked = Asked::start(&mut Command::new(program.path()));
+    let pid = asked.child.id();
+    let mut ask = |what: u8| asked.ask(what);
+    let counted = |recording: &Path| counted(recording)[0];
     assert_eq!((ask(b'd'), ask(b'c')), ("1".into(), "1".into()), "the C library's");
     // Two more pairs of pointers each time, all of which are called; the first pair is not recorded.
     for (recording, fetched) in [2, 4].into_iter().enumerate() {
         let recording = folder.path().join(recording.to_string());
-        let command = attach(child.id(), &recording, &[]);
+        let command = attach(pid, &recording, &[]);
         assert_eq!((ask(b'd'), ask(b'l')), ("0".into(), "1".into()), "one gate for a function");
         assert_eq!(ask(b'n'), "missing");
         assert_eq!((ask(b'c'), ask(b'g')), ("1".into(), "1".into()));
@@ -91,15 +108,14 @@ fn functions_that_are_fetched() {
     let mut hurried = 0;
     for time in 0..times(10) {
         let recording = folder.path().join(format!("hurried-{time}"));
-        let command = attach(child.id(), &recording, &[]);
+        let command = attach(pid, &recording, &[]);
         sleep(Duration::from_millis(20));
         command.end();
         hurried += counted(&recording);
     }
     assert!(hurried > 0);
     assert_eq!(ask(b'p'), "1", "all calls went well");
-    drop(input);
-    assert!(child.wait().expect("it ends").success());
+    asked.ends();
 }
 
 /// Processes that are forked meanwhile are recorded, and detached from with the first one; also by the next
@@ -108,47 +124,30 @@ fn functions_that_are_fetched() {
 fn processes_that_are_forked() {
     let program = Program::compile("forks.c");
     let folder = scratch();
-    let mut command = Command::new(program.path());
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
-    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut input = child.stdin.take().expect("a pipe");
-    let mut ask = |what: u8| {
-        input.write_all(&[what]).expect("it reads");
-        let mut line = String::new();
-        output.read_line(&mut line).expect("a line");
-        line.trim().parse::<usize>().expect("a number")
-    };
-    let counted = |recording: &Path| {
-        let files = process_files(recording).expect("a recording");
-        let each = |file: &PathBuf| {
-            let threads = ProcessFile::open(file).expect("it is whole").threads;
-            let rows = threads.iter().flat_map(|thread| &thread.rows);
-            let locks = rows.filter(|row| row.op == Op::MutexLock).map(|row| row.counts.calls);
-            locks.sum::<u64>()
-        };
-        files.iter().map(each).collect::<Vec<_>>()
-    };
+    let mut asked = Asked::start(&mut Command::new(program.path()));
+    let pid = asked.child.id();
+    let mut ask = |what: u8| asked.ask(what).parse::<usize>().expect("a number");
     assert_eq!(ask(b'r'), 1);
     let killed = folder.path().join("killed");
-    let mut command = attach(child.id(), &killed, &[]);
+    let mut command = attach(pid, &killed, &[]);
     assert_eq!((ask(b'f'), ask(b'r')), (1, 2));
     command.child.kill().and_then(|()| command.child.wait().map(drop)).expect("it is killed");
     let recording = folder.path().join("recording");
-    let command = attach(child.id(), &recording, &[]);
+    let command = attach(pid, &recording, &[]);
     assert_eq!(ask(b'r'), 2, "the second is not recorded any more");
     assert_eq!((ask(b'f'), ask(b'r')), (2, 3), "nor is the third, which the second forks");
     command.end();
     assert_eq!((counted(&killed), counted(&recording)), (vec![1000, 1000], vec![2000]));
 
     let last = eventually("the chain", || {
-        let mut pid = child.id();
-        while let Ok(children) = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))
+        let mut last = pid;
+        while let Ok(children) =
+            std::fs::read_to_string(format!("/proc/{last}/task/{last}/children"))
             && let Ok(next) = children.trim().parse()
         {
-            pid = next;
+            last = next;
         }
-        (pid != child.id()).then_some(pid)
+        (last != pid).then_some(last)
     });
     let recording = folder.path().join("last");
     let command = attach(last, &recording, &[]);
@@ -158,8 +157,7 @@ fn processes_that_are_forked() {
     assert!(said.contains("detached from 2 processes that it has forked as well"), "{said}");
     assert_eq!(ask(b'r'), 5);
     assert_eq!(counted(&recording), [1000; 3]);
-    drop(input);
-    assert!(child.wait().expect("it ends").success());
+    asked.ends();
 }
 
 /// Threads that come and go, small stacks, signals, libraries opened and closed, forks, programs run, waits
