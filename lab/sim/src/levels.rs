@@ -1,22 +1,22 @@
-//! The levels of a core's own caches: which of the lines that it has are near, and which have been
-//! pushed out by others since.
+//! The levels of a core's own caches: which of the core's lines are in which level, and which have
+//! been pushed out by other lines.
 //!
-//! Each level is a number of sets, in which the line that was used longest ago makes room for a
-//! new one. Which cache has a line in which state is the business of [`Line`](crate::line::Line):
-//! what is pushed out of the last level here stays the core's by that, and comes back from the
-//! last-level cache.
+//! Each level is a number of sets. In a set, the least recently used line makes room for a new one.
+//! [`Line`](crate::line::Line) decides which cache has a line in which state: a line that is pushed
+//! out of the last level here still belongs to the core, and is fetched from the last-level cache
+//! again.
 
 use crate::machine::Machine;
 
-/// Places of a set. Real ones have 2 to 24; by the order of first use, lines are spread so evenly
-/// over the sets that it hardly matters.
+/// Ways of a set. Real caches have 2 to 24. Lines are numbered in the order of their first use,
+/// which spreads them so evenly over the sets that the number of ways hardly matters.
 const WAYS: usize = 8;
 
-/// A level of all cores of a machine.
+/// A level of caches, for all cores of a machine.
 struct Level {
-    /// A power of two.
+    /// Number of sets, a power of two.
     sets: usize,
-    /// By core and set: numbers of lines, from 1 on, the latest first; 0 where there is none.
+    /// Numbers of lines by core and set, counted from 1, the latest first; 0 in an empty way.
     lines: Vec<u32>,
 }
 
@@ -26,15 +26,15 @@ pub struct Levels(Vec<Level>);
 impl Levels {
     pub fn of(machine: &Machine) -> Levels {
         let level = |lines: &usize| {
-            // Rounded down to what the sets take.
+            // Rounded down to a power of two.
             let sets = 1 << (lines / WAYS).max(1).ilog2();
             Level { sets, lines: vec![0; machine.caches() * sets * WAYS] }
         };
         Levels(machine.private_lines().iter().map(level).collect())
     }
 
-    /// Which level a core finds a line in, from 0 on, or how many there are if in none. It is in
-    /// all of them then.
+    /// The level in which a core finds a line, counted from 0, or the number of levels if none has
+    /// it. Afterwards the line is in all of the levels that were searched.
     #[inline]
     pub fn touch(&mut self, cache: usize, line: u32) -> usize {
         let wanted = line + 1;

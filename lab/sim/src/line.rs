@@ -1,10 +1,10 @@
 //! A cache line: which caches have it in which state, until when it is busy, and what an access
 //! costs.
 //!
-//! Accesses to one line are served one after the other, in the order in which they were
-//! asked for: each begins when the one before has done with the line, which where lines travel is
-//! when it is done. So a line that many want has a queue, and spinning readers cost what fetching it
-//! again costs, one by one.
+//! Accesses to one line are served one after the other, in the order of their requests. Each begins
+//! when the one before has finished with the line; where lines travel between caches, that is the
+//! end of the access. So a line that many threads want has a queue, and each spinning reader pays
+//! for fetching the line again, one after the other.
 
 use crate::caches::Caches;
 use crate::machine::{Access, Machine, Protocol, State};
@@ -12,30 +12,31 @@ use crate::machine::{Access, Machine, Protocol, State};
 /// The number of a simulated thread.
 pub type ThreadId = u32;
 
-/// A line.
+/// A cache line: its state, its holders, and when it is free.
 pub struct Line {
     state: State,
-    /// The cache that has it modified, owned or exclusive.
+    /// The cache that has the line modified, owned or exclusive.
     owner: usize,
-    /// The node of its home.
+    /// The node of the line's home.
     home: usize,
-    /// The cache whose test-and-set register guards it, where that is the only atomic operation.
+    /// The cache whose test-and-set register guards the line, where registers are the only atomic
+    /// operation.
     keeper: usize,
-    /// The caches that have it.
+    /// The caches that have the line.
     holders: Caches,
-    /// The cycle from which on the next access can be served.
+    /// The cycle from which the next access can be served.
     pub free_at: u64,
-    /// The cycle from which on what was written last can be seen.
+    /// The cycle from which the latest write can be seen.
     pub written_at: u64,
-    /// Threads that look at it again and again until somebody writes to it.
+    /// Threads that poll the line until it is written to.
     pub watchers: Vec<ThreadId>,
-    /// The caches that still have it for themselves, though others have asked for it.
+    /// The caches that still have the line for themselves although others have requested it.
     staying: Vec<Stay>,
-    /// The cache that has used it last of those that had it, and when.
+    /// The holder that used the line last, and when.
     used: (usize, u64),
 }
 
-/// A cache that a line is fetched from, and until when it has it.
+/// A cache that a line is being fetched from, and until when it keeps the line.
 struct Stay {
     cache: usize,
     until: u64,
@@ -58,14 +59,14 @@ impl Line {
         }
     }
 
-    /// A cache that has the line uses it.
+    /// Records that a cache that has the line uses it.
     #[inline]
     pub fn used(&mut self, cache: usize, at: u64) {
         self.used = (cache, at);
     }
 
-    /// When a request by a cache can have begun at the earliest. A cache that used the line after that
-    /// would have fetched it back.
+    /// The earliest cycle at which a request by a cache can have begun. If another cache used the
+    /// line later than that, it would have fetched the line back.
     #[inline]
     pub fn unused_since(&self, cache: usize, now: u64) -> u64 {
         match self.used {
@@ -75,7 +76,8 @@ impl Line {
         }
     }
 
-    /// A request for the line is on its way: an exclusive owner keeps it until then.
+    /// Records that a request for the line is on its way: an exclusive owner keeps the line until
+    /// then.
     pub fn stay(&mut self, now: u64, until: u64) {
         if matches!(self.state, State::Modified | State::Exclusive) {
             self.staying.retain(|stay| stay.until > now && stay.cache != self.owner);
@@ -83,19 +85,19 @@ impl Line {
         }
     }
 
-    /// Until when a cache keeps the line that others have asked for, if that is later than this.
+    /// Until when a cache keeps a line that others have requested, if that is not before `at`.
     #[inline]
     pub fn stays_beyond(&self, cache: usize, at: u64) -> Option<u64> {
         let mut staying = self.staying.iter();
         staying.find(|stay| stay.cache == cache && stay.until >= at).map(|stay| stay.until)
     }
 
-    /// The node of its home.
+    /// The node of the line's home.
     pub fn home(&self) -> usize {
         self.home
     }
 
-    /// The cache whose register guards it.
+    /// The cache whose register guards the line.
     pub fn keeper(&self) -> usize {
         self.keeper
     }
@@ -115,13 +117,13 @@ impl Line {
         }
     }
 
-    /// For how many cycles an access that takes this many keeps the line.
+    /// How many cycles an access that takes `cycles` keeps the line busy.
     pub fn occupied(&self, machine: &Machine, access: Access, cache: usize, cycles: u32) -> u32 {
         let class = machine.class(machine.node_of(cache), self.home);
         machine.occupied(access, self.state, class, cycles)
     }
 
-    /// Cycles of an access by a cache, in the state that the line is in.
+    /// Cycles of an access by a cache, given the line's present state.
     pub fn cycles(&self, machine: &Machine, access: Access, cache: usize) -> u32 {
         let by_sharers = self.state == State::Shared && machine.counts_sharers(access);
         let cycles = |class| match by_sharers {
@@ -138,9 +140,9 @@ impl Line {
                 let class = if access == Access::Load { nearest() } else { farthest() };
                 cycles(class.unwrap_or_else(|| machine.class(here, home)))
             }
-            // The tables have this way with the home where the asking core or the holder is; so
-            // each of its three parts costs half of what the same distance there and back adds to
-            // an access that stays within a node.
+            // The tables have this route for a home at the asking core or at the holder. So each of
+            // its three parts costs half of what the same distance there and back adds to an access
+            // that stays within a node.
             Protocol::Directory => {
                 let holder = match self.state {
                     State::Invalid => home,
@@ -159,7 +161,7 @@ impl Line {
     }
 
     /// The cost of a shared line under a directory that does not know the sharers: the sharers and
-    /// the home are reached in the same breath, and the farthest counts.
+    /// the home are reached at the same time, and the farthest of them decides.
     fn by_way_of_home(
         &self,
         machine: &Machine,
@@ -171,7 +173,7 @@ impl Line {
         cycles(sharers.map_or(home, |class| class.max(home)))
     }
 
-    /// What an access makes of the line.
+    /// Changes the line's state and holders as an access does.
     pub fn access(&mut self, machine: &Machine, access: Access, cache: usize) {
         if machine.is_uncached() {
             return;
@@ -189,13 +191,13 @@ impl Line {
                     self.holders = Caches::default();
                     if machine.reads_to_share() { State::Shared } else { State::Exclusive }
                 }
-                // The next reader in a row finds it unchanged, and shares it.
+                // The next reader in a row finds the line unchanged, and shares it.
                 State::Modified if machine.description.reads_take_over => {
                     self.owner = cache;
                     self.holders = Caches::default();
                     State::Exclusive
                 }
-                // Changed lines stay so, and their owner answers for them (MOESI).
+                // A changed line stays changed, and its owner answers for it (MOESI).
                 State::Modified | State::Owned if machine.has_owned() => State::Owned,
                 _ => State::Shared,
             };
@@ -203,8 +205,8 @@ impl Line {
         self.holders.add(cache);
     }
 
-    /// Puts the line into a state, with its holders; the first of them is its owner. For
-    /// measuring what accesses to such a line cost.
+    /// Puts the line into a state, with its holders; the first of them is its owner. Used to
+    /// measure what accesses to such a line cost.
     pub fn prepare(&mut self, state: State, holders: &[usize]) {
         self.staying.clear();
         self.state = state;

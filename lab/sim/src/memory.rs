@@ -1,14 +1,14 @@
-//! The memory of a simulated machine: words are plain numbers, and an access takes the time
-//! that it takes there.
+//! The memory of a simulated machine: words are plain numbers, and an access takes as much
+//! simulated time as it would on that machine.
 //!
-//! One run uses one thread of the real machine, and an access takes effect at one moment of
+//! A run uses one thread of the real machine, and each access takes effect at one moment of
 //! simulated time. Where threads have store buffers, a store that is not sequentially consistent
-//! may do so after later loads of its thread, as on x86 and SPARC (total store order); all other
-//! accesses are ordered as if every one were sequentially consistent. What an atomic operation
-//! costs is part of the tables, which were measured with fences.
+//! may take effect after later loads of its thread, as on x86 and SPARC (total store order); all
+//! other accesses are ordered as if every one were sequentially consistent. The cost of an atomic
+//! operation comes from the tables, which were measured with fences.
 //!
-//! Outside of a simulation an access takes no time: locks can be made before a run, and
-//! counters read after it.
+//! Outside a simulation an access takes no time: locks can be made before a run, and counters can
+//! be read after it.
 
 mod blocks;
 mod change;
@@ -41,7 +41,7 @@ unsafe impl Memory for Simulated {
     type Data<T> = SimulatedData<T>;
     type Own<T: Default> = OnStack<T>;
 
-    /// Few looks with long pauses: each costs the simulator an event.
+    /// Waiters poll rarely, with long pauses: each poll costs the simulator an event.
     const PATIENCE: u32 = 20;
     const BATCH: u32 = 64;
 
@@ -65,8 +65,8 @@ unsafe impl Memory for Simulated {
 
     unsafe fn free<T>(node: NonNull<T>) {
         let node = node.cast::<Padded<T>>();
-        // SAFETY: it comes from `allocate`, by the caller's promise, which made it padded; the value
-        // is the first thing in its padding.
+        // SAFETY: By the caller's promise the value comes from `allocate`, which padded it; it is
+        // the first field of its padding.
         unsafe {
             node.drop_in_place();
             let thread = with(|engine| engine.thread());
@@ -88,7 +88,7 @@ unsafe impl Memory for Simulated {
     }
 
     fn park(word: &SimulatedWord, expected: u32, key: u32, deadline: Option<Duration>) {
-        // The kernel is called: what was stored before is stored.
+        // The kernel is called, so all earlier stores take effect first.
         fence();
         if seen(&word.value) != expected {
             return;
@@ -119,7 +119,7 @@ unsafe impl Memory for Simulated {
         fetch_for_writing(word.at());
     }
 
-    /// A machine here has no way to interrupt other threads, so both sides pay.
+    /// A simulated machine can't interrupt other threads, so both sides execute a fence.
     fn light_barrier() {
         fence();
     }
@@ -129,15 +129,16 @@ unsafe impl Memory for Simulated {
     }
 }
 
-/// A shared word of 32 bits.
+/// A shared word of 32 bits in simulated memory.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct SimulatedWord {
     value: Cell<u32>,
 }
 
-// SAFETY: a simulation runs in one thread of the real machine, and what is shared in it stays
-// there: its threads are coroutines. Before and after it, the holder of the lock has it alone.
+// SAFETY: A simulation runs in one thread of the real machine, and its simulated threads are
+// coroutines, so shared words stay in that thread. Before and after it, the holder of the lock has
+// exclusive access.
 unsafe impl Send for SimulatedWord {}
 // SAFETY: as above.
 unsafe impl Sync for SimulatedWord {}
@@ -191,14 +192,14 @@ impl Word for SimulatedWord {
     }
 }
 
-/// A shared reference to a node.
+/// A shared reference to a node in simulated memory.
 pub struct SimulatedLink<T> {
     node: Cell<Option<NonNull<T>>>,
 }
 
-// SAFETY: as of a word.
+// SAFETY: same argument as for `SimulatedWord`.
 unsafe impl<T> Send for SimulatedLink<T> {}
-// SAFETY: as of a word.
+// SAFETY: same argument as for `SimulatedWord`.
 unsafe impl<T> Sync for SimulatedLink<T> {}
 
 impl<T> Default for SimulatedLink<T> {
@@ -235,20 +236,21 @@ impl<T> Link<NonNull<T>> for SimulatedLink<T> {
     }
 }
 
-/// Ordinary data: handing it out costs a store to each of its lines, or a load if it is only read.
-/// The lines of one piece are under way at once; what its user does next is decided by what is in it.
+/// Ordinary data that several threads access: handing it out costs a store to each of its lines, or
+/// a load if it is only read. The accesses to its lines are under way at once. Its contents decide
+/// what the user does next.
 #[derive(Debug, Default)]
 pub struct SimulatedData<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: as of a word.
+// SAFETY: same argument as for `SimulatedWord`.
 unsafe impl<T: Send> Send for SimulatedData<T> {}
-// SAFETY: as of a word.
+// SAFETY: same argument as for `SimulatedWord`.
 unsafe impl<T: Send> Sync for SimulatedData<T> {}
 
 impl<T> SimulatedData<T> {
-    /// An access to each of its lines.
+    /// Accesses each line of the data.
     #[inline]
     fn access(&self, access: Access) {
         let (from, bytes) = (self.value.get().addr(), size_of::<T>().max(1));

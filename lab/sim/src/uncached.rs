@@ -1,15 +1,15 @@
 //! The SCC's shared memory as the hardware has it: words that can be loaded and stored, and
 //! test-and-set registers that are not memory.
 //!
-//! No algorithm of the library can be instantiated with these, and that is the point: a
+//! No algorithm of the library can be instantiated with these, on purpose: a
 //! [`Memory`](syncline::memory::Memory) has compare-and-swap, and the SCC has none. What software
-//! makes of them is [`Simulated`](crate::Simulated): there an atomic operation takes the register
-//! that guards the word's line, loads, stores, and gives the register back, which is how MPI's
-//! windows do it on the SCC (section 5.5 of that paper). Locks that need no more than
-//! test-and-set are written over these two types, as [`Register::acquire`] is.
+//! builds from them is [`Simulated`](crate::Simulated): there an atomic operation takes the
+//! register that guards the word's line, loads, stores, and frees the register, as MPI's windows do
+//! it on the SCC (section 5.5 of that paper). Locks that need only test-and-set are written over
+//! these two types, as [`Register::acquire`] is.
 //!
-//! Splitting the library's `Word` into a part for loads and stores and one for the rest would say
-//! the same; but every lock there needs the rest.
+//! The library's `Word` could instead be split into a part for loads and stores and one for the
+//! rest, but every lock there needs the rest.
 //!
 //! ```compile_fail,E0599
 //! use syncline_sim::uncached::Plain;
@@ -34,8 +34,8 @@ pub struct Plain {
     value: Cell<u32>,
 }
 
-// SAFETY: a simulation runs in one thread of the real machine, and what is shared in it stays
-// there: its threads are coroutines.
+// SAFETY: a simulation runs in one thread of the real machine, and its simulated threads are
+// coroutines, so shared words stay in that thread.
 unsafe impl Sync for Plain {}
 
 impl Plain {
@@ -52,17 +52,17 @@ impl Plain {
     }
 }
 
-/// The test-and-set register of a core: the one that its cache's number names.
+/// The test-and-set register of a core, identified by the number of the core's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register(usize);
 
 impl Register {
-    /// The register of a core, by the number of its cache.
+    /// The register of a core, given the number of its cache.
     pub fn of(core: usize) -> Register {
         Register(core)
     }
 
-    /// Takes the register, and says whether it was free.
+    /// Sets the register, and returns whether it was free.
     ///
     /// # Panics
     /// In a simulation of a machine with caches, or without this core.
@@ -70,7 +70,7 @@ impl Register {
         engine::test_and_set(self.0)
     }
 
-    /// Frees the register, whichever thread has taken it.
+    /// Frees the register, whichever thread has set it.
     ///
     /// # Panics
     /// Same panics as [`test_and_set`](Self::test_and_set).
@@ -78,7 +78,7 @@ impl Register {
         engine::reset(self.0);
     }
 
-    /// Takes the register, and tries until it is free: the simplest lock of such a machine.
+    /// Sets the register, trying until it is free: the simplest lock of such a machine.
     ///
     /// # Panics
     /// Same panics as [`test_and_set`](Self::test_and_set).

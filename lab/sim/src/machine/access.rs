@@ -1,6 +1,6 @@
-//! An access to a line: what is done, and what the line was in before.
+//! An access to a line: what it does, and in which state it finds the line.
 
-/// What is done to a line.
+/// The kind of an access to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 #[allow(missing_docs, reason = "they say what they are")]
@@ -15,7 +15,7 @@ pub enum Access {
 
 pub const ACCESSES: usize = 6;
 
-/// What a line was in before an access.
+/// The state of a line before an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum State {

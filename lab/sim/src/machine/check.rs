@@ -1,18 +1,18 @@
-//! Whether a description can be a machine; what is wrong with it is one sentence that begins with
-//! the field.
+//! Whether a description can be a machine. If it can't, one sentence says why; it begins with the
+//! name of the field.
 
 use super::description::{
     Costs, Description, Instructions, LINE, MOST_CACHES, MOST_THREADS, Protocol,
 };
 
-/// The greatest number of cycles that is taken for a cost and not for a slip.
+/// The most cycles that are accepted as a cost; more is taken for a typing error.
 const MOST_CYCLES: f64 = 1e9;
 
-/// The greatest distance and the greatest position of a column.
+/// The greatest distance, and the greatest value in `columns_at`.
 const FARTHEST: f64 = 1e6;
 
 /// # Errors
-/// What is wrong.
+/// A sentence that says what is wrong.
 pub fn check(d: &Description) -> Result<(), String> {
     counts(d)?;
     distances(d)?;
@@ -21,13 +21,14 @@ pub fn check(d: &Description) -> Result<(), String> {
     extras(d)
 }
 
-/// The most that a core's own level of caches may hold: each line has a place in the simulator.
+/// The greatest size of one of a core's own levels of caches: the simulator allocates a slot for
+/// each line.
 const MOST_BYTES: usize = 16 << 20;
-/// The most levels.
+/// The most levels of caches.
 const MOST_LEVELS: usize = 4;
-/// The most stores of a buffer; real ones have a hundred at most.
+/// The most stores that a buffer may hold; real buffers hold a hundred at most.
 const MOST_STORES: usize = 1024;
-/// The most accesses under way; real cores have some dozens at most.
+/// The most accesses under way; real cores have a few dozen at most.
 const MOST_UNDER_WAY: usize = 1024;
 
 fn cores(d: &Description) -> Result<(), String> {
@@ -138,7 +139,7 @@ fn distances(d: &Description) -> Result<(), String> {
     Ok(())
 }
 
-/// Which rows a table must have.
+/// The rows that a table must have.
 #[derive(Clone, Copy, PartialEq)]
 enum Needs {
     /// All but `owned`, `shared_by_all` and `invalid`.
@@ -147,7 +148,7 @@ enum Needs {
     All,
     /// Only `invalid`.
     Invalid,
-    /// None, and it has none.
+    /// None; the table must be empty.
     Nothing,
 }
 

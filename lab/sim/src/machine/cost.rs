@@ -1,4 +1,4 @@
-//! A description's tables, by the distances that there are.
+//! A description's tables, evaluated at the distances that occur on the machine.
 
 use super::access::{ACCESSES, STATES, State};
 use super::description::{Costs, Description};
@@ -16,7 +16,7 @@ fn at(row: &[f64], d: &Description, distances: &[f64]) -> Vec<u32> {
 
 /// The tables at these distances.
 pub fn tables(d: &Description, distances: &[f64]) -> Tables {
-    // The first row that is named; where there are no caches, all states are `invalid`.
+    // The first row that is given; on a machine without caches, all states use `invalid`.
     let first = |rows: [&Vec<f64>; 3]| {
         let named = rows.into_iter().find(|row| !row.is_empty());
         at(named.unwrap_or(&d.load.invalid), d, distances)
@@ -33,14 +33,15 @@ pub fn tables(d: &Description, distances: &[f64]) -> Tables {
     })
 }
 
-/// Cycles by access and class of distance of a line that all caches share, where they are named.
+/// Cycles by access and class of distance for a line that all caches share; `None` for accesses
+/// without such a row.
 pub fn by_all(d: &Description, distances: &[f64]) -> [Option<Vec<u32>>; ACCESSES] {
     let all = |c: &Costs| (!c.shared_by_all.is_empty()).then(|| at(&c.shared_by_all, d, distances));
     rows(d).map(all)
 }
 
-/// The least that an access by another cache than the line's takes. Where each node has one cache,
-/// the nearest other one is at the second distance.
+/// The fewest cycles of an access by a cache other than the line's. Where each node has one cache,
+/// the nearest other cache is at the second distance.
 pub fn quickest(tables: &Tables, d: &Description) -> u32 {
     let nearest = usize::from(d.caches_per_node == 1);
     let row = |states: &[Vec<u32>; STATES]| {
@@ -51,7 +52,7 @@ pub fn quickest(tables: &Tables, d: &Description) -> u32 {
     tables.iter().filter_map(row).min().unwrap_or(0)
 }
 
-/// The cost at a distance, between or beyond the columns.
+/// The cost at a distance between or beyond the columns.
 fn interpolated(row: &[f64], at: &[f64], distance: f64) -> u32 {
     let after = at.iter().position(|&column| column >= distance).unwrap_or(at.len() - 1);
     let cost = match after {

@@ -1,6 +1,5 @@
-//! A machine as a file describes it: JSON, the same for the machines that come with Syncline,
-//! for one that was measured, and for one that is only planned. `docs/machines.md` describes
-//! the fields.
+//! A machine as a JSON file describes it. The format is the same for the machines that come with
+//! Syncline, for measured ones, and for planned ones. `docs/machines.md` describes the fields.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,65 +21,65 @@ pub const MOST_THREADS: usize = 4096;
 pub struct Description {
     /// [`FORMAT`]
     pub format: String,
-    /// What to call it on a command line.
+    /// Name of the machine on a command line.
     pub name: String,
-    /// What it is, in one line.
+    /// What the machine is, in one line.
     pub title: String,
     /// Where the numbers come from.
     pub source: String,
-    /// The fields for which nobody has published a number, `load.shared` or `levels`: what they
-    /// hold is a guess, or copied from a neighbour. For people and scripts.
+    /// The fields for which nobody has published a number, such as `load.shared` or `levels`: their
+    /// values are guesses, or copied from a similar machine. For people and scripts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
-    /// Cycles in a second.
+    /// Cycles per second.
     pub hertz: f64,
     /// Which unit answers a request for a line.
     pub protocol: Protocol,
-    /// Whether a reader takes a changed line over: the former owner loses it, and the reader may
-    /// write without asking (migratory sharing).
+    /// Whether a reader takes a changed line over: the former owner loses the line, and the reader
+    /// may write to it without a request (migratory sharing).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads_take_over: bool,
     /// Where the home of a line is.
     pub homes: Homes,
-    /// The nodes that have memory; all of them where none is named.
+    /// The nodes that have memory; all nodes if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<usize>,
-    /// Nodes: sockets, dies or tiles; what has memory or a part of the last-level cache.
+    /// Number of nodes: sockets, dies or tiles that have memory or a part of the last-level cache.
     pub nodes: usize,
-    /// Private caches of a node: cores, as a rule.
+    /// Private caches per node; usually one per core.
     pub caches_per_node: usize,
     /// Hardware threads that share a private cache.
     pub threads_per_cache: usize,
-    /// The socket of each node, where a socket has several; else each node is one. Hierarchical
-    /// locks group threads by it first, and by node within it.
+    /// The socket of each node, if sockets have several nodes; if empty, each node is a socket.
+    /// Hierarchical locks group threads by socket first, then by node within it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<usize>,
     /// Names of the columns of the tables below.
     pub columns: Vec<String>,
-    /// The distance that each column stands for, ascending; between two columns costs are
-    /// interpolated, and beyond the last they go on as between the last two.
+    /// The distance that each column stands for, ascending. Costs are interpolated between columns,
+    /// and extrapolated from the last two beyond the last one.
     pub columns_at: Vec<f64>,
-    /// Distance from each node to each other; 0 within a node.
+    /// Distance from each node to every other; 0 within a node.
     pub distances: Vec<Vec<f64>>,
-    /// Cycles of accesses that need nobody else.
+    /// Cycles of accesses that need no other cache.
     pub local: Local,
     /// The levels of caches, from a core's first to the node's last; the last one's size is not
-    /// simulated. Where none are named, all that a core has is near.
+    /// simulated. If the list is empty, every line that a core has is in its first level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Level>,
-    /// What a core does besides its accesses; nothing where it is not named.
+    /// Instructions that come with each access; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
-    /// Stores that a thread may have begun and not done while it goes on; `None` where it is not
-    /// named.
+    /// How many stores a thread may have begun but not completed while it goes on; no store buffer
+    /// if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_buffer: Option<usize>,
-    /// For which share of an access's cycles a line stays with the cache that it is fetched from,
-    /// whose threads go on using it; not at all where it is not named.
+    /// The share of an access's cycles during which a line stays with the cache that it is fetched
+    /// from, whose threads go on using it; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stays: Option<f64>,
-    /// Accesses that a core has under way at once, none of which needs what another one brings;
-    /// each waits for the one before where it is not named.
+    /// How many independent accesses a core has under way at once, none of which needs another
+    /// one's result; if absent, each access waits for the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_way: Option<usize>,
     /// Cycles of a load, by the line's state.
@@ -93,21 +92,21 @@ pub struct Description {
     /// Cycles of a fetch-and-increment.
     #[serde(default, skip_serializing_if = "Costs::is_empty")]
     pub fai: Costs,
-    /// Cycles of a test-and-set; without caches, of one on a register.
+    /// Cycles of a test-and-set; on a machine without caches, of one on a register.
     pub tas: Costs,
     /// Cycles of a swap.
     #[serde(default, skip_serializing_if = "Costs::is_empty")]
     pub swap: Costs,
-    /// How long what all share is busy with one access, where there are no caches.
+    /// How long one access keeps a shared unit busy, on a machine without caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
     /// Messages in hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Messages>,
-    /// How its operating system shares a processor.
+    /// How the operating system shares a processor among threads.
     #[serde(default)]
     pub scheduler: Scheduler,
-    /// What was measured besides, for people and scripts; it is not simulated.
+    /// Other measurements, for people and scripts; they are not simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<serde_json::Value>,
 }
@@ -116,10 +115,10 @@ pub struct Description {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
-    /// A directory at the line's home knows its owner, but not its sharers: the way is from the
-    /// asking core to the home, to the owner, and back (AMD's probe filter).
+    /// A directory at the line's home knows the line's owner, but not its sharers: a request goes
+    /// from the asking core to the home, to the owner, and back (AMD's probe filter).
     Directory,
-    /// The nearest cache that has it answers, and the farthest has to be told of a write.
+    /// The nearest cache that has the line answers; a write must also reach the farthest.
     Snooping,
     /// The line's home answers (Tilera's distributed cache).
     Home,
@@ -134,11 +133,11 @@ pub enum Protocol {
 pub enum Homes {
     /// At the node that touched it first, or at the nearest to it that has memory.
     FirstTouch,
-    /// Anywhere, evenly.
+    /// At any node, evenly distributed by a hash.
     Hashed,
 }
 
-/// Cycles of accesses that need nobody else. A kind that is not named goes out even when the
+/// Cycles of accesses that need no other cache. A kind that is absent leaves the core even if the
 /// line is the thread's own, as stores do where caches write through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -157,9 +156,9 @@ pub struct Local {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    /// Its size.
+    /// Size of the level, in bytes.
     pub bytes: usize,
-    /// Cycles of a load that finds its line there, by the core itself.
+    /// Cycles of a load by the core itself that finds its line in this level.
     pub cycles: u32,
 }
 
@@ -167,20 +166,20 @@ pub struct Level {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Instructions {
-    /// Cycles of those of one access, by a thread that has a core to itself.
+    /// Cycles of one access's instructions, for a thread that has a core to itself.
     pub cycles: f64,
-    /// Threads of a core that do not slow each other down; more take turns.
+    /// How many threads of a core run without slowing each other down; more than that take turns.
     pub threads: usize,
 }
 
-/// Cycles by the state that a line was in, and by distance.
+/// Cycles by the line's state before the access, and by distance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
     /// One cache has it, changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modified: Vec<f64>,
-    /// One cache has it changed, and others have copies; as `modified` where it is not named.
+    /// One cache has it changed, and others have copies; same as `modified` if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<f64>,
     /// One cache has it, unchanged.
@@ -189,11 +188,11 @@ pub struct Costs {
     /// Two caches have it, unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<f64>,
-    /// All caches of the machine have it, unchanged; between two and all, costs are
-    /// interpolated. As `shared` where it is not named.
+    /// All caches of the machine have it, unchanged; costs for fewer sharers are interpolated
+    /// between two and all. Same as `shared` if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_by_all: Vec<f64>,
-    /// No cache has it. Needed for loads; others take as long where it is not named.
+    /// No cache has it. Required for loads; other accesses cost as much as a load if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<f64>,
 }
@@ -204,7 +203,7 @@ impl Costs {
     }
 }
 
-/// Cycles for which what all share is busy with one access.
+/// Cycles for which one access keeps a shared unit busy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Busy {
@@ -214,19 +213,19 @@ pub struct Busy {
     pub register: f64,
 }
 
-/// Messages in hardware, from any cache's threads to any other's: cycles.
+/// Cycles of messages in hardware, from any cache's threads to any other's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Messages {
-    /// Of the sender, for a message.
+    /// Cycles of the sender for a message.
     pub send: f64,
-    /// Of the receiver, for a message.
+    /// Cycles of the receiver for a message.
     pub receive: f64,
-    /// Of either of them, for each word of 64 bits.
+    /// Cycles of each of them for each word of 64 bits.
     pub word: f64,
-    /// On the way, for each unit of distance.
+    /// Cycles on the way, for each unit of distance.
     pub hop: f64,
-    /// Words that wait at a receiver at most; a thread that sends more waits.
+    /// The most words that wait at a receiver; a thread that sends more waits.
     pub room: usize,
 }
 
@@ -236,23 +235,24 @@ pub struct Messages {
 pub struct Scheduler {
     /// Seconds that a thread runs while others want its processor.
     pub slice: f64,
-    /// Seconds from one thread to the next.
+    /// Seconds of a switch from one thread to the next.
     pub switch: f64,
     /// Seconds from a wake-up until the thread can run.
     pub wake: f64,
-    /// Seconds from one look of an idle hardware thread for threads that wait on its node to the
-    /// next.
+    /// Seconds between two checks of an idle hardware thread for threads that wait on its own node.
     pub near: f64,
-    /// Seconds between its looks for threads that wait on other nodes; a multiple of `near`.
+    /// Seconds between its checks for threads that wait on other nodes; a multiple of `near`.
     pub far: f64,
-    /// How many times its own node's threads another one must have for it to take one over.
+    /// How many times as many threads as its own another node must have before an idle hardware
+    /// thread takes one over.
     pub imbalance: f64,
 }
 
 impl Default for Scheduler {
-    /// Linux's, about: its slice under load, and what a switch and a wake-up by futex take. How
-    /// idle ones look is that of 2.6.32 (`SD_MC_INIT` and `SD_NODE_INIT` of its `topology.h`): the
-    /// longest interval of each, to which an idle machine's have grown, and 125 %.
+    /// About Linux's values: its slice under load, and the costs of a switch and of a wake-up by
+    /// futex. Idle processors look for work as Linux 2.6.32 does (`SD_MC_INIT` and `SD_NODE_INIT`
+    /// in its `topology.h`): at the longest interval of each, which an idle machine reaches, with
+    /// an imbalance of 125 %.
     fn default() -> Self {
         Scheduler {
             slice: 3e-3,

@@ -1,4 +1,4 @@
-//! A many-core: what is where, and how many cycles an access takes.
+//! A many-core: its topology, and how many cycles an access takes.
 
 mod access;
 mod check;
@@ -16,42 +16,43 @@ pub use description::{
 };
 pub use error::Error;
 
-/// Instructions that come with an access, as descriptions count them: an address, a comparison and a
+/// Instructions that come with an access in a machine description: an address, a comparison and a
 /// branch.
 const INSTRUCTIONS_OF_ACCESS: u64 = 3;
 
-/// A machine that accesses can be simulated on.
+/// A machine on which accesses can be simulated.
 #[derive(Debug)]
 pub struct Machine {
-    /// The description that it was made from.
+    /// The description from which the machine was made.
     pub description: Description,
     /// Cycles by access, state and class of distance.
     cycles: Tables,
-    /// Class of the distance between two nodes.
+    /// Class of the distance between each two nodes.
     classes: Vec<u8>,
-    /// Cycles by access and class of distance of a line that all caches share.
+    /// Cycles by access and class of distance for a line that all caches share.
     by_all: [Option<Vec<u32>>; ACCESSES],
-    /// Cycles of a local access; `None` if it is not local even on the thread's own line.
+    /// Cycles of a local access; `None` if an access leaves the core even for the thread's own
+    /// line.
     local: [Option<u32>; ACCESSES],
     quickest: u32,
     /// Lines that fit into each of a core's own levels of caches.
     private_lines: Vec<usize>,
-    /// Cycles by which a load is longer if it finds its line in one of these levels or, last, in
-    /// none; `None` in the last if the line's home has to be asked.
+    /// Cycles that a load takes longer if it finds its line in each of these levels or, in the last
+    /// element, in none; the last is `None` if the line's home has to be asked.
     farther: Vec<Option<u32>>,
     /// Cycles of a load that finds its line in a core's own last level.
     look_up: u32,
-    /// Cycles of the instructions of an access, by how many threads run on the core.
+    /// Cycles of the instructions of an access, by the number of threads that run on the core.
     instructions: Vec<u64>,
     /// The nearest node that has memory, for each node.
     memory_near: Vec<usize>,
 }
 
 impl Machine {
-    /// A machine of this description.
+    /// Makes a machine from a description.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that says what is wrong with the description.
     pub fn new(description: Description) -> Result<Machine, String> {
         check::check(&description)?;
         let distances = &description.distances;
@@ -89,12 +90,12 @@ impl Machine {
         })
     }
 
-    /// Hardware threads.
+    /// The number of hardware threads.
     pub fn threads(&self) -> usize {
         self.caches() * self.description.threads_per_cache
     }
 
-    /// Private caches.
+    /// The number of private caches.
     pub fn caches(&self) -> usize {
         self.description.nodes * self.description.caches_per_node
     }
@@ -109,7 +110,7 @@ impl Machine {
         cache / self.description.caches_per_node
     }
 
-    /// The group of a node's processors: at level 0 its socket, below it the node.
+    /// The number of a node's group at a level: its socket at level 0, the node itself below.
     pub fn group(&self, node: usize, level: usize) -> usize {
         let socket = self.description.sockets.get(node).filter(|_| level == 0);
         socket.copied().unwrap_or(node)
@@ -126,7 +127,7 @@ impl Machine {
         self.classes.iter().copied().max().map_or(0, usize::from)
     }
 
-    /// Cycles of an access over a class of distance to a line in this state.
+    /// Cycles of an access to a line in this state, over a class of distance.
     #[inline]
     pub fn cycles(&self, access: Access, state: State, class: usize) -> u32 {
         self.cycles[access as usize][state as usize][class]
@@ -142,7 +143,7 @@ impl Machine {
         (f64::from(by_two) + (by_all - f64::from(by_two)) * part).round() as u32
     }
 
-    /// Whether the number of sharers counts for an access.
+    /// Whether the cost of an access depends on the number of sharers.
     #[inline]
     pub(crate) fn counts_sharers(&self, access: Access) -> bool {
         self.by_all[access as usize].is_some()
@@ -153,21 +154,21 @@ impl Machine {
         self.memory_near[node]
     }
 
-    /// Whether no cache may have a shared line.
+    /// Whether shared lines are never cached.
     #[inline]
     pub fn is_uncached(&self) -> bool {
         self.description.protocol == Protocol::Uncached
     }
 
-    /// Whether threads share caches that write through. A cache then never has a line for
-    /// itself: what one of its threads reads, the others may read as well.
+    /// Whether threads share caches that write through. Then no cache ever has a line exclusively:
+    /// a line that one of its threads reads may also be read by others.
     #[inline]
     pub(crate) fn reads_to_share(&self) -> bool {
         self.description.threads_per_cache > 1 && self.description.local.store.is_none()
     }
 
-    /// Cycles of an access to a line that the cache has as it needs it; `None` if even such an
-    /// access goes out.
+    /// Cycles of an access to a line that the cache has in a sufficient state; `None` if even such
+    /// an access leaves the core.
     #[inline]
     pub fn local(&self, access: Access) -> Option<u32> {
         self.local[access as usize]
@@ -178,32 +179,33 @@ impl Machine {
         &self.private_lines
     }
 
-    /// Cycles by which an access is longer than one to the first level if a core finds its line in
-    /// this level; `None` if it has to ask the line's home.
+    /// Cycles that an access takes longer than one to the first level if the core finds its line in
+    /// this level; `None` if the core has to ask the line's home.
     #[inline]
     pub(crate) fn farther(&self, level: usize) -> Option<u32> {
         self.farther[level]
     }
 
-    /// Cycles of the instructions that come with an access, on a core on which this many threads
-    /// run.
+    /// Cycles of the instructions that come with an access, on a core that runs this many threads.
     #[inline]
     pub(crate) fn instructions(&self, running: usize) -> u64 {
         self.instructions[running.min(self.instructions.len() - 1)]
     }
 
-    /// Cycles of instructions without accesses, on a core on which this many threads run.
+    /// Cycles of instructions without accesses, on a core that runs this many threads.
     pub(crate) fn executing(&self, instructions: u64, running: usize) -> u64 {
         instructions * self.instructions(running) / INSTRUCTIONS_OF_ACCESS
     }
 
-    /// For how long an access that takes this many cycles keeps its line, so that the next one has
-    /// to wait. As a rule that is the whole access: the line travels, and no other core can have
-    /// it. But if the last-level cache itself does the work, because first-level caches write
-    /// through to it or a line has a home, the way there and back does not keep the line: the line
-    /// is busy for the time that an operation takes beyond a load, and the time of a load in a
-    /// cache like the core's own last one. And a line that several caches have, the nearest gives
-    /// without the others.
+    /// How long an access that takes this many cycles keeps its line busy, so that the next access
+    /// has to wait.
+    ///
+    /// Usually that is the whole access: the line travels, and no other core can have it. There are
+    /// two exceptions. If the last-level cache itself does the work, because first-level caches
+    /// write through to it or because a line has a home, the line is not busy during the way there
+    /// and back: it is busy for the time that the operation takes beyond a load, plus the time of a
+    /// load from a cache like the core's own last one. If several caches have the line, the nearest
+    /// one answers a load without the others.
     #[inline]
     pub(crate) fn occupied(&self, access: Access, state: State, class: usize, cycles: u32) -> u32 {
         let within = |way: u32| cycles.saturating_sub(way).saturating_add(self.look_up);
@@ -216,21 +218,21 @@ impl Machine {
         }
     }
 
-    /// Stores that may wait in a thread's buffer while it goes on.
+    /// The number of stores that may wait in a thread's buffer while it goes on.
     #[inline]
     pub(crate) fn store_buffer(&self) -> usize {
         self.description.store_buffer.unwrap_or(0)
     }
 
-    /// Accesses that a core has under way at once.
+    /// The number of accesses that a core has under way at once.
     #[inline]
     pub(crate) fn under_way(&self) -> usize {
         self.description.under_way.unwrap_or(1)
     }
 
-    /// Cycles of an access that directly follows another to the same line: if stores go out, those
-    /// to one line leave the store buffer together. `None` for atomic operations, which are part of
-    /// no burst.
+    /// Cycles of an access that directly follows another one to the same line: where stores leave
+    /// the core, those to one line leave the store buffer together. `None` for atomic operations,
+    /// which are never part of a burst.
     #[inline]
     pub(crate) fn again(&self, access: Access) -> Option<u32> {
         match access {
@@ -240,14 +242,14 @@ impl Machine {
         }
     }
 
-    /// For how many cycles of an access that takes this many a line stays with its owner: a request
-    /// has a way to go before the line leaves.
+    /// How many of an access's cycles the line stays with its owner: the request takes a while to
+    /// reach the owner.
     #[inline]
     pub(crate) fn stays(&self, cycles: u32) -> u64 {
         self.description.stays.map_or(0, |share| (f64::from(cycles) * share) as u64)
     }
 
-    /// Cycles that another cache's access takes at least.
+    /// The fewest cycles of an access by another cache.
     #[inline]
     pub fn quickest(&self) -> u32 {
         self.quickest
@@ -259,14 +261,14 @@ impl Machine {
         !self.description.load.owned.is_empty()
     }
 
-    /// Cycles in this many seconds.
+    /// A number of seconds in cycles of this machine.
     pub fn in_cycles(&self, seconds: f64) -> u64 {
         (seconds * self.description.hertz) as u64
     }
 }
 
-/// The lines of each of a core's own levels, and what loads from these and from beyond them take
-/// longer than from the first.
+/// The lines of each of a core's own levels, and how much longer than a load from the first level a
+/// load from each of them, and from beyond them, takes.
 fn levels(d: &Description) -> (Vec<usize>, Vec<Option<u32>>) {
     let Some((last, own)) = d.levels.split_last() else { return (Vec::new(), vec![Some(0)]) };
     let lines = own.iter().map(|level| level.bytes / LINE).collect();
@@ -275,8 +277,8 @@ fn levels(d: &Description) -> (Vec<usize>, Vec<Option<u32>>) {
     (lines, own.iter().map(longer).chain([beyond]).collect())
 }
 
-/// Cycles of the instructions of an access, by how many threads run on the core: beyond those that do
-/// not slow each other down, they take turns.
+/// Cycles of the instructions of an access, by how many threads run on the core: threads beyond
+/// `Instructions::threads` take turns.
 fn instructions(d: &Description) -> Vec<u64> {
     let Some(of) = d.instructions else { return vec![0] };
     let turns = |running: usize| (running as f64 / of.threads as f64).max(1.0);

@@ -1,4 +1,4 @@
-//! Where descriptions come from: the machines that come with Syncline, files, texts.
+//! Sources of descriptions: the machines that come with Syncline, files, and texts.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -25,18 +25,18 @@ const BUILT_IN: [(&str, &str); 13] = [
 ];
 
 impl Machine {
-    /// The names of the machines that come with Syncline; SSYNC's four come first.
+    /// The names of the machines that come with Syncline, SSYNC's four first.
     pub fn names() -> impl Iterator<Item = &'static str> {
         BUILT_IN.iter().map(|&(name, _)| name)
     }
 
-    /// The machine of this name that comes with Syncline; `None` if there is none.
+    /// The machine with this name that comes with Syncline; `None` if there is none.
     pub fn named(name: &str) -> Option<Machine> {
         let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
         Some(Machine::parse(text, name).expect("the built-in machines are well described"))
     }
 
-    /// A machine from the file that describes it.
+    /// Reads a machine from the file that describes it.
     ///
     /// # Errors
     /// If the file can't be read, or does not describe a machine.
@@ -47,15 +47,16 @@ impl Machine {
         Machine::parse(&text, &name)
     }
 
-    /// A machine from its description as text; `path` is what messages call it.
+    /// Makes a machine from a description in text form. Error messages call it `path`.
     ///
     /// # Errors
     /// If the text does not describe a machine.
     pub fn parse(text: &str, path: &str) -> Result<Machine, Error> {
         let path = || path.to_owned();
         let syntax = |source| Error::Syntax { path: path(), source };
-        // The format first: another version may have other fields. But the fields from the text
-        // and not from this value, since that knows lines and columns.
+        // The format is checked first, since another version may have other fields. The fields are
+        // then parsed from the text and not from this value, because the text gives errors with
+        // lines and columns.
         let value: serde_json::Value = serde_json::from_str(text).map_err(syntax)?;
         match value.get("format").and_then(|format| format.as_str()) {
             Some(FORMAT) => {}

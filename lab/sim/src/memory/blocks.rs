@@ -1,5 +1,5 @@
-//! Rows of blocks: laid out as in native memory, of simulated words, so that a block takes as many
-//! lines there as here.
+//! Rows of blocks: simulated words in the same layout as in native memory, so that a block takes as
+//! many lines on the simulated machine as on a real one.
 
 use std::alloc::{alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;

@@ -1,8 +1,8 @@
-//! Looking at a word, storing to it, and changing it atomically.
+//! Loads, stores and atomic changes of simulated words.
 //!
-//! Most machines have an instruction for atomic changes; where test-and-set registers are the only
-//! atomic operation, the word is loaded and stored while the register that guards its line is
-//! taken, as MPI's windows do it on the SCC.
+//! Most machines have an instruction for atomic changes. Where test-and-set registers are the only
+//! atomic operation, the word is loaded and stored while the register that guards its line is held,
+//! as MPI's windows do it on the SCC.
 
 use std::cell::Cell;
 use std::ptr::from_ref;
@@ -12,12 +12,12 @@ use super::held::Held;
 use crate::engine::{Storing, act, act_after, drain, release, take, wait, with};
 use crate::machine::Access;
 
-/// Gets the line of a word for writing. It costs what writing costs; nothing is changed.
+/// Gets the line of a word for writing. It costs as much as a write, but changes nothing.
 pub fn fetch_for_writing(address: usize) {
     act_after(|engine| engine.wait_for_line(address), |engine| engine.prefetch(address));
 }
 
-/// What a word holds, when the look takes place.
+/// Loads a word: its value at the moment when the access takes effect.
 #[inline]
 pub fn load<T: Held>(cell: &Cell<T>) -> T {
     let address = from_ref(cell).addr();
@@ -31,7 +31,7 @@ pub fn load<T: Held>(cell: &Cell<T>) -> T {
     seen(cell)
 }
 
-/// What a word holds for threads that read it now.
+/// The value of a word for threads that read it now.
 #[inline]
 pub fn seen<T: Held>(cell: &Cell<T>) -> T {
     let visible = with(|engine| engine.visible(from_ref(cell).addr()).copied());
@@ -51,8 +51,8 @@ fn put<T: Held>(cell: &Cell<T>, value: T) {
     }
 }
 
-/// Stores to a word: the thread goes on meanwhile where there are store buffers, unless all have to
-/// agree on its place in the order.
+/// Stores to a word. With a store buffer the thread goes on meanwhile, unless the store is
+/// sequentially consistent.
 #[inline]
 pub fn store<T: Held>(cell: &Cell<T>, value: T, order: Ordering) {
     if order == Ordering::SeqCst {
@@ -73,7 +73,7 @@ pub fn store<T: Held>(cell: &Cell<T>, value: T, order: Ordering) {
     change(cell, Access::Store, |_| value);
 }
 
-/// Changes a word, and gives what it held.
+/// Changes a word atomically, and returns its former value.
 #[inline]
 pub fn change<T: Held>(cell: &Cell<T>, access: Access, to: impl Fn(T) -> T) -> T {
     drain();
@@ -87,7 +87,7 @@ pub fn change<T: Held>(cell: &Cell<T>, access: Access, to: impl Fn(T) -> T) -> T
     old
 }
 
-/// On machines without store buffers.
+/// Changes a word under its line's register. Such machines have no store buffers.
 #[cold]
 fn by_register<T: Held>(cell: &Cell<T>, to: impl Fn(T) -> T) -> T {
     let address = from_ref(cell).addr();
@@ -103,7 +103,7 @@ fn by_register<T: Held>(cell: &Cell<T>, to: impl Fn(T) -> T) -> T {
     old
 }
 
-/// A word is gone.
+/// Forgets a word that is dropped.
 #[inline]
 pub fn forget<T>(cell: &Cell<T>) {
     with(|engine| engine.forget(from_ref(cell).addr()));

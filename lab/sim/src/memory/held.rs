@@ -1,12 +1,12 @@
-//! What a word holds, as the engine keeps it: bits.
+//! The value of a word as the engine keeps it: as bits.
 
 use std::ptr::{NonNull, with_exposed_provenance_mut};
 
-/// What can be in a word, a long word or a link.
+/// A value that a word, a long word or a link can hold.
 pub trait Held: Copy + PartialEq {
-    /// As bits.
+    /// The value as bits.
     fn bits(self) -> u64;
-    /// Of bits that it was made of.
+    /// The value with these bits, which [`bits`](Self::bits) returned.
     fn of(bits: u64) -> Self;
 }
 

@@ -16,7 +16,7 @@ pub struct SimulatedLong {
     value: Cell<u64>,
 }
 
-// SAFETY: as of a word of 32 bits.
+// SAFETY: same argument as for a word of 32 bits.
 unsafe impl Send for SimulatedLong {}
 // SAFETY: as above.
 unsafe impl Sync for SimulatedLong {}

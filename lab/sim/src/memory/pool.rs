@@ -1,8 +1,9 @@
 //! Memory for nodes that simulated threads allocate and free.
 //!
-//! A thread gets back first what it has freed last, as from an allocator that has a cache for each
-//! thread. The system's allocator would decide by all else that this process does, and with it
-//! whether the line of a node is in the simulated cache: two runs of one seed would differ.
+//! A thread gets the memory back that it freed last, as from an allocator with a cache for each
+//! thread. The system's allocator would choose addresses by everything else that this process does,
+//! and so decide whether the line of a node is in the simulated cache: two runs with one seed would
+//! differ.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::RefCell;
@@ -10,7 +11,7 @@ use std::ptr::NonNull;
 
 use rustc_hash::FxHashMap;
 
-/// What is free, by the thread that has freed it, if it was a simulated one, and by its layout.
+/// Free memory, by the simulated thread that freed it, if any, and by layout.
 #[derive(Default)]
 struct Pool(FxHashMap<(Option<u32>, Layout), Vec<NonNull<u8>>>);
 
@@ -22,14 +23,14 @@ impl Drop for Pool {
     fn drop(&mut self) {
         for ((_, layout), free) in self.0.drain() {
             for memory in free {
-                // SAFETY: it was allocated with this layout, and nobody has it.
+                // SAFETY: it was allocated with this layout, and no thread uses it.
                 unsafe { dealloc(memory.as_ptr(), layout) };
             }
         }
     }
 }
 
-/// Memory of this layout for a simulated thread, or for the code around a simulation.
+/// Takes memory of this layout for a simulated thread, or for the code around a simulation.
 pub fn take(thread: Option<u32>, layout: Layout) -> NonNull<u8> {
     let freed = POOL.with_borrow_mut(|pool| pool.0.get_mut(&(thread, layout))?.pop());
     freed.unwrap_or_else(|| {
@@ -42,13 +43,14 @@ pub fn take(thread: Option<u32>, layout: Layout) -> NonNull<u8> {
 ///
 /// # Safety
 ///
-/// It comes from [`take`] with this layout, what was in it is gone, and nobody uses it any more.
+/// The memory comes from [`take`] with this layout, its contents have been dropped, and nothing
+/// uses it any more.
 pub unsafe fn give(thread: Option<u32>, layout: Layout, memory: NonNull<u8>) {
     let kept = POOL.try_with(|pool| {
         pool.borrow_mut().0.entry((thread, layout)).or_default().push(memory);
     });
     if kept.is_err() {
-        // The thread ends, and its pool is gone.
+        // The real thread ends, and its pool is gone.
         // SAFETY: our caller's promise.
         unsafe { dealloc(memory.as_ptr(), layout) };
     }
