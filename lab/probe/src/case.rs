@@ -1,9 +1,9 @@
-//! What is measured: six operations on a line in five states, the 30 cases of ccbench (SSYNC,
+//! The measured cases: six operations on a line in five states, the 30 cases of ccbench (SSYNC,
 //! section 4.2), and how a line is brought into each state.
 //!
-//! No instruction puts a line into a state. It gets there by what threads do to it, one after
-//! the other, and [`steps`] has these sequences. The thread that measures is role 0; role 1 is the
-//! holder, and those from 2 on are further sharers.
+//! No instruction puts a line into a state. A line gets there by the accesses of threads, one after
+//! the other; [`steps`] returns these sequences. The thread that measures is role 0, role 1 is the
+//! holder, and roles from 2 on are further sharers.
 
 pub use syncline_sim::machine::{Access, State};
 
@@ -21,7 +21,7 @@ pub const ACCESSES: [Access; 6] = [
 pub const STATES: [State; 5] =
     [State::Modified, State::Owned, State::Exclusive, State::Shared, State::Invalid];
 
-/// A short name of an operation, as in the paper and in machine descriptions.
+/// The short name of an operation, as in the paper and in machine descriptions.
 pub fn access_name(access: Access) -> &'static str {
     match access {
         Access::Load => "load",
@@ -44,26 +44,26 @@ pub fn state_name(state: State) -> &'static str {
     }
 }
 
-/// What a thread does to a line to bring it into a state.
+/// What a thread does to a line to bring the line into a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
-    /// Writes it: no other cache has it then.
+    /// Writes the line: no other cache has it then.
     Store,
-    /// Reads it.
+    /// Reads the line.
     Load,
-    /// Has all caches give it up.
+    /// Evicts the line from all caches.
     Evict,
 }
 
-/// A step of a preparation: who, and what.
+/// A step of a preparation: the thread's role, and its access.
 pub type Step = (usize, Touch);
 
 /// The steps after which a line is in a state, with the roles from 1 to `holders` as its holders.
-/// Each begins with a store of the holder, so that the line's value is known and what was before is
-/// forgotten.
+/// Each sequence begins with a store of the holder, which makes the line's value known and its
+/// former state irrelevant.
 ///
-/// With a single holder, Owned and Shared have the measuring thread as their second reader: then
-/// only writing can be measured, since reading finds the line at hand.
+/// With a single holder, the second reader of Owned and Shared is the measuring thread itself. Then
+/// only writes can be measured, since a read finds the line in its own cache.
 pub fn steps(state: State, holders: usize) -> Vec<Step> {
     let mut steps = vec![(1, Touch::Store)];
     let readers = |first: usize| {

@@ -1,8 +1,8 @@
-//! A measurement as a machine description, which the simulator loads (`docs/machines.md`).
+//! Makes a machine description, which the simulator loads, of a measurement (`docs/machines.md`).
 //!
-//! The description has a column for each distance between cores. What could not be measured is
-//! taken from what is nearest to it, and the measurement's notes say so. The whole measurement
-//! comes along in the field `measured`.
+//! The description has a column for each distance between cores. A value that could not be measured
+//! is replaced by the nearest one, and the measurement's notes say so. The whole measurement is
+//! included in the field `measured`.
 
 use serde_json::{Map, Value, json};
 use syncline_sim::machine::{Description, FORMAT};
@@ -11,10 +11,10 @@ use crate::case::{ACCESSES, Access, STATES, State, access_name, state_name};
 use crate::measurement::{Measurement, must_ask};
 use syncline_statistics::{Summary, median};
 
-/// A description of what was measured.
+/// Makes a machine description of a measurement.
 ///
 /// # Panics
-/// Never: what is measured is what a description needs.
+/// Never: a measurement has all that a description needs.
 pub fn describe(measurement: &Measurement) -> Description {
     let layout = &measurement.layout;
     let columns: Vec<(usize, f64)> = layout.columns().collect();
@@ -37,8 +37,8 @@ pub fn describe(measurement: &Measurement) -> Description {
         "store_buffer": measurement.subject.store_buffer,
         "stays": measurement.stay().map(hundredths).filter(|&share| share > 0.0),
         "under_way": under_way(measurement),
-        // By the rule of the built-in machines: three instructions an access, in the one cycle that
-        // cores of three instructions and more need for them.
+        // Same rule as for the built-in machines: an access has three instructions, which take one
+        // cycle on cores that issue three or more per cycle.
         "instructions": { "cycles": 1, "threads": 1 },
         "reads_take_over": !measurement.taken_over().is_empty(),
         "measured": measurement,
@@ -49,7 +49,7 @@ pub fn describe(measurement: &Measurement) -> Description {
     serde_json::from_value(description).expect("these are the fields of a description")
 }
 
-/// A single core has no distances; its one column is of memory.
+/// Names of the columns. A single core has no distances; its one column is for memory.
 fn names<'m>(measurement: &'m Measurement, columns: &[(usize, f64)]) -> Vec<&'m str> {
     match columns {
         [] => vec!["this core"],
@@ -71,7 +71,7 @@ fn local(measurement: &Measurement) -> Value {
     let atomic = median(&atomics).unwrap_or(0.0);
     let load = own(Access::Load).unwrap_or(0.0);
     let mut local = json!({ "load": whole(load) });
-    // Where caches write through, writing has to go out even if the line is at hand.
+    // Where caches write through, a write leaves the core even if its line is in the cache.
     for (name, cycles) in [("store", own(Access::Store).unwrap_or(0.0)), ("atomic", atomic)] {
         if !must_ask(cycles, load) {
             local[name] = json!(whole(cycles));
@@ -81,7 +81,7 @@ fn local(measurement: &Measurement) -> Value {
 }
 
 /// The levels of caches whose size and cost are known, each larger and slower than the one before.
-/// Nothing if there is but one.
+/// Empty if there is only one.
 fn levels(measurement: &Measurement) -> Vec<Value> {
     let (caches, found) = (measurement.subject.caches, &measurement.local);
     let own = measurement.own(Access::Load);
@@ -114,22 +114,24 @@ fn costs(measurement: &Measurement, columns: &[(usize, f64)], access: Access) ->
         }
     }
     if let Some(cycles) = shared_by_all(measurement, access) {
-        // Where all share, the nearest and the farthest sharer are the same for everybody.
+        // If all caches share the line, the nearest and the farthest sharer are the same for every
+        // asker.
         let row = vec![cycles; columns.len()];
         rows.insert("shared_by_all".to_owned(), json!(row));
     }
     Value::Object(rows)
 }
 
-/// Cycles at a distance. A load of a line that two share needs a third thread; without one, a
-/// load of a line that one has takes its place.
+/// Cycles at a distance. A load of a line that two threads share needs a third thread. Without one,
+/// the load of a line that one thread has is used instead.
 fn cell(measurement: &Measurement, access: Access, state: State, class: usize) -> f64 {
     let instead = if state == State::Owned { State::Modified } else { State::Exclusive };
     let cell = |state| measurement.cell(access, state, class);
     cell(state).or_else(|| cell(instead)).map_or(0.0, tenths)
 }
 
-/// Cycles where all threads but the one that asks share the line, if the description has all.
+/// Cycles if all threads but the asking one share the line; `None` if the description lacks some of
+/// the threads.
 fn shared_by_all(measurement: &Measurement, access: Access) -> Option<f64> {
     let others = measurement.subject.processors.len() - 1;
     let mut all = measurement.sharers.iter().filter(|shared| shared.sharers == others);
@@ -137,17 +139,17 @@ fn shared_by_all(measurement: &Measurement, access: Access) -> Option<f64> {
     (measurement.layout.threads() == others + 1).then(|| tenths(cycles))
 }
 
-/// How many accesses are under way at once, if more than one is.
+/// How many accesses are under way at once; `None` if only one.
 fn under_way(measurement: &Measurement) -> Option<usize> {
     measurement.under_way().map(|loads| loads.round() as usize).filter(|&loads| loads > 1)
 }
 
-/// A share to a hundredth.
+/// Rounds a share to a hundredth.
 fn hundredths(share: f64) -> f64 {
     (share * 100.0).round() / 100.0
 }
 
-/// To a tenth of a cycle: no measurement is more exact.
+/// Rounds to a tenth of a cycle: no measurement is more exact.
 fn tenths(summary: &Summary) -> f64 {
     (summary.median * 10.0).round() / 10.0
 }

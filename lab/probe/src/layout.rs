@@ -1,9 +1,9 @@
-//! A topology in the form of a machine description: nodes of this many caches of this many threads,
-//! all alike, and distances between nodes.
+//! A topology in the form of a machine description: nodes with the same number of caches, caches
+//! with the same number of threads, and distances between nodes.
 //!
-//! A node is the smallest group of cores that are all equally near to each other: those behind
-//! one last-level cache, as a rule. Where there are no such groups, as in a mesh, each core is a
-//! node. Where groups differ in size, the smallest gives the size of all.
+//! A node is the smallest group of cores that are all equally near to each other: usually those
+//! behind one last-level cache. If there are no such groups, as in a mesh, each core is a node. If
+//! groups differ in size, the smallest gives the size of all.
 
 use syncline_sim::machine::MOST_CACHES;
 
@@ -14,21 +14,21 @@ use crate::topology::Topology;
 pub struct Layout {
     /// Cores of each node, each with its threads.
     nodes: Vec<Vec<Vec<usize>>>,
-    /// Classes of distance that the description has, with their distances.
+    /// Classes of distance that the description has, with the numbers that stand for them.
     columns: Vec<(usize, f64)>,
     distances: Vec<Vec<f64>>,
 }
 
 impl Layout {
-    /// The layout of a topology.
+    /// Derives the layout of a topology.
     pub fn of(topology: &Topology) -> Layout {
         let cores = cores(topology);
         let class = |a: &[usize], b: &[usize]| topology.class(a[0], b[0]);
         let apart = topology.classes.iter().take_while(|class| class.same_core).count();
         let near = |a: &[usize], b: &[usize]| class(a, b) == apart;
         let groups = groups(&cores, near);
-        // Within a node the distance is 0; where each core is a node of its own, the nearest
-        // others are at 1.
+        // Within a node the distance is 0. If each core is a node of its own, the nearest others
+        // are at 1.
         let (groups, nearest) = match groups {
             Some(groups) => (groups, 0.0),
             None => (cores.into_iter().map(|core| vec![core]).collect(), 1.0),
@@ -46,33 +46,33 @@ impl Layout {
         }
     }
 
-    /// Nodes.
+    /// The number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Cores of a node.
+    /// The number of cores of a node.
     pub fn cores_of_node(&self) -> usize {
         self.nodes[0].len()
     }
 
-    /// Hardware threads of a core.
+    /// The number of hardware threads of a core.
     pub fn threads_of_core(&self) -> usize {
         self.nodes[0][0].len()
     }
 
-    /// Hardware threads in all.
+    /// The number of hardware threads.
     pub fn threads(&self) -> usize {
         self.nodes() * self.cores_of_node() * self.threads_of_core()
     }
 
-    /// The classes of distance that a description has, with their distances, ascending. Empty for a
-    /// single core.
+    /// The description's classes of distance with the numbers that stand for them, ascending. Empty
+    /// for a single core.
     pub fn columns(&self) -> impl Iterator<Item = (usize, f64)> {
         self.columns.iter().copied()
     }
 
-    /// Distance of each node to each.
+    /// Distance of each node to every node.
     pub fn distances(&self) -> &[Vec<f64>] {
         &self.distances
     }
@@ -90,8 +90,8 @@ fn cores(topology: &Topology) -> Vec<Vec<usize>> {
     cores
 }
 
-/// Divides threads into groups in which all are near each other; `None` if nearness does not divide
-/// them that way.
+/// Divides threads into groups whose members are all near each other; `None` if nearness is not
+/// transitive.
 fn groups(
     cores: &[Vec<usize>],
     near: impl Fn(&[usize], &[usize]) -> bool,
@@ -108,8 +108,8 @@ fn groups(
     Some(groups)
 }
 
-/// The same number of cores for each node, and of threads for each core, within what can be
-/// simulated.
+/// Gives each node the same number of cores, and each core the same number of threads, within what
+/// can be simulated.
 fn alike(mut nodes: Vec<Vec<Vec<usize>>>) -> Vec<Vec<Vec<usize>>> {
     let cores = nodes.iter().map(Vec::len).min().unwrap_or(1).min(MOST_CACHES);
     let threads = nodes.iter().flatten().map(Vec::len).min().unwrap_or(1);

@@ -2,15 +2,17 @@
 //! (section 4.2), and the `syncline machine` command.
 //!
 //! 1. [`topology`]: hardware threads, and how far they are from each other.
-//! 2. [`bench`](mod@bench): this machine, or a simulated one; threads at places, a clock, a flush.
+//! 2. [`bench`](mod@bench): the machine that is measured, real or simulated: threads at places, a
+//!    clock, a flush.
 //! 3. [`case`]: six operations, five states, and how a line gets into each.
-//! 4. `plan`, `sequence`, `walk`: who measures what, and the measured text itself.
-//! 5. [`measure`](fn@measure): all of it, several times over; [`measurement`] is what comes out.
+//! 4. `plan`, `sequence`, `walk`: which threads measure what, and the code that is timed.
+//! 5. [`measure`](fn@measure): the whole measurement, in several passes; [`measurement`] has its
+//!    result.
 //! 6. [`Note`]: what could not be measured, or not with certainty.
-//! 7. [`report`] shows it, [`describe`](fn@describe) makes a machine description of it.
+//! 7. [`report`] shows the result; [`describe`](fn@describe) makes a machine description of it.
 //!
-//! Not its job: bandwidth, contention (several threads at one line at once), and how locks do;
-//! the stress tests measure these.
+//! Not measured here: bandwidth, contention (several threads at one line at once), and the speed of
+//! locks. The stress tests measure these.
 //!
 //! ```
 //! use syncline_probe::bench::SimulatedBench;

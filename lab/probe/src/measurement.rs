@@ -1,4 +1,5 @@
-//! What was measured, as plain data: reports show it, and a machine description is made of it.
+//! The result of a measurement, as plain data. Reports show it, and a machine description is made
+//! of it.
 
 use serde::{Serialize, Serializer};
 use syncline_sim::machine::Protocol;
@@ -9,31 +10,32 @@ use crate::note::Note;
 use crate::topology::{Caches, Place};
 use syncline_statistics::{Summary, median};
 
-/// What was measured. Latencies are in cycles of the processor.
+/// The result of a measurement. Latencies are in cycles of the processor.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
-    /// What it was measured on.
+    /// The machine that was measured.
     pub subject: Subject,
     /// The distances that occur, from near to far.
     pub distances: Vec<Distance>,
-    /// Accesses to lines that others have.
+    /// Accesses to lines that other threads have.
     pub cells: Vec<Cell>,
-    /// Accesses to lines that the thread itself has changed and another has read since.
+    /// Accesses to lines that the thread itself has changed and another thread has read since.
     pub mine: Vec<Mine>,
-    /// For which share of the time that another thread needs to get a line it stays with its owner.
+    /// The share of the time that another thread needs to get a line for which the line stays with
+    /// its owner.
     pub stays: Vec<Stays>,
     /// How many loads of lines that another thread has changed are under way at once.
     pub under_way: Vec<UnderWay>,
-    /// Accesses that need nobody else.
+    /// Accesses that need no other thread.
     pub local: Local,
-    /// Accesses to lines that several share.
+    /// Accesses to lines that several threads share.
     pub sharers: Vec<Shared>,
-    /// Loads of lines that another thread has changed: by the thread that loads, then by the one
-    /// that has changed it. Nothing of a thread and itself.
+    /// Loads of lines that another thread has changed, indexed by the loading thread, then by the
+    /// one that changed the line. `None` on the diagonal.
     pub matrix: Vec<Vec<Option<f64>>>,
-    /// Whether a changed line that others read stays with its owner; `None` if it is not known.
+    /// Whether a changed line that others read stays with its owner; `None` if unknown.
     pub owned: Option<bool>,
-    /// Which unit answers a request for a line; by the processor's maker.
+    /// Which unit answers a request for a line, according to the processor's maker.
     pub protocol: Protocol,
     /// How a machine description divides the threads.
     #[serde(skip)]
@@ -42,12 +44,12 @@ pub struct Measurement {
     pub notes: Vec<Note>,
 }
 
-/// What was measured on.
+/// The machine that was measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Subject {
     /// The processor, or the simulated machine.
     pub title: String,
-    /// It is this machine, and not a simulated one.
+    /// Whether it is this machine, and not a simulated one.
     pub native: bool,
     /// The operating system's numbers of the hardware threads, in the order of the matrix.
     pub processors: Vec<usize>,
@@ -55,36 +57,36 @@ pub struct Subject {
     pub places: Vec<Place>,
     /// Sizes of a hardware thread's caches.
     pub caches: Caches,
-    /// Stores that may wait in a thread's buffer, by manuals; `None` where it is not known.
+    /// Stores that may wait in a thread's buffer, according to manuals; `None` if unknown.
     pub store_buffer: Option<usize>,
-    /// Cycles of the processor in a second, while it was measured.
+    /// Cycles of the processor per second during the measurement.
     pub hertz: f64,
-    /// Ticks of the clock in a second.
+    /// Ticks of the clock per second.
     pub ticks_per_second: f64,
     /// Cycles that reading the clock takes; they are subtracted.
     pub clock_cycles: f64,
-    /// Where the topology is from: `hwloc`, `linux` or `description`.
+    /// Source of the topology: `hwloc`, `linux` or `description`.
     pub topology: &'static str,
 }
 
 /// A distance between two hardware threads.
 #[derive(Clone, Debug, Serialize)]
 pub struct Distance {
-    /// In words.
+    /// What two such threads have in common, in words.
     pub name: String,
-    /// They are threads of one core.
+    /// Whether they are threads of one core.
     pub same_core: bool,
-    /// They have a cache in common.
+    /// Whether they have a cache in common.
     pub same_cache: bool,
     /// How many pairs of threads are at this distance.
     pub pairs: usize,
-    /// How many of them were measured.
+    /// How many of these pairs were measured.
     pub measured: usize,
-    /// One of these, by the operating system's numbers.
+    /// One of these pairs, by the operating system's numbers.
     pub example: (usize, usize),
 }
 
-/// An access to a line that another thread has.
+/// The cost of an access to a line that another thread has.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cell {
     /// The operation.
@@ -93,58 +95,59 @@ pub struct Cell {
     /// The state that the line was in.
     #[serde(serialize_with = "state")]
     pub state: State,
-    /// The distance, as an index.
+    /// Index of the distance in [`Measurement::distances`].
     pub distance: usize,
     /// Cycles.
     pub cycles: Summary,
 }
 
-/// An access to a line that the thread itself has changed and another has read since.
+/// The cost of an access to a line that the thread itself has changed and another thread has read
+/// since.
 #[derive(Clone, Debug, Serialize)]
 pub struct Mine {
     /// The operation.
     #[serde(serialize_with = "access")]
     pub access: Access,
-    /// How far the other is, as an index.
+    /// Index of the other thread's distance.
     pub distance: usize,
     /// Cycles.
     pub cycles: Summary,
 }
 
-/// How long a line stays with its owner, while another thread's request is on its way.
+/// How long a line stays with its owner while another thread's request is on its way.
 #[derive(Clone, Debug, Serialize)]
 pub struct Stays {
-    /// How far the other is, as an index.
+    /// Index of the other thread's distance.
     pub distance: usize,
-    /// The share of the time that the other needs to get it.
+    /// The share of the time that the other thread needs to get the line.
     pub share: Summary,
 }
 
-/// How many loads are under way at once, if none waits for another.
+/// How many loads are under way at once if none waits for another.
 #[derive(Clone, Debug, Serialize)]
 pub struct UnderWay {
-    /// How far the thread is that has changed the lines, as an index.
+    /// Index of the distance of the thread that has changed the lines.
     pub distance: usize,
     /// How many times faster they are than loads that wait for each other.
     pub loads: Summary,
 }
 
-/// Accesses that need nobody else.
+/// The costs of accesses that need no other thread.
 #[derive(Clone, Debug, Serialize)]
 pub struct Local {
-    /// Of a line that the thread itself has changed.
+    /// Accesses to a line that the thread itself has changed.
     pub own: Vec<Own>,
     /// A load that finds its line in the second-level cache.
     pub l2: Option<Summary>,
     /// A load that finds its line in the last-level cache.
     pub llc: Option<Summary>,
-    /// A load from the memory of the thread's node, of a line that was flushed.
+    /// A load of a flushed line from the memory of the thread's node.
     pub memory: Summary,
-    /// A load from a random place in much memory, with what it takes to look up the page.
+    /// A load from a random position in much memory, including the translation of its address.
     pub far_memory: Option<Summary>,
 }
 
-/// An access to a line that the thread itself has changed.
+/// The cost of an access to a line that the thread itself has changed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Own {
     /// The operation.
@@ -154,10 +157,10 @@ pub struct Own {
     pub cycles: Summary,
 }
 
-/// An access to a line that several threads share.
+/// The cost of an access to a line that several threads share.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shared {
-    /// How many threads, not counting the one that accesses it; the nearest.
+    /// How many threads share it, not counting the one that accesses it; they are the nearest ones.
     pub sharers: usize,
     /// The operation.
     #[serde(serialize_with = "access")]
@@ -167,7 +170,7 @@ pub struct Shared {
 }
 
 impl Measurement {
-    /// Cycles of an access to a line in a state over a distance, if it was measured.
+    /// Cycles of an access to a line in a state at a distance, if measured.
     pub fn cell(&self, access: Access, state: State, distance: usize) -> Option<&Summary> {
         let wanted =
             |cell: &&Cell| (cell.access, cell.state, cell.distance) == (access, state, distance);
@@ -179,14 +182,15 @@ impl Measurement {
         self.local.own.iter().find(|own| own.access == access).map(|own| &own.cycles)
     }
 
-    /// Cycles of an access to a line that the thread itself has changed and another has read since.
+    /// Cycles of an access to a line that the thread itself has changed and another thread has read
+    /// since.
     pub fn mine(&self, access: Access, distance: usize) -> Option<&Summary> {
         let wanted = |mine: &&Mine| (mine.access, mine.distance) == (access, distance);
         self.mine.iter().find(wanted).map(|mine| &mine.cycles)
     }
 
-    /// The distances at which a read of a changed line takes it over: the thread that had changed
-    /// it has to fetch it again.
+    /// The distances at which a reader takes a changed line over: the thread that had changed the
+    /// line has to fetch it again.
     pub fn taken_over(&self) -> Vec<usize> {
         let own = self.own(Access::Load).map_or(0.0, |own| own.median);
         let asks = |&distance: &usize| {
@@ -195,9 +199,9 @@ impl Measurement {
         (0..self.distances.len()).filter(asks).collect()
     }
 
-    /// For which share of the time that another core needs to get a line it stays with its owner,
-    /// if that was measured: the middle one of all distances between cores. Where atomic operations
-    /// go out to a cache that all have, no line stays with anybody.
+    /// The share of the time that another core needs to get a line for which the line stays with
+    /// its owner, if measured: the median over all distances between cores. Where atomic operations
+    /// are performed in a cache that all cores share, no line stays with its owner.
     pub fn stay(&self) -> Option<f64> {
         let own = |access| self.own(access).map_or(0.0, |own| own.median);
         if must_ask(own(Access::FetchAndIncrement), own(Access::Load)) {
@@ -208,32 +212,33 @@ impl Measurement {
         median(&shares.collect::<Vec<_>>())
     }
 
-    /// How many loads a core has under way at once, if that was measured: the middle one of all
-    /// distances between cores.
+    /// How many loads a core has under way at once, if measured: the median over all distances
+    /// between cores.
     pub fn under_way(&self) -> Option<f64> {
         let between_cores = |of: &&UnderWay| !self.distances[of.distance].same_core;
         let loads = self.under_way.iter().filter(between_cores).map(|of| of.loads.median);
         median(&loads.collect::<Vec<_>>())
     }
 
-    /// Whether a description has a row for the owned state: where the machine has that state, and
-    /// a changed line stays with its owner when others read it.
+    /// Whether a description has a row for the owned state: if the machine has that state, and a
+    /// changed line stays with its owner when others read it.
     pub fn describes_owned(&self) -> bool {
         self.owned == Some(true) && self.taken_over().is_empty()
     }
 
-    /// Nanoseconds of this many cycles.
+    /// Converts cycles to nanoseconds.
     pub fn nanoseconds(&self, cycles: f64) -> f64 {
         cycles * 1e9 / self.subject.hertz
     }
 }
 
-/// An access that needs nobody is as fast as that to an own line, or to one in the second-level
-/// cache; one that has to ask others takes at least this many times as long, and this many cycles
-/// longer.
+/// An access that needs no other core is as fast as one to an own line, or to one in the
+/// second-level cache. One that has to ask others takes at least this many times as long, and this
+/// many cycles longer.
 const ASKING: (f64, f64) = (2.0, 20.0);
 
-/// Whether an access had to ask others, by its cycles and those of an own line.
+/// Whether an access had to ask other caches, given its cycles and those of an access to an own
+/// line.
 pub fn must_ask(cycles: f64, own: f64) -> bool {
     cycles > ASKING.0 * own && cycles > own + ASKING.1
 }

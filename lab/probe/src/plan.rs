@@ -1,16 +1,16 @@
-//! Which threads measure what: for each distance some pairs of hardware threads, each with a
-//! further sharer where there is one.
+//! Which threads measure what: for each distance a few pairs of hardware threads, each with a
+//! further sharer if there is one.
 
 use crate::topology::Topology;
 
-/// The threads of a measurement, as indices into the topology's.
+/// The threads of a measurement, as indices into the topology's threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crew {
     /// The thread that measures.
     pub asker: usize,
     /// The thread that has the line, at the distance that is measured.
     pub holder: usize,
-    /// The threads that have it as well, where it is shared.
+    /// A further thread that has the line, for shared lines.
     pub sharer: Option<Sharer>,
 }
 
@@ -19,7 +19,7 @@ pub struct Crew {
 pub struct Sharer {
     /// The thread.
     pub thread: usize,
-    /// It is as far from the asker as the holder is.
+    /// Whether it is as far from the asker as the holder is.
     pub as_far: bool,
 }
 
@@ -55,15 +55,15 @@ fn crew(topology: &Topology, asker: usize, holder: usize) -> Crew {
     let class = topology.class(asker, holder);
     let same_core = |a: usize, b: usize| topology.threads[a].core == topology.threads[b].core;
     let others = || (0..topology.threads.len()).filter(|&t| t != asker && t != holder);
-    // A line is shared by caches, so two threads of one core do only where all are of that core.
+    // Caches share lines, so two threads of one core suit only if all three are of that core.
     let all_of_one_core = same_core(asker, holder);
     let as_far = others().filter(|&t| topology.class(asker, t) == class);
     let as_far = as_far.filter(|&t| all_of_one_core || !same_core(holder, t));
     let elsewhere = others().filter(|&t| !same_core(asker, t) && !same_core(holder, t));
-    // Near to the holder, so that a write has one place to reach.
+    // Near to the holder, so that a write reaches only one part of the machine.
     let sharer = as_far.min_by_key(|&t| topology.class(holder, t));
     let sharer = sharer.map(|thread| Sharer { thread, as_far: true }).or_else(|| {
-        // Not farther than the holder, which would then not be the one that counts.
+        // Not farther than the holder; else the sharer, not the holder, would decide the cost.
         let nearer = elsewhere.filter(|&t| all_of_one_core || topology.class(asker, t) < class);
         let nearest = nearer.min_by_key(|&t| class.abs_diff(topology.class(asker, t)));
         nearest.map(|thread| Sharer { thread, as_far: false })
@@ -71,14 +71,14 @@ fn crew(topology: &Topology, asker: usize, holder: usize) -> Crew {
     Crew { asker, holder, sharer }
 }
 
-/// Numbers of sharers of one line besides the asker: 2, 4, 8 and so on, and all.
+/// Numbers of sharers of one line besides the asker: 2, 4, 8 and so on, and all threads.
 pub fn numbers_of_sharers(topology: &Topology) -> Vec<usize> {
     let others = topology.threads.len().saturating_sub(1);
     let doubled = std::iter::successors(Some(2), |n| Some(2 * n)).take_while(|&n| n < others);
     doubled.chain((others >= 2).then_some(others)).collect()
 }
 
-/// A thread, and all others with the nearest first.
+/// A thread, followed by all others, the nearest first.
 pub fn nearest_first(topology: &Topology, asker: usize) -> Vec<usize> {
     let mut others: Vec<usize> =
         (0..topology.threads.len()).filter(|&thread| thread != asker).collect();

@@ -1,10 +1,11 @@
-//! For how long a line stays with its owner, while another thread's request is on its way.
+//! How long a line stays with its owner while another thread's request is on its way.
 //!
-//! Two threads increment one word as fast as they can. Where a line left its owner as soon as another
-//! one wants it, each increment would fetch it. On real machines the owner goes on until the request
-//! has come to it, so increments come in runs, which a thread sees by the values that it is given. A
-//! run and the next begin as far apart as a line needs to get to and fro; of that, the line is used
-//! for what a run's increments take, as many as are not the first, by a thread that is alone.
+//! Two threads increment one word as fast as they can. If a line left its owner as soon as another
+//! thread wants it, each increment would fetch the line. On real machines the owner goes on until
+//! the request has reached it, so increments come in runs, which a thread recognizes by the values
+//! that it gets. The beginnings of two runs are as far apart as a line needs to travel to the other
+//! core and back. The line is used again during the time that the increments of a run except the
+//! first take, at the speed of a thread that is alone.
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -14,10 +15,10 @@ use syncline::memory::{Memory, Padded, Word};
 use crate::bench::{Bench, Lines, Timed};
 use crate::error::Error;
 
-/// Increments of a sample: some hundreds of runs at least, a fraction of a millisecond.
+/// Increments of a sample: at least a few hundred runs, a fraction of a millisecond.
 const INCREMENTS: u32 = 10_000;
 
-/// What a thread saw.
+/// What one thread has seen of the runs.
 #[derive(Clone, Copy)]
 struct Seen {
     increments: u32,
@@ -25,10 +26,10 @@ struct Seen {
     ticks: u64,
 }
 
-/// The share of the time between the beginnings of two runs for which the line is used again.
+/// The share of the time between the beginnings of two runs during which the line is used again.
 ///
 /// # Errors
-/// If there is no thread at one of the places.
+/// If no thread can run at one of the places.
 pub fn share<B: Bench>(
     bench: &B,
     lines: &Lines<B::Memory>,
@@ -53,7 +54,7 @@ fn seen<B: Bench>(
     let all = Mutex::new(Vec::new());
     lines.region[0].store(0, Relaxed);
     bench.run(lines, places, &|_| {
-        // AcqRel and Acquire: all begin after all have come.
+        // AcqRel and Acquire pair with each other: all threads begin after all have arrived.
         ready.fetch_add(1, AcqRel);
         let mut looks = 0;
         while ready.load(Acquire) < places.len() as u32 {
@@ -66,7 +67,7 @@ fn seen<B: Bench>(
     Ok(all.into_inner().expect("no thread panics with it"))
 }
 
-/// Increments until all threads together have done so often enough.
+/// Increments the word until all threads together have made [`INCREMENTS`] increments.
 fn increment<M: Timed>(word: &M::Word) -> Seen {
     let (mut increments, mut runs) = (0, 0);
     let mut next = u32::MAX;

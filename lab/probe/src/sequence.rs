@@ -1,18 +1,18 @@
-//! The measured sequences, the same text for this machine and for simulated ones.
+//! The timed sequences; the same code runs on this machine and on simulated ones.
 //!
-//! **Many lines, one after the other.** A clock that is read around a single access costs more
-//! than the access, and on many machines ticks only every 10 to 40 ns. So a sample is a chain of
-//! accesses to [`CHAIN`] lines: the address of each depends on what the one before returned, so
-//! none begins before the last is done. The lines lie in different pages and are visited in
-//! random order, another one each time, so that no prefetcher is ahead.
+//! **Many lines, one after the other.** Reading a clock around a single access costs more than the
+//! access, and on many machines the clock ticks only every 10 to 40 ns. So a sample is a chain of
+//! accesses to [`CHAIN`] lines. The address of each depends on what the one before returned, so
+//! none begins before the last is done. The lines lie in different pages and are visited in a
+//! random order that changes each time, so that no prefetcher runs ahead.
 //!
-//! **What is subtracted** is the same chain without the accesses: the clock, the loop, and for
-//! stores the fence. A store is over, for its thread, when it is in the store buffer; what is
-//! measured is the time until it has taken effect, that is until a fence behind it is passed.
-//! (SSYNC: atomic operations take about as long as a store and a barrier.)
+//! **What is subtracted** is the time of the same chain without the accesses: the clock, the loop,
+//! and for stores the fence. For its thread, a store is over when it is in the store buffer; the
+//! probe measures the time until the store has taken effect, that is until a fence behind it is
+//! passed. (SSYNC: atomic operations take about as long as a store and a barrier.)
 //!
-//! **Taking turns.** Threads bring the lines into their state in a fixed order; a word on a line
-//! of its own says whose turn it is.
+//! **Turns.** Threads bring the lines into their state in a fixed order; a word on a line of its
+//! own says whose turn it is.
 
 use std::hint::black_box;
 use std::sync::Mutex;
@@ -24,26 +24,26 @@ use crate::bench::{Bench, Lines, Timed};
 use crate::case::{Access, Step, Touch};
 use crate::error::Error;
 
-/// Lines of a chain. Few enough that each may have a page of its own and none needs a second look
-/// in the tables of pages (first-level tables have 32 entries at least) or falls out of a
-/// first-level cache; enough that reading the clock is a small part.
+/// Lines of a chain. They are few enough that each may have a page of its own without misses in the
+/// first-level translation buffer (which has at least 32 entries) or in a first-level cache, and
+/// enough that reading the clock is a small part.
 pub const CHAIN: usize = 32;
 
-/// Places for lines in a page: a pair of 64-byte lines each, which processors fetch together.
+/// Positions for lines in a page: each is a pair of 64-byte lines, which processors fetch together.
 const PLACES_OF_PAGE: usize = 4096 / size_of::<Padded<u32>>();
 
-/// Places for lines that a chain needs.
+/// Positions for lines that a chain needs.
 pub const PLACES: usize = CHAIN * PLACES_OF_PAGE;
 
-/// The cycles of one measurement of the processor's frequency: long enough that the clock does
-/// not matter, short enough to fit between two interrupts.
+/// Cycles of one measurement of the processor's frequency: enough that reading the clock does not
+/// matter, and few enough to fit between two interrupts.
 pub const WORK: u32 = 100_000;
 
-/// How often a chain is repeated where that changes nothing: what an access to an own line takes
-/// is a tenth of the steps in which some clocks go.
+/// How often a chain is repeated where repetition changes nothing: an access to an own line takes a
+/// tenth of the steps in which some clocks tick.
 pub const LAPS: usize = 32;
 
-/// What is timed.
+/// The sequence that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// A chain of these accesses, each line once.
@@ -51,19 +51,19 @@ pub enum Timing {
     /// A chain of these accesses to each line [`LAPS`] times: for lines that stay in the
     /// measuring thread's cache.
     Own(Access),
-    /// Loads of the chain's lines of which none waits for another.
+    /// Independent loads of the chain's lines: none waits for another.
     Together,
     /// A chain without accesses, with fences or without, [`LAPS`] times.
     Nothing { fences: bool },
-    /// Nothing at all: what reading the clock takes.
+    /// No sequence at all: the time of reading the clock.
     Clock,
     /// [`WORK`] cycles of the processor.
     Work,
 }
 
-/// Ticks of each round: the steps are taken, then role 0 is timed.
+/// Ticks of each round: the preparing steps are taken, then role 0 is timed.
 ///
-/// # Errors
+/// If no thread can run at one of the places.
 /// If there is no thread at one of the places.
 pub fn ticks<B: Bench>(
     bench: &B,
@@ -84,7 +84,7 @@ pub fn ticks<B: Bench>(
     Ok(samples.into_inner().expect("no thread panics with it"))
 }
 
-/// What a role does in all rounds; the samples of role 0.
+/// Executes all rounds of a role; returns the samples of role 0.
 fn rounds_of<M: Timed>(
     role: usize,
     region: &[Padded<M::Word>],
@@ -116,8 +116,8 @@ fn rounds_of<M: Timed>(
     samples
 }
 
-/// Waits for one's turn. Acquire: pairs with the Release that ends a turn, so what was done to
-/// the lines in it has happened.
+/// Waits for this thread's turn. Acquire: pairs with the Release that ends a turn, so the accesses
+/// to the lines in that turn have happened.
 fn wait_for<M: Timed>(turn: &M::Word, now: u32) {
     let mut looks = 0;
     while turn.load(Acquire) != now {
@@ -126,10 +126,10 @@ fn wait_for<M: Timed>(turn: &M::Word, now: u32) {
     }
 }
 
-/// The places of a chain's lines, one in each page, in a random order.
+/// The positions of a chain's lines, one in each page, in a random order.
 fn order(random: &mut fastrand::Rng) -> [u32; CHAIN] {
-    // In each page another place, so that not all fall into the same set of a cache. An odd
-    // step visits all places of a page.
+    // The position differs from page to page, so that not all lines fall into the same set of a
+    // cache. An odd step visits all positions of a page.
     let mut order = std::array::from_fn(|n| (n * PLACES_OF_PAGE + n * 5 % PLACES_OF_PAGE) as u32);
     random.shuffle(&mut order);
     order
@@ -184,7 +184,7 @@ fn chain<M: Timed>(
             M::settle();
             0
         }),
-        // It succeeds, and so writes: what it writes is all the same to the line.
+        // The exchange succeeds, and so writes; the value that it writes does not matter.
         Access::CompareAndSwap => each::<M>(region, order, laps, |word| {
             word.exchange(value, value, Relaxed).unwrap_or_else(|other| other)
         }),
@@ -196,7 +196,7 @@ fn chain<M: Timed>(
     }
 }
 
-/// Ticks of doing something to each line, one after the other, so often.
+/// Ticks of doing something to each line, one after the other, repeated `laps` times.
 #[inline(always)]
 fn each<M: Timed>(
     region: &[Padded<M::Word>],
@@ -204,7 +204,8 @@ fn each<M: Timed>(
     laps: usize,
     access: impl Fn(&M::Word) -> u32,
 ) -> u64 {
-    // Zero, but nobody knows: so the next address depends on what an access returned.
+    // The value is zero, which the compiler does not know, so the next address depends on what an
+    // access returned.
     let zero = black_box(0);
     let mut seen = 0;
     let start = M::ticks();
@@ -219,7 +220,7 @@ fn each<M: Timed>(
     stop.saturating_sub(start)
 }
 
-/// Ticks of loading each line, all of whose addresses are known from the beginning.
+/// Ticks of loading each line, with all addresses known from the beginning.
 #[inline(always)]
 fn together<M: Timed>(region: &[Padded<M::Word>], order: &[u32]) -> u64 {
     let start = M::ticks();

@@ -1,4 +1,4 @@
-//! What this process runs on and in, as far as it bears on measurements.
+//! Properties of the system around this process that affect measurements.
 
 use std::path::Path;
 use std::{fs, thread};
@@ -7,41 +7,40 @@ use nix::unistd::{SysconfVar, sysconf};
 use syncline_sim::Machine;
 use syncline_sim::machine::Protocol;
 
-/// What this process runs on and in.
+/// Properties of the system around this process that affect measurements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surroundings {
-    /// It is this machine, and not a simulated one.
+    /// Whether it is this machine, and not a simulated one.
     pub native: bool,
     /// The hypervisor, if there is one.
     pub hypervisor: Option<String>,
-    /// It is a container.
+    /// Whether the process runs in a container.
     pub container: bool,
-    /// Processors of the machine that are on.
+    /// Processors of the machine that are online.
     pub online: usize,
-    /// Processors whose time this process may use, by its set and its quota.
+    /// Processors whose time this process may use, according to its affinity and its quota.
     pub parallelism: usize,
-    /// What is wrong with the processor's clock.
+    /// What is wrong with the processor's clock, if anything.
     pub clock_fault: Option<&'static str>,
-    /// Whether a changed line that others read stays with its owner (MOESI); `None` where it is not
-    /// known.
+    /// Whether a changed line that others read stays with its owner (MOESI); `None` if unknown.
     pub owned: Option<bool>,
     /// Which unit answers a request for a line.
     pub protocol: Protocol,
-    /// Stores that may wait in a thread's buffer; `None` where it is not known.
+    /// Stores that may wait in a thread's buffer; `None` if unknown.
     pub store_buffer: Option<usize>,
 }
 
-/// Stores in the buffer of an x86-64 core: Nehalem's (2008). Zen has 44, Skylake 56; more hardly
-/// matter.
+/// Stores in the buffer of an x86-64 core: Nehalem's (2008). Zen has 44, Skylake 56; larger buffers
+/// hardly change anything.
 const STORES: usize = 32;
 
 impl Surroundings {
-    /// Those of this process; code that reads the clock knows what is wrong with it.
+    /// Those of this process; the caller, whose code reads the clock, knows what is wrong with it.
     pub fn here(clock_fault: Option<&'static str>) -> Surroundings {
         let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten().unwrap_or(1);
-        // By their manuals: AMD's processors have MOESI and a directory at the memory of a line;
-        // Intel's have no owned state, and ask the caches that have the line (SSYNC, section 3). Of
-        // others, nothing is said that would hold for all.
+        // According to their manuals, AMD's processors have MOESI and a directory at the memory of
+        // a line. Intel's have no owned state, and ask the caches that have the line (SSYNC,
+        // section 3). Nothing is assumed about other makers.
         let (owned, protocol) = match maker() {
             Maker::Amd => (Some(true), Protocol::Directory),
             Maker::Intel => (Some(false), Protocol::Snooping),
@@ -60,7 +59,7 @@ impl Surroundings {
         }
     }
 
-    /// Those of a simulated machine, where nothing disturbs.
+    /// Those of a simulated machine, which nothing disturbs.
     pub fn simulated(machine: &Machine) -> Surroundings {
         Surroundings {
             native: false,
@@ -100,7 +99,7 @@ fn maker() -> Maker {
     Maker::Other
 }
 
-/// The processor's own word for it, where there is one; else the firmware's.
+/// The name of the hypervisor: from the processor if it gives one, else from the firmware.
 fn hypervisor(root: &Path) -> Option<String> {
     processor_says().or_else(|| firmware_says(root))
 }
@@ -119,7 +118,7 @@ fn processor_says() -> Option<String> {
     None
 }
 
-/// Makers of virtual machines, as they write themselves into the firmware's tables.
+/// Makers of virtual machines, as they appear in the firmware's tables.
 const VIRTUAL: [&str; 7] =
     ["QEMU", "KVM", "VMware", "VirtualBox", "Xen", "Amazon EC2", "Google Compute Engine"];
 

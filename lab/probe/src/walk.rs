@@ -1,6 +1,6 @@
-//! Walks through much memory: each line says where the next one is, so that no load begins before
-//! the last is done, and none can be guessed. What a step takes is what a load takes that finds its
-//! line in the cache into which the whole region fits.
+//! Walks through much memory. Each line holds the position of the next one, so no load begins
+//! before the last is done, and none can be predicted. A step takes as long as a load that finds
+//! its line in the cache into which the whole region fits.
 
 use std::hint::black_box;
 use std::sync::Mutex;
@@ -11,11 +11,11 @@ use syncline::memory::{Padded, Word};
 use crate::bench::{Bench, Lines, Timed};
 use crate::error::Error;
 
-/// Ticks of a walk of this many steps through a region, in which each line says where the next one
-/// is: what a load takes that finds its line in the cache into which the region fits.
+/// Ticks of a walk of this many steps through a region, in which each line holds the position of
+/// the next one: the time of loads that find their line in the cache into which the region fits.
 ///
 /// # Errors
-/// If there is no thread at the place.
+/// If no thread can run at the place.
 pub fn walk<B: Bench>(
     bench: &B,
     lines: &Lines<B::Memory>,
@@ -39,7 +39,7 @@ pub fn walk<B: Bench>(
     Ok(samples.into_inner().expect("no thread panics with it"))
 }
 
-/// Lets each line name another, so that all are on one random cycle (Sattolo's algorithm).
+/// Links the lines so that all are on one random cycle (Sattolo's algorithm).
 fn lay_cycle<M: Timed>(region: &[Padded<M::Word>]) {
     let mut random = fastrand::Rng::with_seed(1);
     let mut next: Vec<u32> = (0..region.len() as u32).collect();

@@ -1,5 +1,5 @@
-//! The probe on the machine that the tests run on. Times are not judged: it may be a busy
-//! virtual machine, or an emulator.
+//! The probe on the machine that runs the tests. Times are not judged: the machine may be a busy
+//! virtual one, or an emulator.
 
 use syncline_probe::bench::{Bench, NativeBench};
 use syncline_probe::case::{ACCESSES, STATES};

@@ -1,5 +1,5 @@
-//! The probe on machines whose costs are known: SSYNC's tables come out of it (row S1), and a
-//! description that it writes gives the same table once more.
+//! The probe on machines whose costs are known: its results are SSYNC's tables (row S1), and a
+//! description that it writes gives the same tables again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -15,7 +15,7 @@ fn measured(machine: &Machine) -> Measurement {
     measure(&bench, &Effort::SIMULATED, &mut |_| ()).unwrap()
 }
 
-/// What was measured on a machine that comes along; once for all tests.
+/// The measurement of a built-in machine, made once for all tests.
 fn named(name: &str) -> Arc<Measurement> {
     static ALL: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Measurement>>>>> =
         Mutex::new(BTreeMap::new());
@@ -29,7 +29,7 @@ use State::{Exclusive, Invalid, Modified, Owned, Shared};
 
 const ATOMICS: [Access; 4] = [CompareAndSwap, FetchAndIncrement, TestAndSet, Swap];
 
-/// Holds a row of table 2 against what was measured, within 5 %.
+/// Compares a row of table 2 with the measurement, within 5 %.
 #[track_caller]
 fn check(of: &Measurement, distances: &[&str], access: Access, state: State, row: &[f64]) {
     assert_eq!(distances.len(), row.len());
@@ -50,7 +50,8 @@ fn how_long_a_line_stays_is_found_again() {
         let mut description = Machine::named("opteron").unwrap().description;
         description.stays = Some(share);
         let found = describe(&measured(&Machine::new(description).unwrap())).stays.unwrap();
-        // Increments take 20 cycles of 110 to 296 and more, and what is left over is not used.
+        // An increment takes 20 cycles of a transfer's 110 to 296 or more, and the remainder is not
+        // used.
         assert!((share - 0.18..=share).contains(&found), "{share}: {found}");
     }
 }
@@ -65,7 +66,7 @@ fn how_many_loads_are_under_way_is_found_again() {
         let of = measured(&Machine::new(description).unwrap());
         let found = describe(&of).under_way.unwrap();
         assert!((accesses - 1..=accesses).contains(&found), "{accesses}: {found}");
-        // What an access costs alone is as without it.
+        // A single access costs as much as on a machine without overlapping accesses.
         check(&of, &["same die"], Load, Modified, &[81.0]);
     }
 }
@@ -154,8 +155,8 @@ fn tilera() {
     }
 }
 
-/// From this many processors on the probe, which looks at each pair, takes too long for a test; such
-/// machines have the form of smaller ones.
+/// The least number of processors for which the probe, which measures each pair, takes too long for
+/// a test. Such machines are of the same form as smaller ones.
 const TOO_MANY: usize = 100;
 
 #[test]
@@ -211,7 +212,7 @@ fn stores_on_a_line_that_all_share() {
 fn a_changed_line_stays_with_its_owner_on_the_opteron_alone() {
     let opteron = named("opteron");
     assert!(opteron.describes_owned());
-    // Its owner has it still, and has to ask before it writes.
+    // The owner still has the line, and has to ask before it writes.
     let own = opteron.own(Load).unwrap().median;
     assert_eq!(opteron.mine(Load, 0).unwrap().median, own);
     assert!(must_ask(opteron.mine(Store, 0).unwrap().median, own));
@@ -226,14 +227,14 @@ fn a_machine_whose_readers_take_lines_over_is_told_and_described() {
     let of = measured(&Machine::new(description).unwrap());
     assert_eq!(of.taken_over(), [0, 1], "at both distances");
     assert!(of.notes.iter().any(|note| matches!(note, Note::ReadTakesOver { .. })));
-    // Its owner has lost it, and has to fetch it again as from a thread that has it alone.
+    // The owner has lost the line, and has to fetch it as from a thread that has it alone.
     let lost = of.mine(Load, 0).unwrap().median;
     assert_eq!(lost, of.cell(Load, Exclusive, 0).unwrap().median);
     assert!(written(&of).description.reads_take_over);
     assert!(!written(&named("opteron-2384")).description.reads_take_over);
 }
 
-/// What the simulator makes of the description that was written of a machine.
+/// The machine that the simulator makes of the written description.
 fn written(of: &Measurement) -> Machine {
     serde_json::to_string_pretty(&describe(of)).unwrap().parse().unwrap()
 }
@@ -262,7 +263,7 @@ fn a_written_description_gives_its_table_back() {
         assert_eq!((&of.levels, of.store_buffer), (&again.levels, again.store_buffer), "{name}");
         let local = machine.description.local;
         for (a, b) in first.local.own.iter().zip(&second.local.own) {
-            // What goes out has no cost of its own in a description.
+            // An access that leaves the core has no cost of its own in a description.
             if (a.access == Store && local.store.is_none())
                 || (ATOMICS.contains(&a.access) && local.atomic.is_none())
             {
@@ -273,7 +274,7 @@ fn a_written_description_gives_its_table_back() {
     }
 }
 
-/// A machine with other costs in each cell, which rise with the distance.
+/// A machine whose cells all have different costs, which rise with the distance.
 fn with_unlike_costs() -> Machine {
     let mut description = Machine::named("opteron").unwrap().description;
     let d = &mut description;

@@ -1,4 +1,4 @@
-//! What the probe needs of a bench: a memory with a clock, and threads at places.
+//! What the probe needs of a bench: a memory with a clock, and threads at given places.
 
 use std::ops::{Deref, Range};
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,76 +11,77 @@ use crate::topology::Topology;
 
 /// A memory whose accesses can be timed.
 pub trait Timed: Memory {
-    /// Lines that nobody else uses.
+    /// Lines that no other thread uses.
     type Region: Deref<Target = [Padded<Self::Word>]> + Send + Sync;
 
-    /// The clock, in ticks, once all before is done and before anything after has begun; what
-    /// is done includes loads, and stores only after [`settle`](Self::settle).
+    /// Reads the clock, in ticks, after everything before is done and before anything after has
+    /// begun. Loads count as done; stores only after [`settle`](Self::settle).
     fn ticks() -> u64;
 
-    /// Waits until this thread's stores and evictions have taken effect for all.
+    /// Waits until this thread's stores and evictions have taken effect for all threads.
     fn settle();
 
-    /// Says that the next access needs what the last one returned, where this is not seen by itself.
+    /// Tells a bench that can't see it by itself that the next access needs what the last one
+    /// returned.
     #[inline(always)]
     fn depends() {}
 
-    /// Has all caches give up the line of a word.
+    /// Evicts the line of a word from all caches.
     fn evict(word: &Self::Word);
 
-    /// Sets the lowest bit of a word, and says whether it was set.
+    /// Sets the lowest bit of a word, and returns whether it was set.
     #[inline(always)]
     fn test_and_set(word: &Self::Word) -> u32 {
         word.fetch_or(1, Relaxed) & 1
     }
 
-    /// Does something that takes this many cycles of this processor, and no memory.
+    /// Works for this many cycles of this processor, without memory accesses.
     fn work(cycles: u32);
 }
 
-/// Lines for a measurement, with their home.
+/// Lines for a measurement, with their home node.
 pub struct Lines<M: Timed> {
     /// The lines.
     pub region: M::Region,
-    /// The hardware thread in whose node's memory they are.
+    /// The hardware thread in whose node's memory the lines are.
     pub home: usize,
 }
 
 impl<M: Timed> Lines<M> {
-    /// Where they are.
+    /// The addresses of the lines.
     pub fn addresses(&self) -> Range<usize> {
         let range = self.region.as_ptr_range();
         range.start.addr()..range.end.addr()
     }
 }
 
-/// Threads at the places that one wants. Places are indices into [`Topology::threads`].
+/// A machine on which threads run at chosen places. Places are indices into [`Topology::threads`].
 pub trait Bench {
-    /// What its threads share.
+    /// The memory that its threads share.
     type Memory: Timed;
 
-    /// What is where.
+    /// The hardware threads and their distances.
     fn topology(&self) -> &Topology;
 
-    /// What bears on its measurements.
+    /// Properties of the system that affect the measurements.
     fn surroundings(&self) -> &Surroundings;
 
-    /// What it is, in a few words.
+    /// What is measured, in a few words.
     fn title(&self) -> String;
 
-    /// The ticks of a second.
+    /// The clock's ticks per second.
     fn ticks_per_second(&self) -> f64;
 
-    /// Makes lines, in the memory of the node of a hardware thread.
+    /// Allocates lines in the memory of a hardware thread's node.
     ///
     /// # Errors
-    /// If there is not as much memory, or no thread can be had at this place.
+    /// If there is too little memory, or no thread can run at this place.
     fn lines(&self, count: usize, home: usize) -> Result<Lines<Self::Memory>, Error>;
 
     /// Runs `body` at each of these places at once, with its index as the role.
     ///
     /// # Errors
-    /// If a thread can't be had at one of the places; then none runs.
+    /// If a thread can't run at one of the places; then none runs.
     fn run(
         &self,
         lines: &Lines<Self::Memory>,

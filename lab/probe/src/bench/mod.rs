@@ -1,8 +1,9 @@
-//! Where the probe measures: this machine, or a simulated one.
+//! The machine on which the probe measures: this one, or a simulated one.
 //!
 //! The probe's sequences are written once, over a [`Timed`] memory, which is the library's
-//! [`Memory`](syncline::memory::Memory) with a clock, and a [`Bench`], which has threads at the places that one wants. So
-//! what runs here is also run on machines whose costs are known, and has to find them.
+//! [`Memory`](syncline::memory::Memory) with a clock, and a [`Bench`], which runs threads at given
+//! places. So the code that runs here also runs on machines whose costs are known, where its
+//! results can be checked.
 
 mod interface;
 mod native;

@@ -1,4 +1,4 @@
-//! A simulated machine as a bench: its clock counts cycles, and what an access costs is known
+//! A simulated machine as a bench: its clock counts cycles, and the cost of each access is known
 //! from its description.
 
 use syncline::memory::{Padded, Word};
@@ -35,7 +35,7 @@ impl Timed for Simulated {
     }
 }
 
-/// A simulated machine.
+/// A simulated machine as a bench.
 pub struct SimulatedBench<'m> {
     machine: &'m Machine,
     topology: Topology,
@@ -44,7 +44,7 @@ pub struct SimulatedBench<'m> {
 }
 
 impl<'m> SimulatedBench<'m> {
-    /// A simulation of this machine; what is chance comes from the seed.
+    /// A simulation of this machine; the seed decides all random choices.
     pub fn new(machine: &'m Machine, seed: u64) -> Self {
         let surroundings = Surroundings::simulated(machine);
         SimulatedBench { machine, topology: simulated::topology(machine), surroundings, seed }
@@ -81,7 +81,7 @@ impl Bench for SimulatedBench<'_> {
         places: &[usize],
         body: &(dyn Fn(usize) + Sync),
     ) -> Result<(), Error> {
-        // What is left of a chain without its accesses is nothing, then: there is nothing to subtract.
+        // A chain without its accesses then takes no time, so there is nothing to subtract.
         let mut engine = Engine::new(self.machine, self.seed).accesses_only();
         let home = self.machine.node_of(self.machine.cache_of(lines.home));
         engine.home(lines.addresses(), home);

@@ -1,5 +1,5 @@
-//! Accesses that need nobody else: to lines of the thread's own, to the further levels of its
-//! caches, and to its memory. They are all by the first thread.
+//! Accesses that need no other thread: to lines of the thread's own, to the further levels of its
+//! caches, and to its memory. The first thread makes all of them.
 
 use super::probe::Probe;
 use crate::bench::Bench;
@@ -11,16 +11,16 @@ use crate::topology::Caches;
 use crate::walk::walk;
 use syncline_statistics::{Summary, median};
 
-/// Loads of a walk that are one sample.
+/// Loads of a walk that make one sample.
 const STEPS: usize = 256;
 
-/// A walk through memory goes through this many times the last-level cache, so that few of its
+/// A walk through memory is this many times as large as the last-level cache, so that few of its
 /// loads find their line there, ...
 const BEYOND_LLC: usize = 4;
-/// ... but not through more than this: laying it out takes a tenth of a second for each 128 MiB.
+/// ... but at most this large: laying it out takes a tenth of a second for each 128 MiB.
 const MOST_MEMORY: usize = 1 << 30;
 
-/// Cycles, one for each sample.
+/// Samples in cycles, by kind of access.
 #[derive(Default)]
 pub struct Samples {
     own: [Vec<f64>; ACCESSES.len()],
@@ -33,7 +33,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// What they say.
+    /// Summarizes the samples.
     pub fn summary(&self) -> Local {
         let own = ACCESSES.into_iter().zip(&self.own);
         let own = own.filter_map(|(access, s)| Some(Own { access, cycles: Summary::of(s)? }));
@@ -47,7 +47,7 @@ impl Samples {
     }
 }
 
-/// Measures once more.
+/// Measures each kind once more.
 pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Result<(), Error> {
     let lines = probe.lines(0)?;
     let clock = probe.clock(&lines, 0)?;
@@ -72,7 +72,8 @@ pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Res
         let cycles = |ticks: u64| ticks as f64 / STEPS as f64 / clock.cycle;
         Ok(ticks.into_iter().map(cycles).collect())
     };
-    // What a step takes besides its load shows where the load is known.
+    // The time of a step besides its load is measured in the first level, where the load's time is
+    // known.
     let known = median(&samples.own[0]).unwrap_or(0.0);
     let besides = (median(&walked(caches.l1 / 2)?).unwrap_or(0.0) - known).max(0.0);
     let [l2, llc, memory] = spans(&caches);
@@ -87,11 +88,12 @@ pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Res
     Ok(())
 }
 
-/// Lines of a walk are this far apart, so that fetching one does not fetch the next.
+/// Lines of a walk are this many bytes apart, so that fetching one does not fetch the next.
 const LINES_APART: usize = 128;
 
-/// How much to walk through so that loads find their lines in the second level, in the last, and
-/// in none: well above the level before, and well below the level's own size.
+/// How much memory to walk through so that loads find their lines in the second level, in the last
+/// level, and in none: well above the size of the level before, and well below the level's own
+/// size.
 fn spans(caches: &Caches) -> [Option<usize>; 3] {
     let Caches { l1, l2, llc } = *caches;
     let between = |below: usize, size: usize| {

@@ -1,9 +1,9 @@
-//! The whole measurement: for each distance the 30 cases, accesses that need nobody else, lines
-//! that many share, and each thread with each other.
+//! The whole measurement: for each distance the 30 cases; accesses that need no other thread; lines
+//! that many threads share; and loads between each pair of threads.
 //!
-//! All is done in several passes, each of which measures everything, so that a disturbance or a
-//! change of frequency hits all cases alike. In each pass, and for each thread that measures,
-//! the empty chain and the processor's frequency are measured anew.
+//! The measurement consists of several passes, each of which measures everything, so that a
+//! disturbance or a change of frequency affects all cases alike. In each pass, and for each thread
+//! that measures, the empty chain and the processor's frequency are measured again.
 
 mod effort;
 mod local;
@@ -23,7 +23,7 @@ use syncline_statistics::{Summary, median};
 /// Measures everything.
 ///
 /// # Errors
-/// If a thread can't be kept at its place, or there is no memory.
+/// If a thread can't be pinned to its place, or there is too little memory.
 pub fn measure<B: Bench>(
     bench: &B,
     effort: &Effort,
@@ -118,8 +118,8 @@ pub fn measure<B: Bench>(
     Ok(measurement)
 }
 
-/// Cycles of a load of a line that the second thread has changed, by the first one, if there are two:
-/// a few milliseconds, to see whether a machine is as it was.
+/// Cycles that the first thread needs to load a line that the second one has changed; `None` if
+/// there is only one thread. Takes a few milliseconds; used to see whether a machine has changed.
 ///
 /// # Errors
 /// Same errors as [`measure`].

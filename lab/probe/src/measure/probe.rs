@@ -1,4 +1,4 @@
-//! What one thread, or a crew, measures in one pass.
+//! What one thread, or one crew, measures in one pass.
 
 use super::effort::Effort;
 use crate::bench::{Bench, Lines};
@@ -11,32 +11,32 @@ use crate::sequence::{CHAIN, LAPS, PLACES, Timing, WORK, ticks};
 use crate::topology::Source;
 use syncline_statistics::{median, middle_mean};
 
-/// The cases of a distance.
+/// The number of cases of a distance.
 pub(super) const CASES: usize = ACCESSES.len() * STATES.len();
 
-/// A sample of runs takes as long as some of the chains.
+/// A sample of runs takes as long as several samples of chains, so there are fewer.
 const ROUNDS_OF_A_RUN: u32 = 6;
 
-/// What is done to a line of one's own that another has read.
+/// Operations on the thread's own line that another thread has read.
 pub(super) const MINE: [Access; 2] = [Access::Load, Access::Store];
 
 pub(super) fn case(n: usize) -> (Access, State) {
     (ACCESSES[n % ACCESSES.len()], STATES[n / ACCESSES.len()])
 }
 
-/// What must be known of a thread before it measures, in ticks.
+/// What must be known about a thread before it measures, in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
-    /// Reading the clock.
+    /// Ticks of reading the clock.
     reading: f64,
-    /// The loop around an access, without a fence and with one.
+    /// Ticks of the loop around an access, without a fence and with one.
     around: [f64; 2],
-    /// A cycle of the processor.
+    /// Ticks of a cycle of the processor.
     pub(super) cycle: f64,
 }
 
 impl Clock {
-    /// Cycles of one access, of a chain's ticks.
+    /// Cycles of one access, given a chain's ticks.
     pub(super) fn cycles(&self, ticks: u64, access: Access, laps: usize) -> f64 {
         let around = self.around[usize::from(access == Access::Store)];
         let each = (ticks as f64 - self.reading) / (laps * CHAIN) as f64;
@@ -44,26 +44,26 @@ impl Clock {
     }
 }
 
-/// A measurement on its way.
+/// A measurement in progress.
 pub(super) struct Probe<'b, B: Bench> {
     pub(super) bench: &'b B,
     pub(super) effort: &'b Effort,
-    /// All that was found of clocks.
+    /// The clock of each thread that was calibrated.
     clocks: Vec<Clock>,
 }
 
 impl<'b, B: Bench> Probe<'b, B> {
-    /// On `bench`.
+    /// Begins a measurement on `bench`.
     pub(super) fn new(bench: &'b B, effort: &'b Effort) -> Self {
         Probe { bench, effort, clocks: Vec::new() }
     }
 
-    /// Lines for chains.
+    /// Allocates lines for chains.
     pub(super) fn lines(&self, home: usize) -> Result<Lines<B::Memory>, Error> {
         self.bench.lines(PLACES, home)
     }
 
-    /// Calibrates for a thread.
+    /// Calibrates the clock for a thread.
     pub(super) fn clock(&mut self, lines: &Lines<B::Memory>, place: usize) -> Result<Clock, Error> {
         let of = |timing| -> Result<f64, Error> {
             let samples = ticks(self.bench, lines, &[place], &[], timing, self.effort.rounds)?;
@@ -99,7 +99,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(samples.into_iter().map(|ticks| clock.cycles(ticks, access, 1)).collect())
     }
 
-    /// All cases of a distance, by one crew.
+    /// Measures all cases of a distance with one crew.
     pub(super) fn crew(
         &mut self,
         crew: &Crew,
@@ -125,7 +125,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// For how long a line stays with its owner: a share for each of some samples.
+    /// Measures how long a line stays with its owner: adds a share for each of a few samples.
     pub(super) fn stays(&self, crew: &Crew, samples: &mut Vec<f64>) -> Result<(), Error> {
         let lines = self.bench.lines(1, crew.holder)?;
         for _ in 0..self.effort.rounds.div_ceil(ROUNDS_OF_A_RUN) {
@@ -134,7 +134,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// How many loads are under way at once: a number for each of some samples.
+    /// Measures how many loads are under way at once: adds a number for each of a few samples.
     pub(super) fn under_way(&mut self, crew: &Crew, samples: &mut Vec<f64>) -> Result<(), Error> {
         let lines = self.lines(crew.holder)?;
         let clock = self.clock(&lines, crew.asker)?;
@@ -149,7 +149,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// All accesses to a line that all of these but the first share.
+    /// Measures all accesses to a line that all of these threads but the first share.
     pub(super) fn shared(
         &mut self,
         places: &[usize],
@@ -164,7 +164,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// Loads of lines that another thread has changed, of each by each.
+    /// Measures loads of changed lines, by each thread from each other.
     pub(super) fn matrix(
         &mut self,
         step: &mut dyn FnMut(),
@@ -191,7 +191,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(matrix)
     }
 
-    /// Cycles of the processor in a second, each time that they were measured.
+    /// Cycles of the processor per second, for each calibration.
     pub(super) fn frequencies(&self) -> Vec<f64> {
         self.clocks.iter().map(|clock| self.bench.ticks_per_second() / clock.cycle).collect()
     }
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn what_is_around_an_access_is_subtracted_and_ticks_become_cycles() {
-        // Two cycles to a tick; reading the clock takes 100 ticks, the loop 2, the fence 10 more.
+        // Two cycles per tick; reading the clock takes 100 ticks, the loop 2, the fence 10 more.
         let clock = Clock { reading: 100.0, around: [2.0, 12.0], cycle: 0.5 };
         let cycles = |each: u64, access, laps: usize| {
             clock.cycles(100 + each * (laps * CHAIN) as u64, access, laps)

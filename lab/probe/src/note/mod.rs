@@ -1,4 +1,4 @@
-//! What could not be measured, or not with certainty, and what that means for the figures.
+//! Notes: what could not be measured, or not with certainty, and what that means for the figures.
 
 pub(crate) mod rules;
 
@@ -7,7 +7,7 @@ use std::fmt;
 use serde::Serialize;
 use syncline_sim::machine::Protocol;
 
-/// A limit of a measurement that its reader should know of.
+/// A limit of a measurement that its reader should know.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the messages say it")]

@@ -1,4 +1,4 @@
-//! When a note is due: one function each, over what is known of a measurement.
+//! When a note is due: one function for each note, over what is known of a measurement.
 
 use super::Note;
 use crate::case::{Access, State};
@@ -8,20 +8,20 @@ use crate::surroundings::Surroundings;
 use crate::topology::{Caches, Source};
 use syncline_statistics::Summary;
 
-/// A clock that ticks less often than this makes single samples coarse: at 5 ns, a sample of 32
-/// accesses is exact to 0.16 ns an access, half a cycle.
+/// A clock whose ticks are farther apart than this makes single samples coarse. At 5 ns, a sample
+/// of 32 accesses is exact to 0.16 ns per access, half a cycle.
 const COARSE_NANOSECONDS: f64 = 5.0;
-/// Frequencies differ by this share at least before it is said: calibrations on a busy machine
+/// The least relative difference of frequencies that is reported: calibrations on a busy machine
 /// differ by a percent or two.
 const FREQUENCY_CHANGE: f64 = 0.05;
-/// A share of samples that are far off which an idle machine does not reach.
+/// A share of outliers that an idle machine does not reach.
 const MANY_OUTLIERS: f64 = 0.02;
 /// A cell is noisy if half of its samples differ by more than this share of the median ...
 const NOISY_SPREAD: f64 = 0.2;
-/// ... and by more cycles than this: of a local access, a cycle is a large share.
+/// ... and by more cycles than this, since a cycle is a large share of a local access.
 const NOISY_CYCLES: f64 = 4.0;
-/// Neighbours have a line from each other in less than this share of what memory takes, or they
-/// have no cache in common: on SSYNC's machines, the largest share is 0.6 (Table 2, Opteron).
+/// Neighbours have a cache in common only if a line from each other takes less than this share of a
+/// load from memory. On SSYNC's machines the largest share is 0.6 (Table 2, Opteron).
 const AS_FAR_AS_MEMORY: f64 = 0.8;
 
 /// What is known of a measurement.
@@ -30,7 +30,7 @@ pub struct Facts<'a> {
     pub source: &'a Source,
     pub caches: Caches,
     pub measurement: &'a Measurement,
-    /// Cycles in a second, each time that they were measured.
+    /// Cycles per second, for each calibration.
     pub frequencies: &'a [f64],
     /// Cycles of a store by a thread that alone has read the line.
     pub after_reading: Option<f64>,
@@ -134,7 +134,7 @@ fn states(facts: &Facts<'_>) -> Vec<Note> {
     owned.filter(|_| shared).into_iter().chain(exclusive).chain(taken).collect()
 }
 
-/// Where the figures contradict what the machine says of its caches.
+/// Notes on figures that contradict what the machine says about its caches.
 fn caches(facts: &Facts<'_>) -> Vec<Note> {
     let measurement = facts.measurement;
     let memory = measurement.local.memory.median;

@@ -1,7 +1,7 @@
 //! The matrix of all pairs of threads as a picture: the farther, the more colour.
 //!
-//! Colours are mixed by the page's style from its own, so that they fit light and dark. Cells
-//! that hold a number get at most half of the colour, so that the number can be read on it.
+//! The page's style mixes the colours from its own, so that they fit light and dark. Cells with a
+//! number get at most half of the colour, so that the number stays legible.
 
 use std::fmt::Write as _;
 
@@ -11,18 +11,19 @@ use crate::measurement::Measurement;
 /// Steps of colour, each a class of the page's style.
 pub const STEPS: usize = 10;
 
-/// Cells of a picture that has numbers in them, in a row.
+/// The most cells in a row of a picture that shows numbers.
 const NUMBERS: usize = 24;
-/// Pixels of a cell with a number, and of the picture where there are none.
+/// Pixels of a cell with a number, and of the whole picture if it shows none.
 const CELL: usize = 44;
 const PICTURE: usize = 900;
 /// Pixels for the processors' numbers.
 const MARGIN: usize = 40;
 
-/// The most is this many times the least, at the least: smaller differences are not worth colours.
+/// The scale's maximum is at least this many times its minimum: smaller differences are not worth
+/// colours.
 const SPAN: f64 = 2.0;
 
-/// From the least to the most, by orders of magnitude: on one machine they differ up to a
+/// A logarithmic scale from the least to the most cycles: on one machine they differ up to a
 /// hundredfold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
@@ -31,20 +32,20 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Of what is in a matrix.
+    /// The scale of a matrix's values.
     pub fn of(matrix: &[Vec<Option<f64>>]) -> Scale {
         let all = || matrix.iter().flatten().flatten().copied();
         let least = all().fold(f64::INFINITY, f64::min).clamp(1.0, 1e9);
         Scale { least, most: all().fold(SPAN * least, f64::max) }
     }
 
-    /// Where it lies, from 0 to 1.
+    /// The position of a value on the scale, from 0 to 1.
     pub fn share(&self, cycles: f64) -> f64 {
         let at = (cycles.max(self.least) / self.least).ln();
         (at / (self.most / self.least).ln()).min(1.0)
     }
 
-    /// What lies there.
+    /// The value at a position of the scale.
     pub fn cycles(&self, share: f64) -> f64 {
         self.least * (self.most / self.least).powf(share)
     }
@@ -54,7 +55,7 @@ impl Scale {
     }
 }
 
-/// The picture; nothing for a single thread.
+/// Draws the picture; empty for a single thread.
 pub fn heat_map(measurement: &Measurement) -> String {
     let threads = measurement.matrix.len();
     if threads < 2 {
@@ -84,7 +85,7 @@ pub fn heat_map(measurement: &Measurement) -> String {
 }
 
 fn axes(svg: &mut String, processors: &[usize], cell: usize) {
-    // A number needs some pixels.
+    // A number needs this many pixels.
     let every = 24_usize.div_ceil(cell);
     for (n, processor) in processors.iter().enumerate().step_by(every) {
         let middle = MARGIN + n * cell + cell / 2;
@@ -129,7 +130,7 @@ fn numbers(
     }
 }
 
-/// A row of cells, those of one colour in one piece.
+/// A row of cells; neighbours of one colour are drawn as one rectangle.
 fn runs(svg: &mut String, cells: &[Option<f64>], size: usize, scale: &Scale) {
     let steps: Vec<Option<usize>> = cells.iter().map(|c| c.map(|c| scale.step(c))).collect();
     let mut column = 0;

@@ -14,7 +14,7 @@ use syncline_statistics::Summary;
 
 const STYLE: &str = include_str!("page.css");
 
-/// Writes the page.
+/// Writes the report as a page.
 ///
 /// # Errors
 /// Those of `out`.
@@ -69,7 +69,7 @@ fn section(id: &str, title: &str, remark: &str, content: &str) -> String {
     )
 }
 
-/// A table of all operations: rows with a name and a cell for each.
+/// A table of all operations: one row per name, one cell per operation.
 fn table<'m>(
     measurement: &Measurement,
     rows: impl IntoIterator<Item = (String, [Option<&'m Summary>; ACCESSES.len()])>,

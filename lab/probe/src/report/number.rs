@@ -1,9 +1,9 @@
-//! Cycles and nanoseconds, as many digits as they are worth.
+//! Formats cycles and nanoseconds with as many digits as they are worth.
 
 use crate::case::Access;
 use syncline_statistics::Summary;
 
-/// A number of cycles: tenths below ten.
+/// A number of cycles, with tenths below ten.
 pub fn cycles(cycles: f64) -> String {
     if cycles < 9.95 { format!("{cycles:.1}") } else { format!("{cycles:.0}") }
 }
@@ -33,7 +33,7 @@ pub fn under_way(loads: &Summary) -> String {
     format!("A core has {:.0} loads under way at once, if none waits for another.", loads.median)
 }
 
-/// The operations as headings.
+/// The heading of an operation's column.
 pub fn heading(access: Access) -> &'static str {
     match access {
         Access::Load => "load",

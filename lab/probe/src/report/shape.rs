@@ -1,4 +1,4 @@
-//! The shape of a machine in a line: how many there are of what.
+//! The shape of a machine in one line: how many processors, cores, nodes and packages it has.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,8 @@ use crate::measurement::Subject;
 use crate::topology::Place;
 use syncline_present::number;
 
-/// Such as "2 hardware threads, 2 cores, 1 NUMA node, 1 package; L1 32 KiB, L2 1 MiB".
+/// Formats a shape, such as "2 hardware threads, 2 cores, 1 NUMA node, 1 package; L1 32 KiB, L2 1
+/// MiB".
 pub fn shape(subject: &Subject) -> String {
     let count = |part: fn(&Place) -> Option<usize>| {
         subject.places.iter().filter_map(part).collect::<BTreeSet<_>>().len()

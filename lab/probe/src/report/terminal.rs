@@ -1,4 +1,4 @@
-//! The report for a terminal, not wider than 100 columns.
+//! The report for a terminal, at most 100 columns wide.
 
 use std::io::{self, Write};
 
@@ -9,12 +9,14 @@ use crate::case::{ACCESSES, Access, STATES, State, state_name};
 use crate::measurement::Measurement;
 use syncline_statistics::Summary;
 
-/// Columns of the report at most.
+/// The most columns of the report.
 const WIDTH: usize = 100;
 
-/// A matrix of more threads has a shade for each pair; this many numbers fit.
+/// The most threads of a matrix that is printed with numbers; larger ones have a shade for each
+/// pair.
 const NUMBERS: usize = 15;
-/// A matrix of more threads does not fit, and has one for each group of so many.
+/// The most threads of a matrix with a shade for each pair; larger ones have one for each group of
+/// threads.
 const SHADES: usize = 90;
 
 /// Writes the report.
@@ -62,7 +64,7 @@ fn head(out: &mut impl Write, title: &str) -> io::Result<()> {
     writeln!(out)
 }
 
-/// A row of such a table; nothing is written for what was not measured.
+/// A row of such a table; cases that were not measured stay empty.
 fn row<'m>(
     measurement: &Measurement,
     out: &mut impl Write,
@@ -198,7 +200,7 @@ fn legend(scale: &Scale) -> String {
     shades.collect::<Vec<_>>().join("  ")
 }
 
-/// A text in lines that are not longer than this, unless a word is.
+/// Wraps a text into lines of at most this width, unless a word is longer.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -4,7 +4,8 @@ use super::{Topology, hwloc, linux, xml};
 use crate::error::Error;
 
 impl Topology {
-    /// This machine, as far as this process may use it: by hwloc, or else by Linux's lists.
+    /// The topology of this machine, limited to the processors that this process may use: from
+    /// hwloc, or else from Linux's lists.
     ///
     /// # Errors
     /// If the processors of this process are unknown.

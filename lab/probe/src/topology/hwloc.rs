@@ -1,8 +1,8 @@
-//! The topology as the library hwloc sees it, as XML.
+//! The topology as the library hwloc sees it, exported as XML.
 //!
-//! Five of hwloc's functions are looked up when they are needed, and not linked: so the command
-//! runs where there is no hwloc, and builds for another processor need none. They pass nothing
-//! but pointers, and hwloc keeps them and the XML as they are from version 2.0 on (soname 15).
+//! Five of hwloc's functions are looked up at run time and not linked, so the command runs where
+//! hwloc is not installed, and cross builds do not need it. The functions pass only pointers, and
+//! hwloc keeps them and the XML compatible from version 2.0 on (soname 15).
 
 use std::ffi::{c_char, c_int, c_ulong, c_void};
 use std::ptr;
@@ -17,9 +17,9 @@ type Handle = *mut c_void;
 /// This machine's topology as XML.
 ///
 /// # Errors
-/// A sentence that says why hwloc can't tell.
+/// A sentence that says why hwloc gives no topology.
 pub fn export() -> Result<String, String> {
-    // SAFETY: what hwloc does when it is loaded and unloaded concerns nobody else.
+    // SAFETY: loading and unloading hwloc affects nothing else in the process.
     let library = unsafe { Library::new(LIBRARY) };
     let library = library.map_err(|_| format!("{LIBRARY} is not there"))?;
     let missing = |error: libloading::Error| format!("{LIBRARY}: {error}");

@@ -1,6 +1,6 @@
-//! The topology without hwloc: the groups by which the library's hierarchical locks go, which
-//! are read from Linux's lists of processors. They don't tell the threads of a core from those
-//! that share a second-level cache.
+//! The topology without hwloc, read from Linux's lists of processors: the groups that the library's
+//! hierarchical locks use. The lists don't distinguish the threads of a core from those that share
+//! a second-level cache.
 
 use std::thread;
 
@@ -11,21 +11,21 @@ use syncline::memory::{Memory, Native};
 use super::{Place, Source, Topology};
 use crate::error::Error;
 
-/// The processors that this process may use, ascending.
+/// The processors that this process may use, in ascending order.
 pub fn usable() -> Result<Vec<usize>, Error> {
     let set = sched_getaffinity(Pid::from_raw(0))
         .map_err(|error| Error::Affinity { source: error.into() })?;
     Ok((0..CpuSet::count()).filter(|&n| set.is_set(n) == Ok(true)).collect())
 }
 
-/// Keeps the calling thread on a processor.
+/// Pins the calling thread to a processor.
 pub fn pin(processor: usize) -> Result<(), Error> {
     let mut set = CpuSet::new();
     let pinned = set.set(processor).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
     pinned.map_err(|error| Error::Pin { processor, source: error.into() })
 }
 
-/// The topology of these processors; `why` says why hwloc could not tell.
+/// The topology of these processors; `why` says why hwloc gave none.
 pub fn topology(usable: &[usize], why: String) -> Result<Topology, Error> {
     let look = || {
         let places = usable.iter().map(|&processor| {
@@ -34,7 +34,7 @@ pub fn topology(usable: &[usize], why: String) -> Result<Topology, Error> {
         });
         places.collect::<Result<Vec<_>, Error>>()
     };
-    // In a thread of its own, which takes its place with it when it ends.
+    // In a thread of its own, whose affinity ends with it.
     let looked = thread::scope(|scope| scope.spawn(look).join());
     let groups = looked.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     Ok(Topology { source: Source::Linux { why }, ..of_groups(&groups) })
@@ -42,7 +42,7 @@ pub fn topology(usable: &[usize], why: String) -> Result<Topology, Error> {
 
 /// The topology of processors with their groups: sockets, last-level caches, second-level caches.
 fn of_groups(groups: &[(usize, [usize; 3])]) -> Topology {
-    // All in one group may mean that nothing is known.
+    // A single group may mean that nothing is known.
     let divided = |level: usize| groups.iter().any(|(_, of)| of[level] != groups[0].1[level]);
     let (has_llc, has_l2) = (divided(1) || divided(2), divided(2));
     let places = groups.iter().map(|&(processor, [package, llc, l2])| Place {

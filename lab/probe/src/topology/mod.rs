@@ -1,9 +1,9 @@
-//! What is where: hardware threads, and how far one is from another.
+//! Topology: hardware threads, and how far they are from each other.
 //!
-//! Where a hardware thread is, is a list of what it shares with others: its core, its
+//! The position of a hardware thread is a list of what it shares with others: its core, its
 //! second-level and last-level cache, its NUMA node, its package. The distance of two threads is
-//! the first of these that they have in common, or what the firmware says of their nodes; each
-//! distance that occurs is a [`Class`], and the classes are what the probe measures.
+//! the first of these that they have in common, or the distance that the firmware gives for their
+//! nodes. Each distance that occurs is a [`Class`], and the probe measures each class.
 
 mod here;
 pub mod hwloc;
@@ -15,22 +15,22 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-/// Where a topology comes from.
+/// The source of a topology.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// From the library hwloc.
     Hwloc,
-    /// From Linux's lists.
+    /// From Linux's lists of processors.
     Linux {
-        /// Why not from hwloc.
+        /// Why hwloc could not be used.
         why: String,
     },
     /// From the description of a simulated machine.
     Description,
 }
 
-/// A hardware thread and what it shares. Numbers tell groups apart and mean nothing else; none
-/// is what is not known or not there.
+/// A hardware thread and what it shares. Numbers only identify groups; `None` means unknown or
+/// absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The operating system's number of the processor.
@@ -47,18 +47,18 @@ pub struct Place {
     pub package: usize,
 }
 
-/// A distance between two hardware threads.
+/// A class of distance between two hardware threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// What the two have in common, in words.
+    /// What the two threads have in common, in words.
     pub name: String,
-    /// They are hardware threads of one core.
+    /// Whether they are hardware threads of one core.
     pub same_core: bool,
-    /// They have a cache in common.
+    /// Whether they have a cache in common.
     pub same_cache: bool,
 }
 
-/// Bytes of a hardware thread's data caches; 0 where not known or not there.
+/// Bytes of a hardware thread's data caches; 0 if unknown or absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "they say what they are")]
 pub struct Caches {
@@ -67,12 +67,12 @@ pub struct Caches {
     pub llc: usize,
 }
 
-/// What is where.
+/// The hardware threads of a machine and the distances between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// Where this comes from.
+    /// Where the topology comes from.
     pub source: Source,
-    /// The hardware threads that may be used.
+    /// The hardware threads that this process may use.
     pub threads: Vec<Place>,
     /// The distances that occur, from near to far.
     pub classes: Vec<Class>,
@@ -84,7 +84,7 @@ pub struct Topology {
     class_of: Vec<u8>,
 }
 
-/// How far two threads are from each other: the level, and what the firmware says of their nodes.
+/// How far two threads are from each other: the level, and the firmware's distance of their nodes.
 type Distance = (Level, u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,9 +98,9 @@ enum Level {
 }
 
 impl Topology {
-    /// A topology of these places, with the distance of two NUMA nodes as the firmware gives it.
+    /// A topology of these places; `nodes` is the firmware's distance of two NUMA nodes.
     pub(crate) fn of_places(threads: Vec<Place>, nodes: impl Fn(usize, usize) -> u32) -> Topology {
-        // Some firmware gives another distance for each direction.
+        // Some firmware gives different distances for the two directions.
         let nodes = |a, b| nodes(a, b).max(nodes(b, a));
         let distance = |a: &Place, b: &Place| -> Distance {
             let shared = |a: Option<usize>, b| a.is_some() && a == b;
@@ -128,7 +128,7 @@ impl Topology {
         })
     }
 
-    /// A topology of these threads, where `distance` says how far two are from each other.
+    /// A topology of these threads, where `distance` gives the distance of two of them.
     fn of_distances<D: Ord + Clone>(
         threads: Vec<Place>,
         distance: impl Fn(&Place, &Place) -> D,
@@ -152,7 +152,7 @@ impl Topology {
         }
     }
 
-    /// The class of the distance of two different threads.
+    /// The class of the distance between two different threads.
     pub fn class(&self, a: usize, b: usize) -> usize {
         usize::from(self.class_of[a * self.threads.len() + b])
     }

@@ -1,10 +1,10 @@
-//! The topology of a simulated machine, as its description has it.
+//! The topology of a simulated machine, from its description.
 
 use syncline_sim::Machine;
 
 use super::{Caches, Class, Place, Topology};
 
-/// The topology of a machine: caches are cores, and the distances are those of its nodes.
+/// The topology of a machine: its caches are the cores, and the distances are those of its nodes.
 pub fn topology(machine: &Machine) -> Topology {
     let threads = (0..machine.threads()).map(|processor| {
         let core = machine.cache_of(processor);
@@ -13,7 +13,7 @@ pub fn topology(machine: &Machine) -> Topology {
     });
     let description = &machine.description;
     let one_to_a_node = description.caches_per_node == 1;
-    // Of one core, or else as far as their nodes are from each other.
+    // Of one core, or else the distance of their nodes.
     let distance = |a: &Place, b: &Place| {
         let far = if a.core == b.core { None } else { Some(machine.class(a.node, b.node)) };
         (far, description.distances[a.node][b.node].to_bits())
@@ -32,7 +32,7 @@ pub fn topology(machine: &Machine) -> Topology {
     Topology { caches: caches(machine), ..topology }
 }
 
-/// The levels that it has: the first, the last, and the one between.
+/// The levels that the machine has: the first, the last, and the one between.
 fn caches(machine: &Machine) -> Caches {
     let bytes: Vec<usize> = machine.description.levels.iter().map(|level| level.bytes).collect();
     match bytes[..] {

@@ -1,5 +1,5 @@
-//! hwloc's XML, read: objects within objects, and sets of processors as hexadecimal numbers
-//! (hwloc's `hwloc2.dtd`).
+//! Parses hwloc's XML: nested objects, and sets of processors as hexadecimal numbers (hwloc's
+//! `hwloc2.dtd`).
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,10 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use super::{Caches, Place, Source, Topology};
 
-/// The topology in an XML text, of these processors; `None` if it is no topology that has them.
+/// Reads the topology of these processors from an XML text; `None` if the text is no topology that
+/// has them.
 pub fn topology(text: &str, usable: &[usize]) -> Option<Topology> {
-    // The text names its document type, and refers to nothing of it.
+    // The text names its document type, but uses nothing of it.
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).ok()?;
     let nodes = numa_nodes(&document);
@@ -42,14 +43,14 @@ fn number(node: &Node<'_, '_>, attribute: &str) -> Option<usize> {
     node.attribute(attribute)?.parse().ok()
 }
 
-/// The object around a unit that is of one of these kinds, the outermost.
+/// The outermost object around a unit that is of one of these kinds.
 fn around<'a>(unit: &Node<'a, 'a>, kinds: &[&str]) -> Option<Node<'a, 'a>> {
     let kind = |node: &Node<'_, '_>| node.attribute("type").is_some_and(|t| kinds.contains(&t));
     unit.ancestors().filter(kind).last()
 }
 
 fn place(unit: &Node<'_, '_>, processor: usize, nodes: &[(usize, Vec<bool>)]) -> Place {
-    // Any number that tells objects apart.
+    // Any number that identifies the object.
     let id = |kinds| around(unit, kinds).map(|node| node.id().get_usize());
     let in_node = |(_, set): &&(usize, Vec<bool>)| set.get(processor) == Some(&true);
     let size = |(_, set): &&(usize, Vec<bool>)| set.iter().filter(|&&near| near).count();
@@ -58,7 +59,7 @@ fn place(unit: &Node<'_, '_>, processor: usize, nodes: &[(usize, Vec<bool>)]) ->
         core: id(&["Core"]).unwrap_or(usize::MAX - processor),
         l2: id(&["L2Cache"]),
         llc: id(&["L3Cache", "L4Cache", "L5Cache"]),
-        // The nearest: memory of a whole package has more processors than that of its parts.
+        // The nearest node: memory of a whole package has more processors than that of its parts.
         node: nodes.iter().filter(in_node).min_by_key(size).map_or(0, |&(node, _)| node),
         package: id(&["Package"]).unwrap_or(0),
     }
@@ -90,7 +91,7 @@ fn set(text: &str) -> Option<Vec<bool>> {
     Some(bits)
 }
 
-/// What the firmware says of the distances of NUMA nodes.
+/// The firmware's distances between NUMA nodes.
 fn distances(document: &Document<'_>) -> BTreeMap<(usize, usize), u32> {
     let lists = document.descendants().filter(|node| node.has_tag_name("distances2"));
     let of_nodes = lists.filter(|node| node.attribute("type") == Some("NUMANode"));

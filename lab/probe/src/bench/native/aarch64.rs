@@ -4,8 +4,8 @@ use std::arch::asm;
 use std::ptr;
 use std::sync::atomic::AtomicU32;
 
-/// `isb` lets the counter be read neither before what is before it is done nor after what is
-/// after it has begun; `dsb` has loads and stores done first (Arm ARM, D11.1.2 and B2.7).
+/// `isb` keeps the counter from being read before the instructions ahead of it are done or after
+/// those behind it have begun; `dsb` completes loads and stores first (Arm ARM, D11.1.2 and B2.7).
 #[inline(always)]
 pub fn ticks() -> u64 {
     let ticks: u64;
@@ -33,7 +33,7 @@ pub fn evict(word: &AtomicU32) {
     }
 }
 
-/// Additions of registers that depend on each other, which take a cycle each.
+/// Dependent additions of registers, which take a cycle each.
 #[inline(always)]
 pub fn work(cycles: u32) {
     // SAFETY: it adds up two registers, and counts a third one down to zero or below.
@@ -58,7 +58,7 @@ pub fn work(cycles: u32) {
     }
 }
 
-/// The architecture's counter has one rate.
+/// None: the architecture's counter has one rate.
 pub fn clock_fault() -> Option<&'static str> {
     None
 }

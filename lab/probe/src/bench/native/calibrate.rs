@@ -1,17 +1,17 @@
-//! The rate of the processor's clock, by the system's.
+//! The rate of the processor's clock, measured with the system's clock.
 //!
-//! The two can't be read at one moment. So the system's is read between two readings of the
-//! processor's, several times, and the reading with the least between counts: an interrupt or a
-//! hypervisor that comes between makes it longer.
+//! The two clocks can't be read at the same moment. So the system's clock is read between two
+//! readings of the processor's, several times, and the triple with the shortest interval counts: an
+//! interrupt or the hypervisor in between makes it longer.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// From the first reading to the second: a ten-thousandth of it is a microsecond, and readings
-/// are closer than that.
+/// Time from the first reading to the second. A ten-thousandth of it is 10 microseconds, and
+/// readings are closer than that.
 const SPAN: Duration = Duration::from_millis(100);
 
-/// Readings of which the closest counts.
+/// Number of readings, of which the closest counts.
 const TRIES: usize = 50;
 
 /// A reading of the system's clock between two of the processor's.
@@ -22,7 +22,7 @@ struct Reading {
     after: u64,
 }
 
-/// Ticks in a second, of the processor's clock that `ticks` reads; `None` if it stands still.
+/// Ticks per second of the processor's clock that `ticks` reads; `None` if it does not advance.
 pub fn ticks_per_second(ticks: impl Fn() -> u64) -> Option<f64> {
     let origin = Instant::now();
     let readings = || -> Vec<Reading> {
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_closest_readings_count() {
-        // At 2.5 ticks a nanosecond; the second one of each was interrupted.
+        // 2.5 ticks per nanosecond; the second reading of each group was interrupted.
         let first = [reading(1_000, 404, 1_020), reading(1_020, 500, 90_000)];
         let second = [reading(251_000, 140_000, 900_000), reading(900_000, 360_004, 900_020)];
         let rate = rate(&first, &second).unwrap();

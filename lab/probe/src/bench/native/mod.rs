@@ -1,4 +1,4 @@
-//! This machine as a bench: threads that are kept on one processor each, fresh pages, and the
+//! This machine as a bench: threads that are pinned to one processor each, fresh pages, and the
 //! processor's time-stamp counter.
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
@@ -22,7 +22,7 @@ use crate::topology::linux::pin;
 use region::Region;
 use start::Start;
 
-/// The processor's name as Linux gives it, where it does.
+/// The processor's name according to Linux, or else the name of its architecture.
 fn processor_name() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = |line: &str| Some(line.strip_prefix("model name")?.split_once(':')?.1.to_owned());
@@ -48,7 +48,8 @@ impl Timed for Native {
         processor::evict(word);
     }
 
-    /// The compiler makes two accesses of it where it can't tell that one will do.
+    /// Overrides the default, of which the compiler makes two accesses where it does not see that
+    /// one suffices.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn test_and_set(word: &AtomicU32) -> u32 {
@@ -61,7 +62,7 @@ impl Timed for Native {
     }
 }
 
-/// This machine.
+/// This machine as a bench.
 pub struct NativeBench {
     topology: Topology,
     surroundings: Surroundings,
@@ -69,11 +70,11 @@ pub struct NativeBench {
 }
 
 impl NativeBench {
-    /// This machine, as far as this process may use it. Takes a tenth of a second, to compare
-    /// the processor's clock with the system's.
+    /// Makes a bench of this machine, with the processors that this process may use. Takes a tenth
+    /// of a second, to compare the processor's clock with the system's.
     ///
     /// # Errors
-    /// If the processors are unknown, or their clock stands still.
+    /// If the processors are unknown, or their clock does not advance.
     pub fn new() -> Result<NativeBench, Error> {
         let ticks_per_second =
             calibrate::ticks_per_second(processor::ticks).ok_or(Error::NoClock)?;
@@ -112,7 +113,7 @@ impl Bench for NativeBench {
         self.ticks_per_second
     }
 
-    /// The pages are first touched at the place, which is what Linux goes by.
+    /// A thread at the place touches the pages first, which decides their node on Linux.
     fn lines(&self, count: usize, home: usize) -> Result<Lines<Native>, Error> {
         let lines = Lines { region: Region::new(count)?, home };
         self.run(&lines, &[home], &|_| lines.region.touch())?;
@@ -159,7 +160,7 @@ mod tests {
         let before = Native::ticks();
         Native::work(1_000_000);
         assert!(Native::ticks() > before);
-        // From the counters of small Arm systems to the fastest clocks.
+        // From the counters of small Arm systems to the fastest clocks there are.
         assert!((1e6..1e11).contains(&bench.ticks_per_second), "{}", bench.ticks_per_second);
     }
 

@@ -1,5 +1,5 @@
-//! Lines in pages that were never used before, so that it is their first touch that decides in
-//! which node's memory they are.
+//! Lines in pages that were never used before, so that their first touch decides in which node's
+//! memory they are.
 
 use std::ops::Deref;
 use std::slice;
@@ -18,12 +18,12 @@ pub struct Region {
 }
 
 impl Region {
-    /// Maps this many lines, which no thread has touched.
+    /// Maps this many lines, which no thread has touched yet.
     pub fn new(lines: usize) -> Result<Region, Error> {
         let bytes = lines * size_of::<Padded<AtomicU32>>();
         let pages = MmapMut::map_anon(bytes).map_err(|source| Error::Memory { bytes, source })?;
-        // A walk through much memory is to measure caches, and not the look-up of pages. Without
-        // large pages in the kernel it measures both.
+        // A walk through much memory is meant to measure caches, not the translation of addresses.
+        // If the kernel has no large pages, it measures both.
         let _ = pages.advise(Advice::HugePage);
         Ok(Region { pages, lines })
     }
@@ -40,8 +40,8 @@ impl Deref for Region {
     type Target = [Padded<AtomicU32>];
 
     fn deref(&self) -> &Self::Target {
-        // SAFETY: the mapping has as many bytes, is aligned to pages, and is all zero to begin
-        // with, which is a value of the words; only they access it, for as long as it is there.
+        // SAFETY: the mapping has this many bytes, is aligned to pages, and is initially all zero,
+        // which is a valid value of the words. Only they access it, as long as it exists.
         unsafe { slice::from_raw_parts(self.pages.as_ptr().cast(), self.lines) }
     }
 }

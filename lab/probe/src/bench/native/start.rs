@@ -1,23 +1,23 @@
-//! Threads begin together, or not at all.
+//! A start line: threads begin together, or not at all.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
 
-/// Where threads wait until all are at their places; none goes on if one can't be.
+/// A start line where threads wait until all are at their places. If one can't be, none goes on.
 pub struct Start {
     state: Mutex<(usize, Option<Error>)>,
     changed: Condvar,
 }
 
 impl Start {
-    /// For this many threads.
+    /// A start line for this many threads.
     pub fn new(missing: usize) -> Start {
         Start { state: Mutex::new((missing, None)), changed: Condvar::new() }
     }
 
-    /// A thread is at its place, or could not get there. Waits for the others, and says whether
-    /// all are there.
+    /// Reports that a thread is at its place, or could not get there. Waits for the others, and
+    /// returns whether all are at theirs.
     pub fn arrive(&self, arrived: Result<(), Error>) -> bool {
         match arrived {
             Ok(()) => self.lock().0 -= 1,
@@ -30,13 +30,13 @@ impl Start {
         state.unwrap_or_else(PoisonError::into_inner).1.is_none()
     }
 
-    /// One of the threads won't come.
+    /// Reports that one of the threads won't come.
     pub fn fail(&self, error: Error) {
         self.lock().1 = Some(error);
         self.changed.notify_all();
     }
 
-    /// Why none went on, if so.
+    /// The error that kept all threads from starting, if any.
     pub fn outcome(self) -> Result<(), Error> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.1.map_or(Ok(()), Err)

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicU32;
 
 use raw_cpuid::CpuId;
 
-/// `lfence` waits for all instructions before it, so for loads but not for stores, and lets none
-/// after it begin (Intel's manual, RDTSC; Linux has AMD's processors do the same).
+/// `lfence` waits for all instructions before it, hence for loads but not for stores, and lets none
+/// after it begin (Intel's manual, RDTSC; Linux configures AMD's processors to do the same).
 #[inline(always)]
 pub fn ticks() -> u64 {
     // SAFETY: every x86-64 processor has these instructions.
@@ -20,7 +20,7 @@ pub fn ticks() -> u64 {
     }
 }
 
-/// `mfence` waits until all stores, and flushes, before it have taken effect.
+/// `mfence` waits until all stores and flushes before it have taken effect.
 #[inline(always)]
 pub fn settle() {
     // SAFETY: every x86-64 processor has it.
@@ -33,7 +33,7 @@ pub fn evict(word: &AtomicU32) {
     unsafe { _mm_clflush(ptr::from_ref(word).cast()) }
 }
 
-/// `lock bts`, which sets a bit and says what it was.
+/// `lock bts`, which sets a bit and returns its former value.
 #[inline(always)]
 pub fn test_and_set(word: &AtomicU32) -> u32 {
     let was: u32;
@@ -50,8 +50,8 @@ pub fn test_and_set(word: &AtomicU32) -> u32 {
     was & 1
 }
 
-/// Additions that depend on each other, of registers: these take a cycle each on every
-/// processor; additions of constants may take none.
+/// Dependent additions of registers, which take a cycle each on every processor; additions of
+/// constants may take none.
 #[inline(always)]
 pub fn work(cycles: u32) {
     // SAFETY: it adds up two registers, and counts a third one down to zero or below.
@@ -72,7 +72,7 @@ pub fn work(cycles: u32) {
     }
 }
 
-/// Without an invariant counter, a tick is not always the same time.
+/// A fault unless the counter is invariant: without that, ticks are not always equally long.
 pub fn clock_fault() -> Option<&'static str> {
     let invariant = CpuId::new().get_advanced_power_mgmt_info().map(|i| i.has_invariant_tsc());
     (invariant != Some(true))

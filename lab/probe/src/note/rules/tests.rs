@@ -1,4 +1,4 @@
-//! Each note with an input that calls for it, and one without notes.
+//! Each note has an input that calls for it; one input has no notes.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ use crate::bench::SimulatedBench;
 use crate::measure::{Effort, measure};
 use crate::measurement::{Cell, Mine};
 
-/// A large machine, measured, that nothing disturbed.
+/// A measurement of a large machine that nothing disturbed.
 struct Case {
     surroundings: Surroundings,
     source: Source,
@@ -44,8 +44,8 @@ fn quiet() -> Case {
     }
 }
 
-/// The notes of a quiet case with a change, besides those that it has by being a real machine of
-/// several nodes.
+/// The notes of an undisturbed case after a change, without those that every real machine of
+/// several nodes has.
 fn notes(change: impl FnOnce(&mut Case)) -> Vec<Note> {
     let mut case = quiet();
     change(&mut case);

@@ -19,7 +19,7 @@ fn distances_are_those_of_the_machine() {
     assert_eq!(names(&topology), expected);
     let from_first = [1, 2, 3, 4, 7, 8, 15].map(|other| topology.class(0, other));
     assert_eq!(from_first, [0, 1, 1, 2, 2, 3, 3]);
-    // hwloc takes the prefixes for decimal ones.
+    // hwloc takes the prefixes as decimal ones.
     let caches = Caches { l1: 48_000, l2: 2_000_000, llc: 32_000_000 };
     assert_eq!(topology.caches, caches);
     let nodes: Vec<usize> = topology.threads.iter().map(|place| place.node).collect();
