@@ -1,23 +1,23 @@
-//! A figure as data: what is drawn, written to CSV, and held against the paper's claims.
+//! A figure as data: it is drawn, written to CSV, and compared with the paper's claims.
 
 use serde::Serialize;
 
 /// A figure, or a table of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// As SSYNC calls it: `figure-5`, `table-2`.
+    /// The name that SSYNC gives it: `figure-5`, `table-2`.
     pub id: &'static str,
     /// What it shows.
     pub title: &'static str,
-    /// What its horizontal axis is, with the unit.
+    /// The horizontal axis, with its unit.
     pub x: &'static str,
-    /// What its vertical axis is, with the unit.
+    /// The vertical axis, with its unit.
     pub y: &'static str,
     /// How it is drawn.
     pub kind: Kind,
-    /// A part for each machine.
+    /// One part for each machine.
     pub panels: Vec<Panel>,
-    /// What it says, in a sentence.
+    /// Its result, in a sentence.
     pub says: String,
 }
 
@@ -35,62 +35,62 @@ pub enum Kind {
     Table,
 }
 
-/// What was measured on a machine.
+/// The measurements on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Panel {
     /// The machine's name.
     pub machine: String,
-    /// What was measured on it, line by line.
+    /// The measured series.
     pub series: Vec<Series>,
 }
 
-/// A line, a colour of bars, or a row.
+/// A line, a colour of bars, or a row of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
-    /// What it is called.
+    /// The name of the series.
     pub name: String,
-    /// In the order of `x`.
+    /// The values, in the order of `x`.
     pub points: Vec<Point>,
 }
 
-/// A value.
+/// A value of a series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Where it stands.
+    /// The position on the horizontal axis.
     pub x: f64,
-    /// What that is called, if it is no number.
+    /// The name of the position, if it is not a number.
     pub label: String,
     /// The value.
     pub y: f64,
-    /// What else there is to say about it.
+    /// A remark about the value.
     pub note: String,
 }
 
 impl Point {
-    /// A value at a number.
+    /// A value at a numeric position.
     pub fn at(x: usize, y: f64) -> Point {
         Point { x: x as f64, label: String::new(), y, note: String::new() }
     }
 }
 
 impl Panel {
-    /// A series by its name.
+    /// The series with this name.
     pub fn series(&self, name: &str) -> Option<&Series> {
         self.series.iter().find(|series| series.name == name)
     }
 
-    /// The value of a series.
+    /// The value of a series at a position.
     pub fn value(&self, name: &str, x: usize) -> Option<f64> {
         self.series(name)?.value(x)
     }
 
-    /// The series that is highest at a place, and how high.
+    /// The series with the greatest value at a position, and that value.
     pub fn best(&self, x: usize) -> Option<(&str, f64)> {
         let values = self.series.iter().filter_map(|s| Some((s.name.as_str(), s.value(x)?)));
         values.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// The greatest place at which something was measured.
+    /// The greatest position at which something was measured.
     pub fn last(&self) -> usize {
         let all = self.series.iter().flat_map(|series| &series.points);
         all.map(|point| point.x as usize).max().unwrap_or(0)
@@ -98,27 +98,27 @@ impl Panel {
 }
 
 impl Series {
-    /// The value at a place.
+    /// The value at a position.
     pub fn value(&self, x: usize) -> Option<f64> {
         self.points.iter().find(|point| point.x == x as f64).map(|point| point.y)
     }
 }
 
-/// What a study has measured.
+/// The results of a study.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Book {
-    /// In the order of the paper.
+    /// The figures, in the order of the papers.
     pub figures: Vec<Figure>,
 }
 
 impl Book {
-    /// What was measured on a machine for a figure.
+    /// The measurements on a machine for a figure.
     pub fn panel(&self, id: &str, machine: &str) -> Option<&Panel> {
         let figure = self.figures.iter().find(|figure| figure.id == id)?;
         figure.panels.iter().find(|panel| panel.machine == machine)
     }
 
-    /// The figures as CSV, one value in a line.
+    /// A figure as CSV, one value per line.
     pub fn csv(figure: &Figure) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let rows = figure.panels.iter().flat_map(|panel| {

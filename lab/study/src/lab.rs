@@ -1,4 +1,4 @@
-//! Runs many measurements: side by side where they are simulated, one by one where they are not.
+//! Runs many measurements: in parallel on simulated machines, one by one on this machine.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,11 +9,11 @@ use crate::world::World;
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
-    /// As little as tells anything: for tests.
+    /// As little as is informative: for tests.
     Small,
     /// Each point once.
     Quick,
-    /// Each point five times, as SSYNC did: for figures that get published.
+    /// Each point five times, as in SSYNC: for published figures.
     Full,
 }
 
@@ -22,26 +22,27 @@ pub enum Effort {
 pub struct Lab {
     /// How much to measure.
     pub effort: Effort,
-    /// Decides what is chance.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// Simulations of one point on different seeds, or measurements.
+/// Simulations of one point with different seeds, or measurements of it.
 const REPETITIONS: u64 = 5;
-/// Seconds here in which a point is measured.
+/// Seconds of measurement per point on this machine.
 const HERE: f64 = 0.1;
-/// A share of the time measured goes before, to warm up: caches, and the order of arrivals.
+/// Warm-up as a share of the measured time, for caches and the order of arrivals.
 const WARM_UP: f64 = 0.2;
 
 impl Lab {
-    /// Seconds of warm-up and of measurement where a simulated machine takes this many.
+    /// Seconds of warm-up and of measurement, if a simulated machine needs this many.
     pub fn window<W: World>(&self, simulated: f64) -> (f64, f64) {
         let (warm_up, measured) = self.whole_window::<W>(simulated);
         let share = if self.effort == Effort::Small { 0.25 } else { 1.0 };
         (warm_up * share, measured * share)
     }
 
-    /// The same, and not shorter for tests: where less would measure cold caches only.
+    /// Like [`window`](Self::window), but not shortened for tests: a shorter one would only measure
+    /// cold caches.
     pub fn whole_window<W: World>(&self, simulated: f64) -> (f64, f64) {
         let seconds = if W::SIMULATED { simulated } else { HERE };
         (seconds * WARM_UP, seconds)
@@ -53,8 +54,8 @@ impl Lab {
         (0..repetitions).map(|repetition| self.seed + repetition)
     }
 
-    /// Measures a number at each of these points: the average of repetitions. Simulations run on
-    /// all processors of this machine; what is measured on it runs alone.
+    /// Measures a number at each of these points, as an average of repetitions. Simulations run on
+    /// all processors of this machine; measurements of this machine run alone.
     pub fn measure<W: World, T: Sync>(
         &self,
         points: &[T],
@@ -69,8 +70,8 @@ impl Lab {
     }
 }
 
-/// What comes of each of these, in their order. What is simulated runs on all processors of this
-/// machine; what is measured on it runs alone.
+/// The results for each of these, in their order. Simulations run on all processors of this
+/// machine; measurements of this machine run alone.
 pub fn each<W: World, T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let workers = match W::SIMULATED {
         true => thread::available_parallelism().map_or(1, usize::from),
@@ -79,7 +80,8 @@ pub fn each<W: World, T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync)
     side_by_side(workers, all, run)
 }
 
-/// What comes of each of these, in their order. They begin in their order, this many at a time.
+/// The results for each of these, in their order. At most `workers` of them run at a time, started
+/// in their order.
 ///
 /// # Panics
 /// If `run` panics.
@@ -92,7 +94,7 @@ pub fn side_by_side<T: Sync, R: Send>(
     let work = || {
         let mut results = Vec::new();
         loop {
-            // Relaxed: a ticket; the results are handed over when the thread ends.
+            // Relaxed: only draws a number; the end of the thread hands its results over.
             let number = next.fetch_add(1, Relaxed);
             let Some(one) = all.get(number) else { return results };
             results.push((number, run(one)));

@@ -1,14 +1,15 @@
-//! What synchronization costs, as a study: SSYNC's stress tests, its figures, and what it
-//! claims, on this machine and on simulated ones.
+//! A study of what synchronization costs: SSYNC's stress tests, its figures and its claims, on this
+//! machine and on simulated ones.
 //!
-//! 1. [`world`]: a machine that threads run on, here or simulated.
+//! 1. [`world`]: a machine that threads run on, real or simulated.
 //! 2. [`stress`]: the stress tests, each written once.
-//! 3. [`ladder`]: access patterns of one or two lines, to hold a simulated machine against a real one.
-//! 4. [`figures`]: what is measured for each figure and table of the paper.
-//! 5. [`claims`]: what the paper says of them, and whether it holds here.
+//! 3. [`ladder`]: access patterns of one or two lines, which compare a simulated machine with a
+//!    real one.
+//! 4. [`figures`]: what is measured for each figure and table of the papers.
+//! 5. [`claims`]: what the papers say about them, and whether it holds here.
 //! 6. [`cluster`]: programs on distributed shared memory, on simulated clusters.
 //! 7. [`today`]: which lock to take on machines that are built from published figures.
-//! 8. [`page`]: the page that shows all this.
+//! 8. [`page`]: the HTML page that shows all this.
 
 pub mod bench;
 pub mod claims;

@@ -1,4 +1,4 @@
-//! A study: the figures that are asked for, on the machines that are asked for.
+//! A study: the requested figures on the requested machines.
 
 use std::sync::Mutex;
 
@@ -8,12 +8,12 @@ use crate::figures::{PLANS, Plan};
 use crate::lab::{Lab, side_by_side};
 use crate::target::{MACHINES, Target};
 
-/// Parts of a study that are simulated at a time: while the last points of one are simulated, which
-/// leaves processors idle, those of the next one begin.
+/// Parts of a study that are simulated at a time: while the last points of one leave processors
+/// idle, those of the next one begin.
 const PARTS: usize = 2;
 
-/// Measures these figures on these machines, those that have sense there. `step` is told before each
-/// part what comes next.
+/// Measures these figures on these machines where they make sense. `step` is called before each
+/// part with what comes next.
 pub fn run(
     lab: &Lab,
     plans: &[&Plan],
@@ -35,13 +35,13 @@ pub fn run(
     Book { figures: figures.filter(|figure| !figure.panels.is_empty()).collect() }
 }
 
-/// The figures of these ids, in the order of the paper; all if none is given.
+/// The figures with these ids, in the order of the papers; all if no id is given.
 pub fn plans(ids: &[String]) -> Vec<&'static Plan> {
     let wanted = |plan: &&Plan| ids.is_empty() || ids.iter().any(|id| id == plan.id);
     PLANS.iter().filter(wanted).collect()
 }
 
-/// Measures all that the claims are about, on the simulated machines that they name.
+/// Measures all figures that the claims need, on the simulated machines that they name.
 pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target) + Send) -> Book {
     let ids = ROWS.iter().filter_map(|row| match row.check {
         Check::Figures(ids, _) => Some(ids),
@@ -63,7 +63,7 @@ pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target) + Send) -> Book {
     book
 }
 
-/// Other machines, and the figures that their claims are about: SSYNC's section 8, and the SCC.
+/// Other machines, with the figures that their claims need: SSYNC's section 8, and the SCC.
 const OTHERS: [(&[&str], &[&str]); 2] = [
     (&["opteron-2384", "xeon-x5660"], &["table-2", "figure-4", "figure-5"]),
     (

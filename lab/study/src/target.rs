@@ -1,4 +1,4 @@
-//! The machine that a command is for: this one, or a simulated one.
+//! The machine that a command uses: this one, or a simulated one.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
 /// A machine that can be measured.
 #[derive(Debug)]
 pub enum Target {
-    /// The one that this runs on.
+    /// The machine that this process runs on.
     Native(Here),
     /// A simulated one.
     Simulated(Box<Machine>),
@@ -30,10 +30,10 @@ pub enum Error {
 }
 
 impl Target {
-    /// The machine of this name: `native`, one that comes along, or the file that describes it.
+    /// Finds the machine with this name: `native`, a built-in one, or the file that describes it.
     ///
     /// # Errors
-    /// If there is none, or the file describes none.
+    /// If there is no such machine, or the file does not describe one.
     pub fn named(name: &str) -> Result<Target, Error> {
         if name == "native" {
             return Ok(Target::Native(Here::new()));
@@ -49,7 +49,7 @@ impl Target {
         Ok(Target::Simulated(Box::new(Machine::load(path)?)))
     }
 
-    /// What to call it.
+    /// The name of the machine.
     pub fn name(&self) -> &str {
         match self {
             Target::Native(_) => "native",
@@ -57,22 +57,22 @@ impl Target {
         }
     }
 
-    /// Cycles in a second.
+    /// Cycles per second.
     pub fn hertz(&self) -> f64 {
         on!(self, world => world.hertz())
     }
 
-    /// Numbers of threads that are worth a measurement.
+    /// Numbers of threads that are worth measuring.
     pub fn steps(&self) -> Vec<usize> {
         on!(self, world => world.steps())
     }
 
-    /// Seconds that a line needs at most to get from one of this many threads to another.
+    /// The most seconds that a line needs to get from one of this many threads to another.
     pub fn transfer(&self, threads: usize, order: Placement) -> f64 {
         on!(self, world => world.transfer(&world.places(threads, order)) as f64 / world.hertz())
     }
 
-    /// What it is, in a line.
+    /// The machine in one line of words.
     pub fn title(&self) -> String {
         match self {
             Target::Native(_) => "this machine".to_owned(),

@@ -1,5 +1,5 @@
-//! The claims at a small size: what held goes on holding, what is known to miss is known with its
-//! reason, and docs/study.md says the same. And the checks themselves, on inputs that are wrong.
+//! The claims at a small size: those that held must still hold, those that are known to miss have
+//! their reason, and docs/study.md says the same. The checks themselves are tested on wrong inputs.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -9,7 +9,7 @@ use syncline_study::figure::{Book, Series};
 use syncline_study::lab::{Effort, Lab};
 use syncline_study::study;
 
-/// All that the claims are about, measured once.
+/// All figures that the claims need, measured once.
 fn book() -> &'static Book {
     static BOOK: OnceLock<Book> = OnceLock::new();
     BOOK.get_or_init(|| study::claimed(&Lab { effort: Effort::Small, seed: 1 }, |_, _| {}))
@@ -88,7 +88,7 @@ fn ids_are_unique_and_the_papers() {
     }
 }
 
-/// Whether a row holds on a book that was tampered with.
+/// Whether a row holds on a book that was changed.
 fn holds(id: &str, change: impl Fn(&mut Series, &str, &str)) -> bool {
     let mut book = book().clone();
     for figure in &mut book.figures {

@@ -17,7 +17,7 @@ fn machine(name: &str) -> Machine {
     Machine::named(name).expect("it is built in")
 }
 
-/// The part of docs/locks.md that is made.
+/// The generated part of docs/locks.md.
 fn tables() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/locks.md");
     let text = std::fs::read_to_string(path).expect("docs/locks.md");
@@ -64,8 +64,7 @@ fn seeds_stand_side_by_side() {
     assert_eq!(rates(&QUICK, &machine("zen5"), &SITUATIONS[4]), None);
 }
 
-/// The first two situations, whose best locks are clear: each cell begins with the one that is
-/// measured.
+/// The first two situations, whose best locks are clear: each cell begins with the measured one.
 #[test]
 fn the_document_names_the_best_locks() {
     let tables = tables();

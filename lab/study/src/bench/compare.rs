@@ -1,22 +1,22 @@
-//! The same tests on two machines: how well a description of a machine foretells it.
+//! The same tests on two machines: how well a machine's description predicts the machine.
 
 use serde::Serialize;
 
 use super::lines::{Line, Shown};
 use crate::claims::median;
 
-/// The results on two machines side by side: those of the second one over those of the first.
+/// The results on two machines side by side, with the second's over the first's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What was compared: the lock or operation, and threads or place.
+    /// The lock or operation that was compared.
     pub name: String,
-    /// Threads, or where the last holder was.
+    /// The number of threads, or where the last holder was.
     pub at: String,
-    /// What the first machine shows.
+    /// The first machine's result.
     pub first: f64,
-    /// What the second one shows.
+    /// The second machine's result.
     pub second: f64,
-    /// The second's over the first's.
+    /// The second result over the first.
     pub ratio: f64,
 }
 
@@ -32,34 +32,35 @@ pub fn compared(first: &[Line], second: &[Line], shown: Shown) -> Vec<Comparison
     pairs.map(comparison).collect()
 }
 
-/// How far the second machine is off, as a person says it: the middle one of all differences.
+/// The median difference of the second machine from the first, in percent.
 pub fn error_percent(comparisons: &[Comparison]) -> f64 {
     median(comparisons.iter().map(|c| 100.0 * (c.ratio - 1.0).abs()))
 }
 
-/// How many of a hundred are off by this many percent at most.
+/// The percentage of comparisons that differ by this many percent at most.
 pub fn within_percent(comparisons: &[Comparison], percent: f64) -> f64 {
     let near = |c: &&Comparison| 100.0 * (c.ratio - 1.0).abs() <= percent;
     let count = comparisons.iter().filter(near).count();
     100.0 * count as f64 / comparisons.len().max(1) as f64
 }
 
-/// How often a run is repeated if the machine was another one after it than before.
+/// How often a run is tried if the machine has changed during it.
 const TRIES: usize = 6;
 
-/// What came of a run, and what the calibrations before and after it gave.
+/// The result of a run, with the calibrations before and after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibrated<T> {
-    /// What came of it.
+    /// The result of the run.
     pub result: T,
-    /// The calibrations' mean.
+    /// The mean of the two calibrations.
     pub by: f64,
-    /// They are no farther apart than a fifth of the lesser one.
+    /// Whether the calibrations differ by at most a fifth of the lesser one.
     pub steady: bool,
 }
 
-/// Runs something between two calibrations, again if these differ by more than a fifth: a hypervisor
-/// may have moved the processors meanwhile. The last of `TRIES` runs counts, steady or not.
+/// Runs something between two calibrations, and again if these differ by more than a fifth: a
+/// hypervisor may have moved the processors meanwhile. The last of at most `TRIES` runs counts,
+/// steady or not.
 ///
 /// # Errors
 /// Those of the calibration and of the run.
@@ -80,7 +81,7 @@ pub fn calibrated<T, E>(
     }
 }
 
-/// Whether two calibrations are no farther apart than a fifth of the lesser one.
+/// Whether two calibrations differ by at most a fifth of the lesser one.
 pub fn alike(one: f64, other: f64) -> bool {
     (one - other).abs() <= 0.2 * one.min(other)
 }
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!(within_percent(&[], 30.0), 0.0);
     }
 
-    /// What comes of a run if the calibrations give these numbers, and how many runs there were.
+    /// The result of a run whose calibrations give these numbers, and how many runs there were.
     fn of(numbers: &[f64]) -> (Calibrated<f64>, usize) {
         let (mut left, mut runs) = (numbers.iter().copied().cycle(), 0);
         let outcome = calibrated::<_, ()>(

@@ -1,4 +1,4 @@
-//! What came of a test: a line of it, and all lines as a table.
+//! The results of tests: one line for each, and all lines as a table.
 
 use std::fmt::Write as _;
 
@@ -12,11 +12,11 @@ use crate::stress::Outcome;
 pub struct Line {
     /// The lock or the operation.
     pub name: String,
-    /// Threads; or, of a free lock, where its last holder was.
+    /// The number of threads; for a free lock, where its last holder was.
     pub at: String,
-    /// The average of the repetitions.
+    /// The average over the repetitions.
     pub outcome: Outcome,
-    /// The least and the most of what the table shows, over the repetitions.
+    /// The least and the greatest shown value over the repetitions.
     pub spread: [f64; 2],
 }
 
@@ -24,7 +24,7 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
-    /// Million operations in a second.
+    /// Millions of operations per second.
     Throughput,
     /// Cycles of an operation.
     Cycles,
@@ -57,7 +57,8 @@ pub fn line(name: &str, at: String, shown: Shown, outcomes: Vec<Outcome>) -> Lin
     }
 }
 
-/// The results for a terminal: a row for each name, a column for each number of threads or place.
+/// Formats the results for a terminal: a row for each name, a column for each number of threads or
+/// position.
 pub fn table(lines: &[Line], shown: Shown) -> String {
     let mut columns: Vec<&str> = Vec::new();
     let mut rows: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! The tests of locks and of atomic operations.
+//! The stress tests of locks and of atomic operations.
 
 use super::lines::{Line, Shown};
 use super::request::{Error, Request, names};
@@ -11,10 +11,10 @@ use crate::stress::uncontended::Turns;
 use crate::target::Target;
 use crate::world::World;
 
-/// Threads that take locks.
+/// Measures threads that take locks.
 ///
 /// # Errors
-/// If a name is not known, or memory can't be placed as asked.
+/// If a name is unknown, or memory can't be placed as requested.
 pub fn locks(target: &Target, request: &Request, shown: Shown) -> Result<Vec<Line>, Error> {
     on!(target, world => {
         let contenders = chosen(world, request)?;
@@ -23,7 +23,7 @@ pub fn locks(target: &Target, request: &Request, shown: Shown) -> Result<Vec<Lin
     })
 }
 
-/// Threads that do one atomic operation on one word.
+/// Measures threads that do one atomic operation on one word.
 ///
 /// # Errors
 /// Same errors as [`locks`].
@@ -39,10 +39,10 @@ pub fn atomics(target: &Target, request: &Request, shown: Shown) -> Result<Vec<L
     })
 }
 
-/// A free lock, by where its last holder was: this many acquisitions of each.
+/// Measures a free lock, by where its last holder was, with this many acquisitions each.
 ///
 /// # Errors
-/// If a name is not known.
+/// If a name is unknown.
 pub fn uncontended(target: &Target, request: &Request, turns: u32) -> Result<Vec<Line>, Error> {
     on!(target, world => {
         let partners = world.partners().into_iter().map(|(name, place)| (name, Some(place)));

@@ -1,5 +1,5 @@
-//! Stress tests as a user asks for them: which ones, on which machine, under which load; and what
-//! came of them, as a table or as data.
+//! Stress tests as a user requests them: which ones, on which machine, under which load. Their
+//! results come as a table or as data.
 
 mod compare;
 mod lines;

@@ -1,4 +1,5 @@
-//! Stress tests of what is built of locks: messages, the hash table, and transactions.
+//! Stress tests of structures that are built from locks: channels, the hash table, and
+//! transactions.
 
 use super::lines::{Line, Shown};
 use super::request::{Error, Request, names};
@@ -15,15 +16,15 @@ use crate::stress::{Load, Outcome};
 use crate::target::Target;
 use crate::world::World;
 
-/// A test as it is run.
+/// A test that can be run.
 type Run<'a, W> = Box<dyn Fn(&W, &Load) -> Outcome + Sync + 'a>;
 
-/// What a user calls something that figures call by words: with hyphens.
+/// The name on a command line of something that figures name in words: with hyphens.
 fn hyphened(words: &str) -> String {
     words.replace(", ", "-").replace(' ', "-")
 }
 
-/// The names of the channels: one message in a line, fetched for writing or read first.
+/// The names of the channels: messages of one line, either fetched for writing or read first.
 pub fn channels_known() -> [String; 4] {
     let names = [ONE_WAY, ROUND_TRIP].map(hyphened);
     let plain = [ONE_WAY, ROUND_TRIP].map(|way| hyphened(&format!("{way}{PLAIN}")));
@@ -31,7 +32,7 @@ pub fn channels_known() -> [String; 4] {
     [one, round, plain_one, plain_round]
 }
 
-/// The numbers of threads of a request for which one is not enough.
+/// The request's numbers of threads, without one.
 fn of_two_at_least<W: World>(world: &W, request: &Request) -> Request {
     let all = if request.threads.is_empty() { world.steps() } else { request.threads.clone() };
     let mut threads: Vec<usize> = all.into_iter().map(|count| count.max(2)).collect();
@@ -39,11 +40,11 @@ fn of_two_at_least<W: World>(world: &W, request: &Request) -> Request {
     Request { threads, ..request.clone() }
 }
 
-/// Messages from all threads but one to that one, or between two threads by their distance: this
-/// many.
+/// Measures messages from all threads but one to that one, or, given a number of messages, between
+/// two threads by their distance.
 ///
 /// # Errors
-/// If a name is not known, or memory can't be placed as asked.
+/// If a name is unknown, or memory can't be placed as requested.
 pub fn channels(
     target: &Target,
     request: &Request,
@@ -86,10 +87,10 @@ fn server<W: World>(world: &W, way: Way, plain: bool, load: &Load) -> Outcome {
     }
 }
 
-/// The name of the table over servers, beside those of locks.
+/// The name of the table with servers, used beside the names of locks.
 pub const SERVERS: &str = "servers";
 
-/// The hash table with a lock in each bucket, or with servers.
+/// Measures the hash table, with a lock in each bucket or with servers.
 ///
 /// # Errors
 /// Same errors as [`channels`].
@@ -123,7 +124,7 @@ fn tables<'a, W: World + 'a>(
     Ok(names(request, "table", &known)?.into_iter().map(test).collect())
 }
 
-/// Transactions of a bank, by what they are made with.
+/// Measures transactions of a bank, by kind of engine.
 ///
 /// # Errors
 /// Same errors as [`channels`].

@@ -1,17 +1,17 @@
-//! What a user asks for, and why that can't be run.
+//! A user's request for tests, and the errors if it can't be run.
 
 use crate::stress::Load;
 
-/// What is asked for.
+/// A user's request for tests.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The load; threads and seed are set test by test.
+    /// The load; its threads and seed are set for each test.
     pub load: Load,
-    /// Numbers of threads; none stands for those that are worth it on the machine.
+    /// Numbers of threads; if empty, a selection that suits the machine.
     pub threads: Vec<usize>,
-    /// Names of locks or of operations; none stands for all.
+    /// Names of locks or of operations; if empty, all.
     pub names: Vec<String>,
-    /// How often each test is run, each time with another seed.
+    /// How often each test is run, with another seed each time.
     pub repetitions: usize,
 }
 
@@ -25,7 +25,7 @@ pub enum Error {
     Homes,
 }
 
-/// The names that are asked for, all of which must be known.
+/// The requested names, all of which must be known.
 pub fn names<'a>(
     request: &Request,
     kind: &'static str,

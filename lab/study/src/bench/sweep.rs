@@ -1,4 +1,4 @@
-//! Tests over numbers of threads, and over places.
+//! Runs tests over numbers of threads, and over positions.
 
 use super::lines::{Line, Shown, line};
 use super::request::{Error, Request};
@@ -6,7 +6,7 @@ use crate::lab::each;
 use crate::stress::{Homes, Load, Outcome};
 use crate::world::World;
 
-/// Cycles of each test by the distance of a partner.
+/// Cycles of each test, by the distance of a partner.
 pub fn over_distances<W: World, T: Sync>(
     world: &W,
     request: &Request,
@@ -18,7 +18,7 @@ pub fn over_distances<W: World, T: Sync>(
     })
 }
 
-/// Cycles of each test at each place.
+/// Cycles of each test at each position.
 pub fn over_places<W: World, T: Sync, P: Sync>(
     _: &W,
     request: &Request,
@@ -34,7 +34,7 @@ pub fn over_places<W: World, T: Sync, P: Sync>(
     lines::<W, _, _>(request, Shown::Cycles, &tests, places, at, cycles)
 }
 
-/// Each test with each number of threads.
+/// Runs each test with each number of threads.
 pub fn over_threads<W: World, T: Sync>(
     world: &W,
     request: &Request,
@@ -53,7 +53,7 @@ pub fn over_threads<W: World, T: Sync>(
     Ok(lines::<W, _, _>(request, shown, &tests, &steps, at, run))
 }
 
-/// A line for each test at each place, whatever places are, of as many runs as were asked for.
+/// A line for each test at each position, averaged over the requested repetitions.
 fn lines<W: World, T: Sync, P: Sync>(
     request: &Request,
     shown: Shown,

@@ -1,5 +1,5 @@
-//! `syncline-claims`: holds the papers' claims against the simulated machines, row by row, and
-//! ends with a line of JSON. `./x claims` runs it.
+//! `syncline-claims`: compares the papers' claims with the simulated machines, row by row, and ends
+//! with a line of JSON. `./x claims` runs it.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use syncline_study::document::replace_between;
 use syncline_study::lab::{Effort, Lab};
 use syncline_study::study;
 
-/// Holds the papers' claims against what is measured, row by row.
+/// Compares the papers' claims with measurements, row by row.
 #[derive(Parser)]
 #[command(name = "syncline-claims")]
 struct Arguments {
@@ -22,7 +22,7 @@ struct Arguments {
 }
 
 const DOCUMENT: &str = "docs/study.md";
-/// Between these two, the document is made by this program.
+/// The text between these two marks is written by this program.
 const MARKS: [&str; 2] = ["<!-- claims -->\n", "<!-- end of claims -->\n"];
 
 fn main() -> ExitCode {

@@ -8,8 +8,8 @@ use syncline_study::document::replace_between;
 use syncline_study::lab::{Effort, Lab};
 use syncline_study::today::{MARKS, Measured, markdown};
 
-/// Compares the library's locks on simulated machines of today, with its advice and with what
-/// others have measured.
+/// Compares the library's locks on simulated machines of today, with the library's advice and with
+/// what others have measured.
 #[derive(Parser)]
 #[command(name = "syncline-today")]
 struct Arguments {

@@ -1,29 +1,29 @@
-//! A part of a claim: our number beside the paper's, and whether that holds.
+//! A part of a claim: our number beside the paper's, and whether the claim holds.
 
 use crate::figures::sentence::number;
 
 /// A part of a claim.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Part {
-    /// What it is about: the machine first, where there are several.
+    /// The subject of the part; it begins with the machine if there are several.
     pub what: String,
-    /// What came out here.
+    /// Our result.
     pub ours: String,
-    /// What the paper has.
+    /// The paper's result.
     pub paper: String,
-    /// Whether it holds.
+    /// Whether the part holds.
     pub holds: bool,
 }
 
-/// Values within a twentieth of each other are the same: SSYNC's own spread is up to 3 %.
+/// Values that differ by this share at most count as equal: SSYNC's own spread is up to 3 %.
 pub const SAME: f64 = 0.05;
 
-/// A number that is to be the paper's, but for this share.
+/// A part whose number must equal the paper's within this share.
 pub fn near(what: impl Into<String>, ours: f64, paper: f64, within: f64) -> Part {
     between(what, ours, (paper, paper), within).named(number(paper))
 }
 
-/// A number that is to be in the paper's range, but for this share.
+/// A part whose number must be in the paper's range within this share.
 pub fn between(what: impl Into<String>, ours: f64, (least, most): (f64, f64), within: f64) -> Part {
     Part {
         what: what.into(),
@@ -33,7 +33,7 @@ pub fn between(what: impl Into<String>, ours: f64, (least, most): (f64, f64), wi
     }
 }
 
-/// A statement without a number of the paper's.
+/// A part with a statement for which the paper gives no number.
 pub fn that(what: impl Into<String>, holds: bool, ours: impl Into<String>, paper: &str) -> Part {
     Part { what: what.into(), ours: ours.into(), paper: paper.to_owned(), holds }
 }
@@ -43,7 +43,7 @@ impl Part {
         Part { paper, ..self }
     }
 
-    /// The part, which says so if its value is not there.
+    /// This part, or a failed one that says so if the value is missing.
     pub fn if_there(self, value: f64) -> Part {
         match value.is_nan() {
             true => Part { ours: "not simulated".to_owned(), ..self },
@@ -52,7 +52,7 @@ impl Part {
     }
 }
 
-/// The middle one of some numbers; of none, 0.
+/// The median of some numbers; 0 if there are none.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let values: Vec<f64> = values.into_iter().collect();
     syncline_statistics::median(&values).unwrap_or(0.0)

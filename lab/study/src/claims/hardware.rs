@@ -6,10 +6,10 @@ use crate::figure::{Book, Panel};
 use crate::figures::sentence::number;
 use crate::figures::tables::{BY_ALL, FAR_DIRECTORY};
 
-/// S1: the share by which a cell of a table may be off.
+/// S1: the relative error that a cell of a table may have.
 const CELL: f64 = 0.05;
 
-/// S1
+/// Checks S1.
 pub fn tables(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for printed in &PRINTED {
@@ -26,7 +26,7 @@ pub fn tables(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// The cell of table 2 that is off by most.
+/// The cell of table 2 with the greatest error.
 fn worst_cell(printed: &Printed, panel: &Panel) -> Part {
     let mut worst = (0.0, String::new());
     let mut cells = 0;
@@ -47,7 +47,7 @@ fn worst_cell(printed: &Printed, panel: &Panel) -> Part {
     that(what, worst.0 <= CELL, ours, "as printed")
 }
 
-/// S2
+/// Checks S2.
 pub fn shared_by_all(book: &Book) -> Vec<Part> {
     let printed = [("opteron", 296.0), ("xeon", 445.0), ("tilera", 200.0)];
     let part = |(machine, paper)| {
@@ -57,16 +57,16 @@ pub fn shared_by_all(book: &Book) -> Vec<Part> {
     printed.into_iter().filter_map(part).collect()
 }
 
-/// S3
+/// Checks S3.
 pub fn far_directory(book: &Book) -> Vec<Part> {
     let ours = book.panel("table-2", "opteron").and_then(|panel| panel.value(FAR_DIRECTORY, 0));
     ours.map(|ours| near("opteron: load", ours, 312.0, 0.1)).into_iter().collect()
 }
 
-/// Cores of a socket: of one die of the Opteron, and of the Xeon.
+/// Cores of a socket: of the Opteron's die, and of the Xeon.
 const SOCKETS: [(&str, usize); 2] = [("opteron", 6), ("xeon", 10)];
 
-/// S5
+/// Checks S5.
 pub fn atomics_of_multi_sockets(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut kept = Vec::new();
@@ -95,10 +95,10 @@ pub fn atomics_of_multi_sockets(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// The share of its greatest throughput that a machine keeps if its throughput does not fall.
+/// A machine's throughput does not fall if it keeps this share of its greatest value.
 const STAYS: f64 = 0.85;
 
-/// S6
+/// Checks S6.
 pub fn atomics_of_single_sockets(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for machine in ["niagara", "tilera"] {
@@ -136,7 +136,7 @@ fn rises_and_stays(panel: &Panel, name: &str) -> Part {
     that(what, few > alone && all >= STAYS * most, ours, "rises, stays")
 }
 
-/// The best, leaving out one.
+/// The best series apart from one.
 fn second<'a>(panel: &'a Panel, threads: usize, but: &str) -> (&'a str, f64) {
     let others = panel.series.iter().filter(|series| series.name != but);
     let values = others.filter_map(|series| Some((series.name.as_str(), series.value(threads)?)));

@@ -1,13 +1,13 @@
 //! Parts of claims that are known to miss, each with the reason.
 
-/// A part that misses.
+/// A part that misses, with the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Miss {
-    /// The row.
+    /// The row of the claim.
     pub id: &'static str,
-    /// What the part is about, as it begins.
+    /// The beginning of the part's subject.
     pub part: &'static str,
-    /// Why.
+    /// Why it misses.
     pub why: &'static str,
 }
 
@@ -27,7 +27,7 @@ const POLLING: &str = "readers that poll disturb the writer less here than there
 
 const LU_SIZE: &str = "the paper does not say how large the matrix is. With the 512 rows that SPLASH-2 comes with it is flat (3.6 on 8 nodes, 4.7 on 32), with the 2,048 here it goes on to 64 nodes and beyond";
 
-/// All of them.
+/// All parts that are known to miss.
 #[rustfmt::skip]
 pub const KNOWN_MISSES: &[Miss] = &[
     Miss { id: "S6", part: "niagara: FAI as CAS-based FAI", why: "the table's row for fetch-and-increment is one access that always succeeds. In a loop of compare-and-swap of many threads, one succeeds in each round of the queue, since the simulated line serves requests in their order, failing ones as well. The paper's do not fall when threads are added, so that its crossbar must do something else, which the paper does not describe. With fetch-and-increment and swap made of a load and a compare-and-swap, as SPARC has them, this part held and four others missed: these operations fell from 11 and 16 to 0.8 million with all threads, and MCS and CLH with them from 8.9 to 0.8, where the paper has them best; so it was taken out again" },

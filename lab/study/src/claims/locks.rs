@@ -9,10 +9,10 @@ use crate::target::MACHINES;
 
 /// S4: "far below" is this share at most.
 const FAR_BELOW: f64 = 2.0 / 3.0;
-/// S4: cores of the Opteron.
+/// S4: the cores of the Opteron.
 const ALL: usize = 48;
 
-/// S4
+/// Checks S4.
 pub fn ticket(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("figure-3", "opteron") else { return Vec::new() };
     let at = |name, threads| panel.value(name, threads).unwrap_or(f64::NAN);
@@ -30,16 +30,16 @@ const QUEUE: [&str; 2] = ["mcs", "clh"];
 const HIERARCHICAL: [&str; 2] = ["hclh", "hticket"];
 const MULTI: [&str; 2] = ["opteron", "xeon"];
 const SINGLE: [&str; 2] = ["niagara", "tilera"];
-/// Nearer to ten times than to the same, and to a hundred times.
+/// "Ten times": nearer to ten times than to equal or to a hundred times.
 const MAGNITUDE: (f64, f64) = (3.16, 31.6);
 
-/// The best of some locks.
+/// The best of these locks.
 fn best<'a>(panel: &Panel, names: &[&'a str], threads: usize) -> (&'a str, f64) {
     let values = names.iter().filter_map(|&name| Some((name, panel.value(name, threads)?)));
     values.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("nothing", f64::NAN))
 }
 
-/// Whether the best of these is the best of all, or as good.
+/// Whether the best of these locks is the best of all, or as good.
 fn are_best(panel: &Panel, names: &[&str], threads: usize) -> (bool, String) {
     let (ours, all) =
         (best(panel, names, threads), panel.best(threads).unwrap_or(("nothing", f64::NAN)));
@@ -47,7 +47,7 @@ fn are_best(panel: &Panel, names: &[&str], threads: usize) -> (bool, String) {
     (ours.1 >= all.1 * (1.0 - SAME), told)
 }
 
-/// S8
+/// Checks S8.
 pub fn one(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for machine in MULTI.into_iter().chain(SINGLE) {
@@ -82,10 +82,10 @@ pub fn one(book: &Book) -> Vec<Part> {
 
 /// S9: "vanish" is a spread of this share at most.
 const VANISHES: f64 = 0.25;
-/// Locks that keep to one word or two.
+/// Locks that consist of one or two words.
 const SIMPLE: [&str; 4] = ["tas", "ttas", "ticket", "futex"];
 
-/// S9
+/// Checks S9.
 pub fn many(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for machine in MACHINES {

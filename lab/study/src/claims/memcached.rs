@@ -6,10 +6,10 @@ use crate::figures::memcached::{LOADS, gain};
 use crate::figures::sentence::number;
 use crate::target::MACHINES;
 
-/// What the paper has: from 29 to 50 % on three of the four machines.
+/// The paper's gains: from 29 to 50 % on three of the four machines.
 const WON: (f64, f64, usize) = (0.29, 0.50, 3);
 
-/// S18
+/// Checks S18.
 pub fn check(book: &Book) -> Vec<Part> {
     let gains = |load| {
         let of = |machine| Some((machine, gain(book.panel("figure-12", machine)?, load)?.0));
@@ -20,7 +20,7 @@ pub fn check(book: &Book) -> Vec<Part> {
         gains.iter().map(one).collect::<Vec<_>>().join(", ")
     };
     let [set, get] = LOADS.map(gains);
-    // What the paper says is of all four.
+    // The paper's statement is about all four.
     if set.len() < MACHINES.len() || get.len() < MACHINES.len() {
         return Vec::new();
     }

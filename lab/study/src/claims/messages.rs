@@ -5,13 +5,13 @@ use crate::figure::{Book, Panel};
 use crate::figures::messages::{HARDWARE, ONE_WAY, PLAIN, ROUND_TRIP, WORD};
 use crate::figures::sentence::number;
 
-/// Machines whose messages are over cache coherence. "On the Tilera, it is an interface to the
-/// hardware message passing" (footnote 4), which "performs the best" (section 6.2).
+/// Machines whose messages use cache coherence. "On the Tilera, it is an interface to the hardware
+/// message passing" (footnote 4), which "performs the best" (section 6.2).
 const COHERENT: [&str; 3] = ["opteron", "xeon", "niagara"];
 
-/// S12: of each machine the nearest and the farthest partner. The paper's reason is that a line goes
-/// from "a core x" with "its local caches" to "the second core y" and back: between threads of one
-/// core, which share these caches, it does not go anywhere.
+/// Checks S12, with the nearest and the farthest partner of each machine. The paper's reason is
+/// that a line goes from "a core x" with "its local caches" to "the second core y" and back;
+/// between threads of one core, which share these caches, the line does not travel.
 pub fn transfers(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for machine in COHERENT {
@@ -23,7 +23,7 @@ pub fn transfers(book: &Book) -> Vec<Part> {
             let points = &points[within..];
             let ends = [points.first(), points.last()].into_iter().flatten();
             for point in ends.take(points.len().min(2)) {
-                // What it takes to fetch a line that the other one has written.
+                // Cycles to fetch a line that the other thread has written.
                 let transfer = table.value("load, modified", point.x as usize).unwrap_or(f64::NAN);
                 let what = format!("{machine}, {}: {name}, in transfers of a line", point.label);
                 parts.push(near(what, point.y / transfer, paper, 0.2));
@@ -35,9 +35,10 @@ pub fn transfers(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// Cycles of a message on the Opteron, one way and there and back, as SSYNC's authors have published
-/// them with a later version of their library (ssmp-threads, the two files of raw data of `one2one`,
-/// medians of 27 runs). They have a fourth distance, which is no longer than the third.
+/// Cycles of a message on the Opteron, one way and round trip, as SSYNC's authors have published
+/// them with a later version of their library (ssmp-threads, the two files of raw data of
+/// `one2one`, medians of 27 runs). They have a fourth distance, which takes no longer than the
+/// third.
 const PUBLISHED: [(&str, [f64; 2]); 3] =
     [("same die", [262.0, 507.0]), ("same MCM", [465.0, 901.0]), ("one hop", [504.0, 936.0])];
 
@@ -60,8 +61,8 @@ fn published(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// The Tilera's hardware against the quickest of the others, each to its farthest partner and to the
-/// nearest on another core, in cycles.
+/// The Tilera's hardware messages compared with the quickest of the other machines, in cycles, each
+/// to its farthest partner and to the nearest on another core.
 fn hardware_is_best(book: &Book, name: &str) -> Option<Part> {
     let of = |machine: &str, name: &str| {
         let points = &book.panel("figure-9", machine)?.series(name)?.points;
@@ -84,9 +85,9 @@ fn hardware_is_best(book: &Book, name: &str) -> Option<Part> {
     Some(that(format!("tilera: {name}, hardware, nearest and farthest"), best, ours, "the best"))
 }
 
-/// The Niagara's column of threads that share a first-level cache.
+/// The Niagara's column for threads that share a first-level cache.
 const SAME_CORE: &str = "same core";
-/// Clients of a socket of the Xeon, whose tenth core is the server's.
+/// Clients on a socket of the Xeon, whose tenth core runs the server.
 const SOCKET: usize = 9;
 /// SSYNC's largest number of clients.
 const MOST: usize = 35;
@@ -95,7 +96,7 @@ fn at(panel: &Panel, name: &str, clients: usize) -> f64 {
     panel.value(name, clients).unwrap_or(f64::NAN)
 }
 
-/// S13
+/// Checks S13.
 pub fn xeon(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("figure-10", "xeon") else { return Vec::new() };
     let [one, round] = [ONE_WAY, ROUND_TRIP].map(|name| at(panel, name, MOST));
@@ -107,7 +108,7 @@ pub fn xeon(book: &Book) -> Vec<Part> {
     ]
 }
 
-/// S14
+/// Checks S14.
 pub fn hardware(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("figure-10", "tilera") else { return Vec::new() };
     let mops = |name: &str, size: &str| at(panel, &format!("{name}{HARDWARE}{size}"), MOST);
@@ -120,7 +121,7 @@ pub fn hardware(book: &Book) -> Vec<Part> {
     ]
 }
 
-/// S20
+/// Checks S20.
 pub fn prefetch(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("figure-9", "opteron") else { return Vec::new() };
     let ratio = |name: &str| {

@@ -4,7 +4,7 @@
 /// the four atomic operations have one row.
 pub type Cells = (&'static str, &'static [f64]);
 
-/// What the tables have of a machine.
+/// The numbers that the tables give for a machine.
 pub struct Printed {
     /// The machine.
     pub machine: &'static str,

@@ -1,4 +1,4 @@
-//! Section 5.4 of the paper on MPI's passive target: where synchronization data is (M5).
+//! Section 5.4 of the paper on MPI's passive target: where synchronization data is placed (M5).
 
 use super::check::{Part, that};
 use crate::figure::Book;
@@ -7,10 +7,10 @@ use crate::figures::sentence::number;
 
 /// A speedup of this share of the number of cores is linear.
 const LINEAR: f64 = 0.8;
-/// "Poor" is this share of what is reached with spread data, at most.
+/// "Poor" is at most this share of the speedup with spread data.
 const POOR: f64 = 0.6;
 
-/// M5
+/// Checks M5.
 pub fn check(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("scc-figure-5", "scc") else { return Vec::new() };
     let all = panel.last();

@@ -1,4 +1,4 @@
-//! The claims as a table for a terminal, for docs/study.md, and as a line for a script.
+//! The claims as a table for a terminal, as tables for docs/study.md, and as a line for a script.
 
 use std::fmt::Write as _;
 
@@ -9,22 +9,22 @@ use super::known::KNOWN_MISSES;
 use super::rows::{Check, ROWS, Row};
 use crate::figure::Book;
 
-/// How many rows came out how.
+/// How many rows had which result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// All.
+    /// All rows.
     pub rows: usize,
-    /// All their parts hold.
+    /// Rows of which all parts hold.
     pub hold: usize,
-    /// A part does not.
+    /// Rows of which a part does not hold.
     pub miss: usize,
-    /// They are measured on real programs.
+    /// Rows that are measured on real programs.
     pub elsewhere: usize,
-    /// There is nothing to check them on yet.
+    /// Rows for which nothing exists yet that could be checked.
     pub not_built: usize,
 }
 
-/// Each row with its parts; `None` where there is nothing to check it on.
+/// Each row with its parts; `None` if nothing can be checked.
 pub fn outcomes(book: &Book) -> Vec<(&'static Row, Option<Vec<Part>>)> {
     let check = |row: &'static Row| match row.check {
         Check::NotBuilt(_) | Check::Elsewhere(..) => (row, None),
@@ -63,7 +63,7 @@ impl Summary {
     }
 }
 
-/// The rows for a terminal.
+/// Formats the rows for a terminal.
 pub fn table(book: &Book) -> String {
     let mut text = String::new();
     for (row, parts) in outcomes(book) {
@@ -87,7 +87,7 @@ pub fn table(book: &Book) -> String {
     text
 }
 
-/// The rows for docs/study.md.
+/// Formats the rows for docs/study.md.
 pub fn markdown(book: &Book) -> String {
     let mut text =
         String::from("| id | where | claim | within | verdict |\n|---|---|---|---|---|\n");

@@ -9,11 +9,11 @@ use crate::figure::Book;
 
 /// A statement of a paper.
 pub struct Row {
-    /// Tests and docs cite it.
+    /// The row's id, which tests and docs cite.
     pub id: &'static str,
-    /// Where it stands: a section, figure or table of its paper.
+    /// The section, figure or table of its paper.
     pub place: &'static str,
-    /// What it says.
+    /// The statement.
     pub says: &'static str,
     /// By how much a number may be off, in words.
     pub within: &'static str,
@@ -23,11 +23,12 @@ pub struct Row {
 
 /// How a row is checked.
 pub enum Check {
-    /// On these figures of the simulated machines.
+    /// Checked on these figures of the simulated machines.
     Figures(&'static [&'static str], fn(&Book) -> Vec<Part>),
-    /// On real programs: by what, what was found there, and whether that holds.
+    /// Checked on real programs: the command or test with its result, and the verdict, `holds` or
+    /// `misses`.
     Elsewhere(&'static str, &'static str),
-    /// Not yet: what is missing.
+    /// Not checked yet, and what is missing.
     NotBuilt(&'static str),
 }
 

@@ -16,13 +16,13 @@ const POORLY: f64 = 2.0;
 /// Cores of a socket of the Xeon.
 const SOCKET: usize = 10;
 
-/// Throughput over that of one thread.
+/// Throughput relative to one thread's.
 fn scalability(panel: &Panel, locks: usize, threads: usize) -> Option<f64> {
     let series = panel.series(&name(locks))?;
     Some(series.value(threads)? / series.value(1)?)
 }
 
-/// S10
+/// Checks S10.
 pub fn check(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     if let (Some(niagara), Some(tilera)) =
@@ -82,7 +82,7 @@ fn winners<'a>(book: &'a Book, machine: &str) -> Vec<BTreeSet<&'a str>> {
     workloads
 }
 
-/// Those whose value is the greatest, or as good.
+/// The series whose value is the greatest, or as good.
 fn level(panel: &Panel, value: impl Fn(&Series) -> Option<f64>) -> BTreeSet<&str> {
     let values: Vec<(&str, f64)> =
         panel.series.iter().filter_map(|s| Some((s.name.as_str(), value(s)?))).collect();
@@ -91,7 +91,7 @@ fn level(panel: &Panel, value: impl Fn(&Series) -> Option<f64>) -> BTreeSet<&str
     good.map(|(name, _)| name).collect()
 }
 
-/// S11
+/// Checks S11.
 pub fn none_is_best(book: &Book) -> Vec<Part> {
     let by_machine: Vec<(&str, Vec<BTreeSet<&str>>)> =
         MACHINES.map(|machine| (machine, winners(book, machine))).into();

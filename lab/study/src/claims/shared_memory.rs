@@ -10,12 +10,12 @@ use crate::figures::shared_memory::{NODE, WRITTEN_BACK};
 const LEVEL: f64 = 0.1;
 /// "Devastated": at least this many times as long.
 const DEVASTATED: f64 = 2.0;
-/// "Correlates well".
+/// "Correlates well": at least this coefficient.
 const CORRELATED: f64 = 0.9;
 /// "Flattening out": with four times the nodes, less than this many times the speedup.
 const FLAT: f64 = 1.5;
 
-/// A2
+/// Checks A2.
 pub fn schemes(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("argo-figure-8", NODE) else { return Vec::new() };
     let times = |name: &str| -> Vec<f64> {
@@ -44,7 +44,7 @@ pub fn schemes(book: &Book) -> Vec<Part> {
     ]
 }
 
-/// A3
+/// Checks A3.
 pub fn buffers(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("argo-figure-9", NODE) else { return Vec::new() };
     let times = || panel.series.iter().filter(|series| !series.name.ends_with(WRITTEN_BACK));
@@ -86,7 +86,7 @@ fn first(panel: &Panel) -> f64 {
     panel.series.first().and_then(|series| series.points.first()).map_or(f64::NAN, |point| point.x)
 }
 
-/// Pearson's coefficient of two series' values.
+/// Pearson's correlation coefficient of two series.
 fn correlation(a: &Series, b: &Series) -> f64 {
     let values = |series: &Series| -> Vec<f64> {
         let all: Vec<f64> = series.points.iter().map(|point| point.y).collect();
@@ -98,7 +98,7 @@ fn correlation(a: &Series, b: &Series) -> f64 {
     product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt()
 }
 
-/// A4
+/// Checks A4.
 pub fn scaling(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("argo-figure-13", NODE) else { return Vec::new() };
     let speedup = |name: &str, nodes| panel.value(name, nodes).unwrap_or(f64::NAN);

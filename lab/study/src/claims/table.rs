@@ -7,7 +7,7 @@ use crate::figures::sentence::number;
 use crate::figures::table::{SERVED, SHAPES, name};
 use crate::target::MACHINES;
 
-/// Locks that are one or two words, on which waiters spin.
+/// Locks of one or two words on which waiters spin.
 const SPIN: [&str; 3] = ["tas", "ttas", "ticket"];
 
 /// The highest value of a series.
@@ -16,12 +16,12 @@ fn most(panel: &Panel, name: &str) -> f64 {
     points.iter().map(|point| point.y).fold(0.0, f64::max)
 }
 
-/// The value of a series with as many threads as the machine and the comparison have.
+/// The value of a series with as many threads as the machine has and the paper compares.
 fn last(panel: &Panel, name: &str) -> f64 {
     panel.value(name, panel.last()).unwrap_or(f64::NAN)
 }
 
-/// S15
+/// Checks S15.
 pub fn low_contention(book: &Book) -> Vec<Part> {
     let [short, long] = [name(SHAPES[0]), name(SHAPES[1])];
     let mut parts = Vec::new();
@@ -62,7 +62,7 @@ pub fn low_contention(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// S16
+/// Checks S16.
 pub fn high_contention(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for machine in MACHINES {
@@ -88,17 +88,19 @@ pub fn high_contention(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// S17: "lower" by less than half of the least is not what the paper saw.
+/// S17: the paper's factors of "lower"; a quarter less than the smaller or more than the greater
+/// still holds.
 const LOWER: (f64, f64) = (4.0, 6.0);
 
-/// S17
+/// Checks S17.
 pub fn unpinned(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for machine in ["opteron", "xeon"] {
         let panels = (book.panel("figure-11", machine), book.panel("figure-11-unpinned", machine));
         let (Some(pinned), Some(free)) = panels else { continue };
         for &shape in &SHAPES[2..] {
-            // With locks or with servers; of several threads: one alone does not care.
+            // With locks or with servers, and with several threads: a single thread shows no
+            // difference.
             let best = |panel: &Panel| {
                 let ways = [name(shape), format!("{}{SERVED}", name(shape))];
                 let series = ways.iter().filter_map(|way| panel.series(way));

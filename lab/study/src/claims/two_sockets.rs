@@ -4,10 +4,10 @@ use super::check::{Part, SAME, that};
 use crate::figure::Book;
 use crate::figures::sentence::number;
 
-/// The machines, the cores of a socket, and what crossing costs.
+/// The machines, each with the cores of a socket and the cost ratio of crossing between sockets.
 const MACHINES: [(&str, usize, f64); 2] = [("opteron-2384", 4, 1.6), ("xeon-x5660", 6, 2.7)];
 
-/// S19
+/// Checks S19.
 pub fn check(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for (machine, socket, paper) in MACHINES {

@@ -16,7 +16,7 @@ fn farthest(panel: &Panel) -> f64 {
     median(panel.series.iter().filter_map(|series| Some(series.points.last()?.y)))
 }
 
-/// S7
+/// Checks S7.
 pub fn check(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for (machine, paper) in [("opteron", 12.5), ("xeon", 11.0)] {

@@ -12,8 +12,8 @@ const MEDIANS: [(&str, [f64; 3]); 3] = [
     ("GBH back-off", [3.35, 6.33, 12.31]),
     ("MCS-WP", [20.13, 20.52, 16.90]),
 ];
-/// Table 3, in microseconds: a row for each number and place of readers, GBH with back-off and then MCS-WP
-/// for each size.
+/// Table 3, in microseconds: a row for each number and position of readers, with GBH with back-off
+/// and then MCS-WP for each size.
 const WRITER: [[[f64; 3]; 2]; 6] = [
     [[5.4, 18.8, 34.3], [4.9, 18.4, 33.9]],
     [[6.3, 20.2, 35.6], [8.7, 22.0, 37.4]],
@@ -22,12 +22,12 @@ const WRITER: [[[f64; 3]; 2]; 6] = [
     [[12.9, 45.3, 86.1], [10.6, 24.6, 41.0]],
     [[90.6, 136.4, 244.4], [23.1, 51.7, 89.7]],
 ];
-/// "Near constant": from 12 processes to 48.
+/// "Near constant": at most this factor from 12 processes to 48.
 const CONSTANT: f64 = 1.5;
-/// "Linear": with four times the processes.
+/// "Linear": at least this factor with four times the processes.
 const LINEAR: f64 = 2.5;
 
-/// M1
+/// Checks M1.
 pub fn quartiles(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("scc-table-2", MACHINE) else { return Vec::new() };
     let median = |scheme: &str, mix: &str| panel.value(&row(scheme, mix), 2).unwrap_or(f64::NAN);
@@ -47,7 +47,7 @@ pub fn quartiles(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// M2
+/// Checks M2.
 pub fn grows(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for (figure, mix) in [("scc-figure-7", "mixed"), ("scc-figure-8", "exclusive")] {
@@ -71,7 +71,7 @@ fn grown(panel: &Panel, scheme: &str, from: usize, to: usize) -> f64 {
     value(to) / value(from)
 }
 
-/// M3
+/// Checks M3.
 pub fn controllers(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("scc-figure-6", MACHINE) else { return Vec::new() };
     let (rises, stays) = (grown(panel, "MCS-WP", 8, 24), grown(panel, "MCS-WP", 24, 48));
@@ -84,7 +84,7 @@ pub fn controllers(book: &Book) -> Vec<Part> {
     ]
 }
 
-/// M4
+/// Checks M4.
 pub fn writer(book: &Book) -> Vec<Part> {
     let Some(panel) = book.panel("scc-table-3", MACHINE) else { return Vec::new() };
     let mut parts = Vec::new();

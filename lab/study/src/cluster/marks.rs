@@ -1,18 +1,19 @@
-//! Pages of which only the state is kept: what is written to them is never read.
+//! Pages of which only the state is kept: the bytes that are written to them are never read.
 
 use std::ops::Range;
 
 use syncline_dsm::pages::{Pages, Twins, Written};
 
-/// Pages that are written as a whole, each time with other bytes.
+/// Pages that are always written as a whole, each time with other bytes.
 pub struct Marks {
     written: Written,
-    /// How often each page was written for the first time, as its bytes.
+    /// How often each page was written for the first time since it was clean; this number stands
+    /// for its content.
     value: Vec<u8>,
 }
 
 impl Marks {
-    /// This many clean pages.
+    /// Makes this many clean pages.
     pub fn new(pages: usize) -> Marks {
         Marks { written: Written::new(pages), value: vec![0; pages] }
     }
@@ -38,7 +39,7 @@ impl Pages for Marks {
         self.written.take(pages, most, |_| (), found);
     }
 
-    /// All bytes differ from what they were before the page was last written.
+    /// Fills the buffer with bytes that all differ from those before the page was last written.
     fn read(&self, page: usize, into: &mut [u8]) {
         into.fill(self.value[page]);
     }

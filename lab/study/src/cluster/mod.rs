@@ -1,18 +1,20 @@
-//! Programs on distributed shared memory, on clusters that are simulated.
+//! Programs on distributed shared memory, on simulated clusters.
 //!
 //! ```text
-//!   programs   what the paper's programs touch between two synchronizations, and how long they compute
-//!   marks      pages of which only the state is kept, and no bytes
-//!   run        a program on so many nodes
+//! programs   what the paper's programs access between two synchronizations, and how long they
+//! compute
+//! marks      pages of which only the state is kept, not the bytes
+//! run        a program on a number of nodes
 //! ```
 //!
-//! The nodes run the text that processes run (`syncline_dsm::node`: Carina, Pyxis, homes, cache, write
-//! buffer, Vela's barrier) on the simulated fabric. What is simulated is the network, the program and
-//! the page faults. A node is one rank: as in the paper's prototype, one thread of a node at a time uses
-//! the network, so its misses follow each other, and what its threads compute comes after them.
+//! The nodes run the same code as real processes (`syncline_dsm::node`: Carina, Pyxis, homes,
+//! cache, write buffer, Vela's barrier) on the simulated fabric. The network, the program and the
+//! page faults are simulated. A node is one rank. As in the paper's prototype, one thread of a node
+//! at a time uses the network, so a node's misses follow each other, and its threads compute after
+//! them.
 //!
-//! Blind spots: computing never overlaps with misses; homes serve at once, whatever else they do; the
-//! network has no switches, so that only the ports at its ends are congested.
+//! Blind spots: computing never overlaps with misses; homes serve at once, whatever else they do;
+//! the network has no switches, so only the ports at its ends are congested.
 //!
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution on
 //! their Head" (HPDC'15), section 5.

@@ -1,8 +1,8 @@
-//! The paper's programs, by what they touch between two synchronizations.
+//! The paper's programs, described by the pages that they access between two synchronizations.
 //!
-//! Sizes are those of the paper where it names them (matrix multiplication), or of the inputs that the
-//! programs come with, and else of a middle size; times of computing are orders of magnitude for a core of 3 GHz. None is fitted
-//! to a result.
+//! Sizes are the paper's where it gives them (matrix multiplication), else those of the inputs that
+//! come with the programs, else of a middle size. Computing times are orders of magnitude for a
+//! core of 3 GHz. None is fitted to a result.
 
 #![allow(
     clippy::single_range_in_vec_init,
@@ -13,43 +13,43 @@ use std::ops::Range;
 
 use syncline_dsm::shape::PAGE;
 
-/// What a node does up to a synchronization.
+/// The work of a node up to the next synchronization.
 #[derive(Clone, Debug, Default)]
 pub struct Phase {
     /// Pages that its threads read.
     pub reads: Vec<Range<usize>>,
-    /// Pages that they write.
+    /// Pages that its threads write.
     pub writes: Vec<Range<usize>>,
-    /// What they compute, in seconds of one core.
+    /// What the threads compute, in seconds of one core.
     pub work: f64,
-    /// How many of them have something to compute.
+    /// How many threads have something to compute.
     pub threads: usize,
 }
 
-/// A program without locks: phases, each up to a barrier of all.
+/// A program without locks: phases, each of which ends with a barrier of all nodes.
 pub trait Program: Sync {
-    /// Its name, with its size.
+    /// The program's name, with its size.
     fn name(&self) -> &'static str;
-    /// Pages that it shares.
+    /// Number of pages that the program shares.
     fn pages(&self) -> usize;
-    /// Phases that are not measured, after each of which the classification begins anew.
+    /// Phases that are not measured; after each of them all pages are classified from scratch.
     fn first(&self, node: usize, nodes: usize) -> Vec<Phase>;
-    /// How many phases are measured.
+    /// Number of measured phases.
     fn phases(&self) -> usize;
-    /// What a node does in one of these.
+    /// What a node does in a measured phase.
     fn phase(&self, number: usize, node: usize, nodes: usize) -> Phase;
-    /// What all of them compute, in seconds of one core.
+    /// What all nodes compute in the measured phases, in seconds of one core.
     fn work(&self) -> f64;
 }
 
-/// Threads of a node, if there is something for each.
+/// All threads of a node, if there is something for each to do.
 const ALL: usize = usize::MAX;
 
 const fn pages(bytes: usize) -> usize {
     bytes.div_ceil(PAGE)
 }
 
-/// A node's share of this many, one after another.
+/// A node's share of `of` items, in contiguous blocks.
 fn share(of: usize, node: usize, nodes: usize) -> Range<usize> {
     of * node / nodes..of * (node + 1) / nodes
 }
@@ -69,7 +69,7 @@ impl Blackscholes {
     const OPTIONS: usize = 10_000_000;
     const READ: usize = pages(Self::OPTIONS * 36);
     const WRITTEN: usize = pages(Self::OPTIONS * 4);
-    /// For an option.
+    /// Computing time for an option.
     const SECONDS: f64 = 200e-9;
 }
 
@@ -99,17 +99,16 @@ impl Program for Blackscholes {
     }
 }
 
-/// Bodies that attract each other, all with all: each step reads all positions, and then writes a
-/// node's own.
+/// Bodies that attract each other: each step reads all positions, and then writes a node's own.
 pub struct Bodies {
-    /// How many there are.
+    /// Number of bodies.
     pub bodies: usize,
-    /// How many are measured.
+    /// Number of measured steps.
     pub steps: usize,
 }
 
 impl Bodies {
-    /// For a pair.
+    /// Computing time for a pair.
     const SECONDS: f64 = 10e-9;
 
     fn positions(&self) -> usize {
@@ -148,17 +147,18 @@ impl Program for Bodies {
     }
 }
 
-/// A product of square matrices, plainly: a node has some rows of the first and of the result, and reads
-/// all of the second.
+/// A plain product of square matrices: a node has some rows of the first and of the result, and
+/// reads all of the second.
 pub struct Product {
-    /// With its size.
+    /// The program's name, with its size.
     pub name: &'static str,
-    /// Rows of each.
+    /// Rows of each matrix.
     pub side: usize,
 }
 
 impl Product {
-    /// For a multiplication and an addition, where the second matrix is read by columns.
+    /// Computing time for a multiplication and an addition, where the second matrix is read by
+    /// columns.
     const SECONDS: f64 = 3e-9;
 
     fn matrix(&self) -> usize {
@@ -173,7 +173,7 @@ impl Program for Product {
     fn pages(&self) -> usize {
         3 * self.matrix()
     }
-    /// The first node fills both.
+    /// The first node fills both matrices.
     fn first(&self, node: usize, _: usize) -> Vec<Phase> {
         let all = 0..2 * self.matrix();
         vec![Phase { writes: if node == 0 { vec![all] } else { vec![] }, ..Phase::default() }]
@@ -195,8 +195,8 @@ impl Program for Product {
     }
 }
 
-/// SPLASH-2's LU with contiguous blocks, spread over the nodes as over a board: each step factors the
-/// diagonal block, then the blocks of its row and column, then all that is left.
+/// SPLASH-2's LU with contiguous blocks, which are spread over a grid of nodes: each step factors
+/// the diagonal block, then the blocks of its row and column, then all remaining ones.
 pub struct Triangles {
     /// Blocks of 64 by 64 in a row of the matrix.
     pub blocks: usize,
@@ -205,10 +205,10 @@ pub struct Triangles {
 impl Triangles {
     const SIDE: usize = 64;
     const PAGES: usize = pages(Self::SIDE * Self::SIDE * 8);
-    /// For a multiplication and an addition.
+    /// Computing time for a multiplication and an addition.
     const SECONDS: f64 = 1e-9;
 
-    /// The board: rows and columns of nodes.
+    /// The grid of nodes: its rows and columns.
     fn board(nodes: usize) -> (usize, usize) {
         let mut rows = (nodes as f64).sqrt() as usize;
         while !nodes.is_multiple_of(rows) {
@@ -227,7 +227,7 @@ impl Triangles {
         first..first + Self::PAGES
     }
 
-    /// Blocks of the step that are a node's.
+    /// A node's blocks of a step.
     fn mine(
         &self,
         all: impl Iterator<Item = (usize, usize)>,
@@ -237,7 +237,7 @@ impl Triangles {
         all.filter(|&(row, column)| Self::owner(row, column, nodes) == node).collect()
     }
 
-    /// Seconds for a block in which all is multiplied with all.
+    /// Seconds for multiplying two blocks.
     fn of_block() -> f64 {
         (Self::SIDE as f64).powi(3) * Self::SECONDS
     }
@@ -302,7 +302,7 @@ impl Program for Triangles {
     }
 }
 
-/// NAS EP, class C: nothing but computing, and sums at the end.
+/// NAS EP, class C: only computing, and sums at the end.
 pub struct Embarrassing;
 
 impl Embarrassing {
@@ -314,7 +314,7 @@ impl Program for Embarrassing {
     fn name(&self) -> &'static str {
         "EP"
     }
-    /// Sums of all threads.
+    /// The sums of all threads.
     fn pages(&self) -> usize {
         1
     }
@@ -341,22 +341,22 @@ impl Program for Embarrassing {
     }
 }
 
-/// NAS CG, class C: each step multiplies a node's rows of a sparse matrix with a vector of which all have
-/// a part, and sums twice over all.
+/// NAS CG, class C: each step multiplies a node's rows of a sparse matrix with a vector that is
+/// spread over all nodes, and sums twice over all nodes.
 pub struct Gradient {
-    /// How many are measured.
+    /// Number of measured steps.
     pub steps: usize,
 }
 
 impl Gradient {
     const ROWS: usize = 150_000;
     const ELEMENTS: usize = 36_000_000;
-    /// Values and columns.
+    /// Values and column numbers.
     const MATRIX: usize = pages(Self::ELEMENTS * 12);
     const VECTOR: usize = pages(Self::ROWS * 8);
-    /// Sums of all threads, a page each time.
+    /// Sums over all threads, one page each.
     const SUMS: usize = 2;
-    /// For an element.
+    /// Computing time for an element.
     const SECONDS: f64 = 4e-9;
 }
 
@@ -404,7 +404,7 @@ impl Program for Gradient {
     }
 }
 
-/// The paper's six kinds, each with few rounds: what is measured is the same in each of them.
+/// The paper's six kinds of program, each with few rounds, since all rounds are alike.
 pub fn all() -> Vec<Box<dyn Program>> {
     vec![
         Box::new(Triangles { blocks: 32 }),
@@ -416,9 +416,9 @@ pub fn all() -> Vec<Box<dyn Program>> {
     ]
 }
 
-/// The paper's smaller matrices.
+/// The name of the product of the paper's smaller matrices.
 pub const SMALL_PRODUCT: &str = "MM 2000";
-/// The paper's larger matrices.
+/// The name of the product of the paper's larger matrices.
 pub const LARGE_PRODUCT: &str = "MM 5000";
 
 /// The product of the paper's larger matrices.

@@ -1,4 +1,4 @@
-//! A program on this many nodes.
+//! Runs a program on a number of nodes.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use super::programs::{Phase, Program};
 
 /// Threads of a node that compute: the paper leaves one of 16 cores to the system.
 pub const THREADS: usize = 15;
-/// What a page fault takes beside the network, by SIGSEGV and `mprotect` as the paper has it, in
-/// nanoseconds: measured on today's machines (docs/internals/dsm.md), less the copy.
+/// Nanoseconds of a page fault besides the network, with SIGSEGV and `mprotect` as in the paper:
+/// measured on machines of today (docs/internals/dsm.md), without the copy.
 const FAULT: u64 = 12_000;
-/// How often each thread comes back to a page that it writes, before it goes on to the next one.
+/// How often each thread returns to a page that it writes before it goes on to the next page.
 const VISITS: usize = 8;
 
-/// QDR InfiniBand under MPI, one rank on each machine: 1.6 microseconds one way and 3.2 GB/s are what
-/// its adapters were sold and measured with; chance adds a tenth.
+/// QDR InfiniBand under MPI with one rank on each machine: its adapters were sold and measured with
+/// 1.6 microseconds one way and 3.2 GB/s; randomness adds a tenth.
 fn qdr() -> Network {
     Network {
         near: 1,
@@ -37,28 +37,28 @@ fn qdr() -> Network {
     }
 }
 
-/// How a program runs.
+/// The cluster that a program runs on.
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster {
-    /// How many nodes there are.
+    /// Number of nodes.
     pub nodes: usize,
     /// How finely lines are classified.
     pub scheme: Scheme,
-    /// Pages that a node may write before the first of them go home.
+    /// How many pages a node may write before the first of them are written back to their homes.
     pub write_buffer: usize,
-    /// Pages that come at a miss.
+    /// How many pages a miss fetches.
     pub line_pages: usize,
 }
 
-/// What came of it. The program's first round, in which everything is touched for the first time, is
-/// not in it.
+/// The result of a run, without the program's first round, in which all pages are accessed for the
+/// first time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Simulated seconds.
     pub seconds: f64,
-    /// Pages whose changes went home, of all nodes.
+    /// Pages whose changes were written back to their homes, of all nodes.
     pub written_back: u64,
-    /// Lines that an access found absent, of all nodes.
+    /// Accesses that found their line absent, of all nodes.
     pub misses: u64,
 }
 
@@ -90,7 +90,7 @@ struct Rank {
     shape: Shape,
     node: Node<Simulated, Marks>,
     meeting: Meeting,
-    /// What its faults have taken beside the network, and is not yet simulated.
+    /// Nanoseconds that faults have taken besides the network and that are not simulated yet.
     faulted: u64,
 }
 
@@ -98,9 +98,9 @@ impl Rank {
     fn new(fabric: Simulated, shape: Shape, cluster: Cluster) -> Rank {
         let policy = Policy {
             scheme: cluster.scheme,
-            // The first node has the lowest addresses, and so on (section 3).
+            // The first node has the lowest addresses, and so on (section 3 of the paper).
             placement: Placement::Blocks,
-            // And as much as there is for its cache.
+            // The cache is as large as the shared memory.
             cache_lines: shape.lines,
             write_buffer: cluster.write_buffer,
         };
@@ -136,7 +136,8 @@ impl Rank {
         self.fabric.rest(Duration::from_secs_f64(computes) + faulted);
     }
 
-    /// Each thread writes its share of the pages, one after another, and all at the same time.
+    /// Each thread writes its share of the pages, page by page, and all threads do so at the same
+    /// time.
     fn write(&mut self, ranges: &[std::ops::Range<usize>]) {
         let pages: Vec<usize> = ranges.iter().cloned().flatten().collect();
         let shares: Vec<&[usize]> = pages.chunks(pages.len().div_ceil(THREADS).max(1)).collect();
@@ -152,7 +153,8 @@ impl Rank {
         }
     }
 
-    /// As the processor does it: an access that finds its page as it must be costs nothing.
+    /// Simulates an access as the processor performs it: an access that finds its page in a
+    /// sufficient state costs nothing.
     fn access(&mut self, page: usize, access: Access) {
         let writes = access == Access::Write;
         if !self.node.has(page) || writes && !self.node.pages().is_written(page) {

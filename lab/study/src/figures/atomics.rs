@@ -10,7 +10,7 @@ use crate::stress::Load;
 use crate::stress::atomics::{self, Operation};
 use crate::world::World;
 
-/// The plan.
+/// The plan of figure 4.
 pub const PLAN: Plan = Plan {
     id: "figure-4",
     title: "Throughput of atomic operations on one word",
@@ -21,7 +21,7 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// How long a call takes, which section 5.4 speaks of.
+/// The plan for the latency of a call, which section 5.4 discusses.
 pub const LATENCY: Plan = Plan {
     id: "figure-4-latency",
     title: "Latency of a call of an atomic operation on one word",

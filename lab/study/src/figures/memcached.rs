@@ -1,4 +1,5 @@
-//! Figure 12: memcached with other locks, by a model whose numbers were measured on the real program.
+//! Figure 12: memcached with other locks, in a model whose numbers were measured on the real
+//! program.
 
 use super::plan::Plan;
 use super::sentence::{list, number};
@@ -11,7 +12,7 @@ use crate::stress::memcached::{RECORDED, Request};
 use crate::stress::{Homes, Load};
 use crate::world::World;
 
-/// The plan.
+/// The plan of figure 12.
 pub const PLAN: Plan = Plan {
     id: "figure-12",
     title: "Throughput of memcached's locks, as they were recorded here",
@@ -22,18 +23,18 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// The locks of the paper's figure. Its mutex is the C library's, as in SSYNC's library, which took
-/// the place of memcached's own way to wait (`while` around `pthread_mutex_trylock`); that is a series
-/// besides.
+/// The locks of the paper's figure. Its mutex is the C library's, as in SSYNC's library, which
+/// replaced memcached's own way of waiting (`while` around `pthread_mutex_trylock`). That way is an
+/// additional series.
 pub const LOCKS: [&str; 4] = ["mutex", "tas", "ticket", "mcs"];
-/// What requests do.
+/// The kinds of requests.
 pub const LOADS: [&str; 2] = ["set", "get"];
-/// The paper has no more, since none of its machines scales further.
+/// The most threads: the paper has no more, since none of its machines scales further.
 const THREADS: usize = 18;
-/// Simulated seconds in which a point is measured: hundreds of requests of each thread.
+/// Simulated seconds of measurement per point: hundreds of requests of each thread.
 const WINDOW: f64 = 3e-3;
 
-/// What a series is called.
+/// The name of a series.
 pub fn name(load: &str, lock: &str) -> String {
     format!("{load}, {lock}")
 }
@@ -54,7 +55,7 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
         lines.iter().flat_map(|line| steps.iter().map(move |&step| (line, step))).collect();
     let values = lab.measure::<W, _>(&points, |&(&(requests, contender), threads), seed| {
         let (warm_up, measured) = lab.window::<W>(WINDOW);
-        // Whatever the lock, what a section does to its data is not fetched for writing.
+        // With every lock, a section's accesses to its data do not fetch lines for writing first.
         let load = load::<W>(lab, threads, 2, seed);
         let load = Load { homes: Homes::Machine, warm_up, measured, ..load };
         (contender.memcached)(world, request(requests), &load).per_second / 1e3
@@ -67,8 +68,8 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
     Panel { machine: world.name().to_owned(), series: series.collect() }
 }
 
-/// By how much a share the best of the other locks is ahead of the mutex, each at its best number of
-/// threads; and which lock that is.
+/// The relative gain of the best other lock over the mutex, each at its best number of threads, and
+/// the name of that lock.
 pub fn gain(panel: &Panel, load: &str) -> Option<(f64, &'static str)> {
     let most = |lock: &str| {
         let points = &panel.series(&name(load, lock))?.points;

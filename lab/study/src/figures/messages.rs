@@ -1,5 +1,5 @@
-//! Figures 9 and 10: messages between two threads by their distance, and to one server from many
-//! clients.
+//! Figures 9 and 10: messages between two threads, by their distance, and from many clients to one
+//! server.
 
 use syncline_sim::Machine;
 
@@ -16,7 +16,7 @@ use crate::stress::{Homes, Load, Pause};
 use crate::target::Target;
 use crate::world::World;
 
-/// Between two.
+/// The plan of figure 9, messages between two threads.
 pub const TWO: Plan = Plan {
     id: "figure-9",
     title: "Latency of messages between two threads, by their distance",
@@ -33,7 +33,7 @@ pub const TWO: Plan = Plan {
     says: says_two,
 };
 
-/// Client and server.
+/// The plan of figure 10, clients and a server.
 pub const SERVER: Plan = Plan {
     id: "figure-10",
     title: "Throughput of messages to one server",
@@ -50,23 +50,23 @@ pub const SERVER: Plan = Plan {
     says: says_server,
 };
 
-/// Names of the series.
+/// The series of messages without answers.
 pub const ONE_WAY: &str = "one way";
-/// With answers.
+/// The series of messages with answers.
 pub const ROUND_TRIP: &str = "round trip";
-/// What is added for buffers that are read before they are written.
+/// Suffix of the series whose buffers are read before they are written.
 pub const PLAIN: &str = ", not fetched for writing";
-/// What is added for messages in hardware.
+/// Suffix of the series of messages in hardware.
 pub const HARDWARE: &str = ", hardware";
-/// What is added for those of a single word.
+/// Suffix of the series of messages of a single word.
 pub const WORD: &str = ", one word";
 
 const WAYS: [(&str, Way); 2] = [(ONE_WAY, Way::One), (ROUND_TRIP, Way::Round)];
 /// Words of a line.
 const LINE: usize = 8;
-/// Messages that count, here and simulated.
+/// Messages that count: on this machine, and on simulated ones.
 const MESSAGES: (u32, u32) = (20_000, 500);
-/// Simulated seconds of a server in hardware.
+/// Simulated seconds of measurement for a server of hardware messages.
 const SECONDS: f64 = 100e-6;
 /// Clients of SSYNC's largest server.
 const MOST_CLIENTS: usize = 35;
@@ -125,7 +125,7 @@ fn hardware_between_two(machine: &Machine) -> Vec<Series> {
     WAYS.map(series).into()
 }
 
-/// `None` if there is no place for a client.
+/// Measures one server; `None` if no processor is left for a client.
 fn one_server<W: World>(lab: &Lab, world: &W) -> Option<Panel> {
     // One of the threads is the server.
     let clients = world.steps().into_iter().map(|threads| threads - 1);

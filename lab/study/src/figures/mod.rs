@@ -1,5 +1,6 @@
-//! The figures and tables of SSYNC, those of the paper on MPI's passive target and three of Argo, each with
-//! what is measured for it and the sentence that says what came of it. A new one is a file, and a line in [`PLANS`].
+//! The figures and tables of SSYNC, those of the paper on MPI's passive target and three of Argo,
+//! each with its measurement and the sentence that sums up its result. A new one is a file and a
+//! line in [`PLANS`].
 
 mod atomics;
 pub mod memcached;
@@ -22,8 +23,8 @@ pub use plan::Plan;
 pub(crate) use ssync::load;
 pub use ssync::{NINE, locks};
 
-/// All of them, in the order of the papers. In a constant, their code would be made anew in each crate
-/// that uses it.
+/// All plans, in the order of the papers. A static: the code of a constant would be generated again
+/// in each crate that uses it.
 pub static PLANS: [Plan; 24] = [
     tables::REMOTE,
     tables::LOCAL,

@@ -1,5 +1,5 @@
-//! Figure 5 of the paper on MPI's passive target: an application that scales on the SCC, by where
-//! its synchronization data is.
+//! Figure 5 of the paper on MPI's passive target: an application that scales on the SCC, depending
+//! on where its synchronization data is placed.
 
 use syncline::memory::Padded;
 use syncline_sim::Machine;
@@ -12,7 +12,7 @@ use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::target::Target;
 
-/// The plan.
+/// The plan of the SCC's figure 5.
 pub const PLAN: Plan = Plan {
     id: "scc-figure-5",
     title: "Speedup of a stencil, by where its synchronization data is",
@@ -23,15 +23,15 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// Each core's words at the memory controller next to it.
+/// The series with each core's words at the memory controller next to it.
 pub const SPREAD: &str = "next to each core";
-/// All words at one controller.
+/// The series with all words at one controller.
 pub const CENTRAL: &str = "at one controller";
 
 const CORES: [usize; 7] = [1, 4, 8, 12, 24, 36, 48];
-/// Steps of the stencil, of which each core has its share.
+/// Steps of the stencil, which are divided among the cores.
 const STEPS: usize = 960;
-/// Sweeps over them.
+/// Sweeps over all steps.
 const SWEEPS: u32 = 5;
 /// Cycles of a step, in a core's private memory.
 const WORK: u64 = 60;
@@ -50,8 +50,8 @@ fn measure(lab: &Lab, target: &Target) -> Option<Panel> {
     Some(Panel { machine: machine.description.name.clone(), series: series.into() })
 }
 
-/// Cycles of all sweeps by this many cores. Each looks at a word of its own before a step, and says
-/// there how far it is after it; at the end of a sweep it waits for its two neighbours.
+/// Cycles of all sweeps by this many cores. Before a step, each core reads a word of its own, and
+/// after it writes there how far it is; at the end of a sweep it waits for its two neighbours.
 fn sweeps(machine: &Machine, cores: usize, spread: bool, seed: u64) -> u64 {
     let words: Vec<Padded<Plain>> = (0..cores).map(|_| Padded::default()).collect();
     let mut engine = Engine::new(machine, seed);

@@ -1,29 +1,29 @@
-//! How a figure comes to be: what it shows, how it is measured, and what it says.
+//! The plan of a figure: what it shows, how it is measured, and how its result is put into words.
 
 use crate::figure::{Figure, Kind, Panel};
 use crate::lab::Lab;
 use crate::target::Target;
 
-/// How a figure comes to be.
+/// The plan of a figure.
 pub struct Plan {
-    /// As SSYNC calls it: `figure-5`, `table-2`.
+    /// The name that SSYNC gives it: `figure-5`, `table-2`.
     pub id: &'static str,
-    /// What it shows.
+    /// What the figure shows.
     pub title: &'static str,
-    /// Its horizontal axis, with the unit.
+    /// The horizontal axis, with its unit.
     pub x: &'static str,
-    /// Its vertical axis, with the unit.
+    /// The vertical axis, with its unit.
     pub y: &'static str,
-    /// How it is drawn.
+    /// How the figure is drawn.
     pub kind: Kind,
-    /// Measures it on a machine; `None` if it has no sense there.
+    /// Measures it on a machine; `None` if it makes no sense there.
     pub measure: fn(&Lab, &Target) -> Option<Panel>,
-    /// What the panels show, in a sentence.
+    /// Sums up the panels in a sentence.
     pub says: fn(&[Panel]) -> String,
 }
 
 impl Plan {
-    /// The figure of what was measured on machines.
+    /// Makes the figure from the measurements on machines.
     pub fn figure(&self, panels: Vec<Panel>) -> Figure {
         let says = (self.says)(&panels);
         let Plan { id, title, x, y, kind, .. } = *self;

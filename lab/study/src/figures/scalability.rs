@@ -8,7 +8,7 @@ use crate::lab::Lab;
 use crate::on;
 use crate::world::World;
 
-/// The plan.
+/// The plan of figure 8.
 pub const PLAN: Plan = Plan {
     id: "figure-8",
     title: "Throughput of the best lock, by the number of locks",
@@ -19,12 +19,12 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// High to low contention.
+/// Numbers of locks, from high to low contention.
 pub const LOCKS: [usize; 4] = [4, 16, 32, 128];
 /// SSYNC compares machines on this many threads at most.
 pub const THREADS: usize = 36;
 
-/// What the series for this number of locks is called.
+/// The name of the series for this number of locks.
 pub fn name(locks: usize) -> String {
     format!("{locks} locks")
 }

@@ -1,8 +1,8 @@
-//! Numbers and lists as sentences have them.
+//! Numbers and lists for sentences.
 
 use syncline_present::number::grouped;
 
-/// A number with as many digits as tell something.
+/// Formats a number with its significant digits.
 pub fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -14,7 +14,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Parts of a sentence, one after the other.
+/// Joins parts of a sentence as a list.
 pub fn list(parts: impl IntoIterator<Item = String>) -> String {
     let parts: Vec<String> = parts.into_iter().collect();
     match parts.split_last() {

@@ -12,10 +12,10 @@ use crate::lab::{Effort, Lab, each};
 use crate::target::Target;
 use crate::world::Elsewhere;
 
-/// The machines that the paper's nodes are.
+/// The machine that stands for the paper's nodes.
 pub const NODE: &str = "opteron";
 
-/// Argo's figure 8.
+/// The plan of Argo's figure 8.
 pub const SCHEMES: Plan = Plan {
     id: "argo-figure-8",
     title: "Distributed shared memory on four nodes, by how finely pages are classified",
@@ -26,7 +26,7 @@ pub const SCHEMES: Plan = Plan {
     says: say_schemes,
 };
 
-/// Argo's figures 9 and 10.
+/// The plan of Argo's figures 9 and 10.
 pub const BUFFERS: Plan = Plan {
     id: "argo-figure-9",
     title: "Distributed shared memory on four nodes, by the size of the write buffer",
@@ -37,7 +37,7 @@ pub const BUFFERS: Plan = Plan {
     says: say_buffers,
 };
 
-/// Argo's figure 13.
+/// The plan of Argo's figure 13.
 pub const SCALING: Plan = Plan {
     id: "argo-figure-13",
     title: "Speedup of programs on distributed shared memory, over one thread",
@@ -48,9 +48,9 @@ pub const SCALING: Plan = Plan {
     says: say_scaling,
 };
 
-/// What follows a program's name where pages that were written back are counted.
+/// Suffix of a program's name in series that count the pages written back.
 pub const WRITTEN_BACK: &str = ", written back";
-/// The series of figure 8.
+/// The series of Argo's figure 8, with their schemes.
 pub const NAMES: [(&str, Scheme); 3] =
     [("S", Scheme::Shared), ("P/S", Scheme::Private), ("P/S3", Scheme::Writers)];
 
@@ -58,16 +58,16 @@ const FEW: usize = 4;
 const LARGEST: usize = 8192;
 const SIZES: [usize; 6] = [4, 16, 64, 256, 1024, LARGEST];
 const NODES: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-/// A block of LU, so that a line has one writer.
+/// Pages of a line: a block of LU, so that each line has one writer.
 const LINE: usize = 8;
-/// With more nodes it takes long, and the paper has no more.
+/// The most nodes for large programs: more take long, and the paper has no more.
 const LARGE_NODES: usize = 32;
 
 fn cluster(nodes: usize) -> Cluster {
     Cluster { nodes, scheme: Scheme::Writers, write_buffer: LARGEST, line_pages: LINE }
 }
 
-/// Whether a figure of clusters belongs to this machine: it is the paper's node.
+/// Whether a figure of clusters belongs to this machine, which is the paper's node.
 fn is_node(target: &Target) -> bool {
     matches!(target, Target::Simulated(machine) if machine.description.name == NODE)
 }

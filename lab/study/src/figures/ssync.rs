@@ -1,4 +1,4 @@
-//! What SSYNC's figures have in common: the locks, the load, and series over numbers of threads.
+//! What SSYNC's figures share: the locks, the load, and series over numbers of threads.
 
 use crate::figure::{Panel, Point, Series};
 use crate::lab::Lab;
@@ -9,12 +9,12 @@ use crate::world::{Placement, World};
 /// The nine locks of SSYNC, by their names in the catalogue.
 pub const NINE: [&str; 9] =
     ["tas", "ttas", "ticket", "anderson", "futex", "mcs", "clh", "hclh", "hticket"];
-/// Those of them that know groups of near processors.
+/// The hierarchical ones of them, which group near processors.
 const HIERARCHICAL: [&str; 2] = ["hclh", "hticket"];
-/// The C library's mutex.
+/// The name of the C library's mutex in the catalogue.
 const MUTEX: &str = "futex";
 
-/// The locks of SSYNC's figures on a machine: it ran hierarchical ones only where there are
+/// The locks of SSYNC's figures on a machine; SSYNC ran hierarchical ones only on machines with
 /// sockets.
 pub fn locks(has_sockets: bool) -> Vec<&'static str> {
     NINE.into_iter().filter(|name| has_sockets || !HIERARCHICAL.contains(name)).collect()
@@ -25,17 +25,17 @@ pub fn contenders<W: World>(world: &W) -> Vec<Contender<W>> {
     Contender::named(&locks(world.has_sockets()))
 }
 
-/// Whether SSYNC's version of a lock fetches lines for writing before it looks at them: all of its
-/// own do, where a store to a shared line is a broadcast (section 5.3: "wherever possible", and so
-/// does libslock, built for the Opteron). The mutex is the C library's.
+/// Whether SSYNC's version of a lock fetches lines for writing before it reads them. All of SSYNC's
+/// own do where a store to a shared line is a broadcast (section 5.3: "wherever possible";
+/// libslock, built for the Opteron, does too). The mutex is the C library's, and does not.
 pub fn fetches_for_writing<W: World>(world: &W, lock: &str) -> bool {
     world.broadcasts() && lock != MUTEX
 }
 
-/// Simulated seconds in which a point is measured: thousands of hand-overs.
+/// Simulated seconds of measurement per point: thousands of hand-overs.
 pub const WINDOW: f64 = 200e-6;
 
-/// SSYNC's way to load a machine.
+/// SSYNC's load.
 pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Load {
     let (warm_up, measured) = lab.window::<W>(WINDOW);
     Load {
@@ -43,7 +43,8 @@ pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Loa
         placement: Placement::Near,
         locks,
         data: true,
-        // Under extreme contention only: with many locks the next one is another one anyway.
+        // Only under extreme contention: with many locks, the next lock is usually another one
+        // anyway.
         pause: if locks == 1 { Pause::Transfer } else { Pause::None },
         homes: Homes::First,
         fetch_for_writing: false,
@@ -54,7 +55,7 @@ pub fn load<W: World>(lab: &Lab, threads: usize, locks: usize, seed: u64) -> Loa
     }
 }
 
-/// The same for a lock.
+/// SSYNC's load for a lock, which may fetch lines for writing.
 pub fn lock_load<W: World>(
     lab: &Lab,
     world: &W,

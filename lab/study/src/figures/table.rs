@@ -1,5 +1,5 @@
 //! Figure 11: the hash table under low and high contention, with short and long buckets, with the
-//! best lock and with servers; and the same with threads that nobody has pinned (section 6.3).
+//! best lock and with servers; and also with threads that are not pinned (section 6.3).
 
 use syncline_sim::Machine;
 
@@ -17,7 +17,7 @@ use crate::stress::table::{self, Shape};
 use crate::stress::{Homes, Load};
 use crate::world::{Placement, World};
 
-/// The plan.
+/// The plan of figure 11.
 pub const PLAN: Plan = Plan {
     id: "figure-11",
     title: "Throughput of the hash table: 80 % get, 10 % put, 10 % remove",
@@ -31,7 +31,7 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// The one with high contention, for threads that nobody has pinned.
+/// The plan of the table under high contention with threads that are not pinned.
 pub const UNPINNED: Plan = Plan {
     id: "figure-11-unpinned",
     title: "Throughput of the hash table of 12 buckets, threads not pinned",
@@ -42,23 +42,24 @@ pub const UNPINNED: Plan = Plan {
     ..PLAN
 };
 
-/// Low contention with short and long buckets, then high.
+/// The tables: low contention with short and long buckets, then high contention.
 pub const SHAPES: [Shape; 4] = [
     Shape { buckets: 512, keys: 12 },
     Shape { buckets: 512, keys: 48 },
     Shape { buckets: 12, keys: 12 },
     Shape { buckets: 12, keys: 48 },
 ];
-/// What is added for servers instead of locks.
+/// Suffix of the series with servers instead of locks.
 pub const SERVED: &str = ", servers";
 
-/// What the series of a table is called.
+/// The name of the series of a table.
 pub fn name(shape: Shape) -> String {
     format!("{} buckets of {}", shape.buckets, shape.keys)
 }
 
-/// `hardware` is the machine where servers are asked by messages in hardware: SSYNC's library uses
-/// them where there are any. Such messages go to places, and so to threads that stay there.
+/// Measures the tables. `hardware` is the machine if servers are called by messages in hardware:
+/// SSYNC's library uses them where they exist. Such messages go to hardware threads, and so only to
+/// pinned threads.
 fn measure<W: World>(
     lab: &Lab,
     world: &W,
@@ -68,7 +69,7 @@ fn measure<W: World>(
 ) -> Panel {
     let hardware = hardware.filter(|_| placement != Placement::Anywhere);
     let contenders = contenders(world);
-    // None stands for servers.
+    // `None` stands for servers.
     let kinds: Vec<Option<&Contender<W>>> = contenders.iter().map(Some).chain([None]).collect();
     let steps: Vec<usize> = world.steps().into_iter().filter(|&step| step <= THREADS).collect();
     let mut points = Vec::new();

@@ -1,6 +1,6 @@
-//! Tables 2 and 3: what an access to a line costs, by its state and distance, as the probe finds it
-//! on the simulated machine. Two numbers of section 5.2 that the probe has no case for are of a
-//! single access by a thread there.
+//! Tables 2 and 3: the cost of an access to a line, by the line's state and distance, as the probe
+//! measures it on the simulated machine. The probe has no case for two numbers of section 5.2;
+//! these come from a single access by a simulated thread.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,7 +19,7 @@ use super::sentence::{list, number};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::target::Target;
 
-/// Remote accesses.
+/// The plan of table 2, remote accesses.
 pub const REMOTE: Plan = Plan {
     id: "table-2",
     title: "Latency of an access, by the line's state and distance",
@@ -30,7 +30,7 @@ pub const REMOTE: Plan = Plan {
     says: says_remote,
 };
 
-/// Local accesses.
+/// The plan of table 3, local accesses.
 pub const LOCAL: Plan = Plan {
     id: "table-3",
     title: "Latency of a load from the own levels of caches, and from memory",
@@ -39,9 +39,10 @@ pub const LOCAL: Plan = Plan {
     ..REMOTE
 };
 
-/// The row of a store on a line that all cores share, which section 5.2 has.
+/// The row for a store to a line that all cores share (section 5.2).
 pub const BY_ALL: &str = "store, shared by all";
-/// The row of a load from another node over a directory that is far from both, which section 5.2 has.
+/// The row for a load from another node through a directory that is far from both nodes (section
+/// 5.2).
 pub const FAR_DIRECTORY: &str = "load, directory two hops away";
 
 fn on_simulated(target: &Target, measure: fn(&Machine) -> Option<Panel>) -> Option<Panel> {
@@ -51,8 +52,8 @@ fn on_simulated(target: &Target, measure: fn(&Machine) -> Option<Panel>) -> Opti
     }
 }
 
-/// Cycles of an access by a hardware thread to a line in a state, with these caches as its
-/// holders, and a node as its home.
+/// Cycles of an access by a hardware thread to a line in a state, with these caches as its holders
+/// and this node as its home.
 fn cycles(
     machine: &Machine,
     access: Access,
@@ -85,9 +86,9 @@ fn cycles(
     took.get() as f64
 }
 
-/// What the probe finds, whose text also measures real machines: each case by the lines' states that
-/// accesses have brought about. `None` where no cache may have a line. Both tables come of one
-/// measurement, which is kept for the second: it would find the same.
+/// The probe's measurement of a machine; the same code also measures real machines. Accesses bring
+/// the lines into the state of each case. `None` if lines are never cached. Both tables use one
+/// measurement, which is kept for the second table, since it would be the same.
 fn probed(machine: &Machine) -> Option<Arc<Measurement>> {
     static FOUND: Mutex<Vec<(Description, Arc<Measurement>)>> = Mutex::new(Vec::new());
     if machine.is_uncached() {
@@ -135,8 +136,8 @@ fn remote(machine: &Machine) -> Option<Panel> {
     Some(Panel { machine: machine.description.name.clone(), series })
 }
 
-/// A hardware thread and a cache on two nodes, each as far from node 0 as any, where a directory
-/// makes that count.
+/// A hardware thread and a cache on two nodes that are as far from node 0 as any, on machines whose
+/// directory makes that distance count.
 fn far_from_first(machine: &Machine) -> Option<(usize, usize)> {
     let d = &machine.description;
     let farthest = d.distances[0].iter().copied().fold(0.0, f64::max);

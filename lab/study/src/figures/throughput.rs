@@ -1,4 +1,4 @@
-//! Figures 5 and 7: acquisitions with one lock for all, and with 512 locks.
+//! Figures 5 and 7: acquisitions with one lock for all threads, and with 512 locks.
 
 use super::plan::Plan;
 use super::sentence::{list, number};
@@ -8,10 +8,10 @@ use crate::lab::Lab;
 use crate::on;
 use crate::world::World;
 
-/// Locks of very low contention.
+/// Number of locks for very low contention.
 const LOCKS: usize = 512;
 
-/// Extreme contention.
+/// The plan of figure 5: extreme contention.
 pub const ONE: Plan = Plan {
     id: "figure-5",
     title: "Throughput of the locks, one lock for all threads",
@@ -22,7 +22,7 @@ pub const ONE: Plan = Plan {
     says,
 };
 
-/// Very low contention.
+/// The plan of figure 7: very low contention.
 pub const MANY: Plan = Plan {
     id: "figure-7",
     title: "Throughput of the locks, 512 locks",
@@ -41,7 +41,7 @@ fn measure<W: World>(lab: &Lab, world: &W, count: usize) -> Panel {
         |contender, threads, seed| {
             let mut load = lock_load(lab, world, contender.name, (threads, count), seed);
             if count == 1 {
-                // Back-offs that grow, and groups of waiters that form, take a while.
+                // Growing back-offs and groups of waiters take a while to settle.
                 (load.warm_up, load.measured) = lab.whole_window::<W>(WINDOW);
             }
             (contender.throughput)(world, &load).per_second / 1e6

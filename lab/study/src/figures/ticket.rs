@@ -10,7 +10,7 @@ use crate::stress::Pause;
 use crate::stress::contenders::{Contender, EAGER};
 use crate::world::World;
 
-/// The plan.
+/// The plan of figure 3.
 pub const PLAN: Plan = Plan {
     id: "figure-3",
     title: "Latency of acquire and release with three ticket locks",
@@ -21,7 +21,8 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// Simulated seconds: an acquisition by the last of 48 threads takes nearly half a millisecond.
+/// Simulated seconds of measurement: an acquisition by the last of 48 threads takes nearly half a
+/// millisecond.
 const WINDOW: f64 = 8e-3;
 
 fn measure<W: World>(lab: &Lab, world: &W) -> Panel {

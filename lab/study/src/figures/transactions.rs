@@ -1,8 +1,8 @@
 //! Transactions: a bank of many branches and of few, with and without audits; over shared memory,
 //! over lock servers (TM2C), and under one lock.
 //!
-//! SSYNC's paper has TM2C among its programs and no figure of it, so there is none to compare this
-//! one with.
+//! SSYNC's paper lists TM2C among its programs but has no figure of it, so there are no published
+//! numbers to compare with.
 
 use super::plan::Plan;
 use super::scalability::THREADS;
@@ -15,7 +15,7 @@ use crate::stress::transactions::{self, Bank};
 use crate::stress::{Homes, Load, Outcome};
 use crate::world::World;
 
-/// The plan.
+/// The plan of this figure.
 pub const PLAN: Plan = Plan {
     id: "transactions",
     title: "Throughput of transactions: a bank with branches of 8 accounts",
@@ -26,7 +26,8 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// Low contention, then high; transfers alone, and four audits for each transfer.
+/// The banks: low contention, then high; each with transfers only, and with four audits per
+/// transfer.
 pub const BANKS: [Bank; 4] = [
     Bank { branches: 128, audits: 0 },
     Bank { branches: 128, audits: 80 },
@@ -34,14 +35,14 @@ pub const BANKS: [Bank; 4] = [
     Bank { branches: 2, audits: 80 },
 ];
 
-/// What is added for the engine in shared memory.
+/// Suffix of the series for the engine in shared memory.
 pub const SHARED: &str = "shared memory";
-/// What is added for lock servers.
+/// Suffix of the series for lock servers.
 pub const SERVED: &str = "lock servers";
-/// What is added for one lock.
+/// Suffix of the series for one lock.
 pub const LOCKED: &str = "one lock";
 
-/// What a series is called.
+/// The name of a series.
 pub fn name(bank: Bank, kind: &str) -> String {
     format!("{} branches, {} % audits, {kind}", bank.branches, bank.audits)
 }

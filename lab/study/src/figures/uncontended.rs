@@ -1,4 +1,4 @@
-//! Figure 6: taking a free lock, by where its last holder was.
+//! Figure 6: taking a free lock, depending on where its last holder was.
 
 use super::plan::Plan;
 use super::sentence::{list, number};
@@ -9,7 +9,7 @@ use crate::on;
 use crate::stress::uncontended::Turns;
 use crate::world::World;
 
-/// The plan.
+/// The plan of figure 6.
 pub const PLAN: Plan = Plan {
     id: "figure-6",
     title: "Latency of taking a free lock, by the place of its last holder",
@@ -20,11 +20,11 @@ pub const PLAN: Plan = Plan {
     says,
 };
 
-/// What a thread that is always the last holder itself is called.
+/// The label for a thread that was itself the last holder.
 pub const ALONE: &str = "same thread";
-/// Acquisitions that count: where they are simulated, hardly one differs from another.
+/// Acquisitions that count on simulated machines, where they hardly differ from each other.
 const TURNS: u32 = 200;
-/// This many times as many where they are measured.
+/// How many times as many acquisitions count on a real machine.
 const HERE: u32 = 100;
 
 fn measure<W: World>(lab: &Lab, world: &W) -> Panel {

@@ -1,4 +1,4 @@
-//! Figures 6 to 8 and Tables 2 and 3 of the paper on MPI's passive target: locks of windows on the SCC.
+//! Figures 6 to 8 and Tables 2 and 3 of the paper on MPI's passive target: window locks on the SCC.
 
 use syncline_sim::Machine;
 
@@ -12,25 +12,25 @@ use crate::world::Elsewhere;
 
 type Measure = fn(&Lab, &Target) -> Option<Panel>;
 
-/// A figure over numbers of processes.
+/// The plan of a figure over numbers of processes.
 const fn over(id: &'static str, title: &'static str, kind: Kind, measure: Measure) -> Plan {
     let (x, y) = ("processes", "median of lock and unlock, microseconds");
     Plan { id, title, x, y, kind, measure, says }
 }
 
-/// Figure 6.
+/// The plan of the SCC's figure 6.
 pub const SHARED: Plan =
     over("scc-figure-6", "Locks of a window that are only shared", Kind::Lines, |lab, target| {
         over_processes(lab, target, 0.0)
     });
-/// Figure 7.
+/// The plan of the SCC's figure 7.
 pub const MIXED: Plan = over(
     "scc-figure-7",
     "Locks of a window, half of them shared",
     Kind::LogLines,
     |lab, target| over_processes(lab, target, 0.5),
 );
-/// Figure 8.
+/// The plan of the SCC's figure 8.
 pub const EXCLUSIVE: Plan = over(
     "scc-figure-8",
     "Locks of a window, none of them shared",
@@ -38,7 +38,7 @@ pub const EXCLUSIVE: Plan = over(
     |lab, target| over_processes(lab, target, 1.0),
 );
 
-/// Table 2.
+/// The plan of the SCC's table 2.
 pub const QUARTILES: Plan = Plan {
     id: "scc-table-2",
     title: "Lock and unlock of a window by 48 processes",
@@ -49,7 +49,7 @@ pub const QUARTILES: Plan = Plan {
     says: say_quartiles,
 };
 
-/// Table 3.
+/// The plan of the SCC's table 3.
 pub const WRITER: Plan = Plan {
     id: "scc-table-3",
     title: "A writer puts and unlocks while others wait to share its part",
@@ -60,12 +60,12 @@ pub const WRITER: Plan = Plan {
     says: say_writer,
 };
 
-/// The paper's mixes, and the share of exclusive locks.
+/// The paper's mixes, each with its share of exclusive locks.
 pub const MIXES: [(&str, f64); 3] = [("shared", 0.0), ("mixed", 0.5), ("exclusive", 1.0)];
-/// How readers are called, and on which cores they are.
+/// A name for a set of readers, and the cores that they run on.
 pub type Readers = (&'static str, fn() -> Vec<usize>);
 
-/// Table 3's readers: how many, and where.
+/// Table 3's readers: how many, and on which cores.
 pub const READERS: [Readers; 6] = [
     ("0", Vec::new),
     ("1 close", || vec![1]),
@@ -74,7 +74,7 @@ pub const READERS: [Readers; 6] = [
     ("11 distant", || (6..12).chain(18..23).collect()),
     ("47", || (1..48).collect()),
 ];
-/// Table 3's sizes.
+/// Table 3's message sizes, in bytes.
 pub const BYTES: [usize; 3] = [32, 512, 1024];
 
 const PROCESSES: [usize; 10] = [1, 2, 4, 6, 8, 12, 24, 32, 36, 48];
@@ -91,7 +91,7 @@ fn microseconds(target: &Target, cycles: f64) -> f64 {
     cycles / target.hertz() * 1e6
 }
 
-/// Pairs that each process makes: the paper's thousand, or fewer.
+/// Number of pairs of lock and unlock per process: the paper's thousand, or fewer.
 fn count(lab: &Lab) -> usize {
     if lab.effort == Effort::Small { 100 } else { 1000 }
 }
@@ -197,7 +197,7 @@ fn say_quartiles(panels: &[Panel]) -> String {
     )
 }
 
-/// The distance of the outer quartiles over the median.
+/// The distance between the outer quartiles, relative to the median.
 fn spread(series: &Series) -> f64 {
     let of = |quarters| series.value(quarters).unwrap_or(f64::NAN);
     (of(3) - of(1)) / of(2)

@@ -1,4 +1,4 @@
-//! Threads that wait for nobody, or only for a value to come.
+//! Threads that do not wait for each other, or only until a value arrives.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -9,7 +9,7 @@ use crate::world::{Body, Course, Placement, World};
 
 type WordOf<W> = <<W as World>::Memory as Memory>::Word;
 
-/// Runs threads that begin together; the longest that one took, in cycles.
+/// Runs threads that begin together; returns the cycles of the one that took longest.
 fn together<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) + Sync) -> u64 {
     let ready = Padded::<WordOf<W>>::default();
     let mut took = vec![0; threads];
@@ -17,7 +17,7 @@ fn together<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) 
     let bodies = places.map(|((place, mine), took)| {
         let (ready, act) = (&ready, &act);
         let body: Body<'_, W> = Box::new(move |_| {
-            // AcqRel and Acquire: all begin after all have come.
+            // AcqRel and Acquire pair with each other: all threads begin after all have arrived.
             ready.fetch_add(1, AcqRel);
             while ready.load(Acquire) < threads as u32 {
                 W::Memory::pause(1);
@@ -32,7 +32,7 @@ fn together<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) 
     took.into_iter().max().unwrap_or(0)
 }
 
-/// A thread alone takes a word and gives it back, as a test-and-set lock does.
+/// A single thread takes a word and frees it, as a test-and-set lock does.
 pub fn own_word<W: World>(world: &W, size: &Size) -> f64 {
     let word = Padded::<WordOf<W>>::default();
     let cycles = together(world, size, 1, |_| {
@@ -44,7 +44,7 @@ pub fn own_word<W: World>(world: &W, size: &Size) -> f64 {
     each(world, cycles, size.rounds)
 }
 
-/// A thread alone stays away again and again, as the tests of locks do between two operations.
+/// A single thread pauses again and again, as the tests of locks do between two operations.
 pub fn pause<W: World>(world: &W, size: &Size) -> f64 {
     let cycles = together(world, size, 1, |mine| {
         let mut away = away::<W>(world, size, mine);
@@ -53,14 +53,14 @@ pub fn pause<W: World>(world: &W, size: &Size) -> f64 {
     each(world, cycles, size.rounds)
 }
 
-/// Stays away for the pause of this size, by chance from half of it to half more.
+/// Pauses for a random time, from half of `size.pause` to one and a half times as long.
 fn away<W: World>(world: &W, size: &Size, thread: u32) -> impl FnMut() + use<W> {
     let pause = (size.pause * world.hertz()).round() as u64;
     let mut chance = fastrand::Rng::with_seed(size.seed + u64::from(thread));
     move || W::delay(pause / 2 + chance.u64(0..=pause))
 }
 
-/// A writer counts up without a pause, and a reader looks until it has seen the end.
+/// A writer counts up without a pause, and a reader polls until it has seen the last value.
 pub fn polled<W: World>(world: &W, size: &Size) -> f64 {
     let word = Padded::<WordOf<W>>::default();
     let cycles = together(world, size, 2, |mine| {
@@ -75,16 +75,17 @@ pub fn polled<W: World>(world: &W, size: &Size) -> f64 {
     each(world, cycles, size.rounds)
 }
 
-/// What two threads did that increment one word without a pause.
+/// What two threads did that incremented one word without a pause.
 #[derive(Clone, Copy, Debug)]
 pub struct Increments {
-    /// Of one increment.
+    /// Nanoseconds of one increment.
     pub nanoseconds: f64,
-    /// Increments of one thread before the other one's come, on average.
+    /// Average number of increments by one thread before the other one's follow.
     pub in_a_row: f64,
 }
 
-/// Two threads increment one word; a thread sees by the values whether it was the last to do so.
+/// Two threads increment one word; the values tell a thread whether it also made the previous
+/// increment.
 pub fn increments<W: World>(world: &W, size: &Size) -> Increments {
     let (word, rows) = (Padded::<WordOf<W>>::default(), Padded::<WordOf<W>>::default());
     let most = 4 * size.rounds;
@@ -104,8 +105,8 @@ pub fn increments<W: World>(world: &W, size: &Size) -> Increments {
     Increments { nanoseconds: each(world, cycles, most), in_a_row }
 }
 
-/// Each of two threads increments a word twice and stays away, again and again: whether the line is
-/// still there for the second one, at once or after a spin-loop hint.
+/// Each of two threads increments a word twice and then pauses, again and again. Shows whether the
+/// line is still in the cache for the second increment, at once or after a spin-loop hint.
 pub fn twice<W: World>(world: &W, size: &Size, hint: bool) -> f64 {
     let word = Padded::<WordOf<W>>::default();
     let cycles = together(world, size, 2, |mine| {

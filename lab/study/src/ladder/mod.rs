@@ -1,14 +1,14 @@
-//! The ladder: access patterns of the size of a litmus test, each written once over a [`World`].
+//! The ladder: access patterns as small as litmus tests, each written once over a [`World`].
 //!
-//! A lock that is simulated wrongly does not say which of its accesses costs the wrong time; a
-//! pattern of one or two accesses does. So a machine's description is held against the machine
-//! itself rung by rung, and a change of the simulation is judged here before it is judged by locks.
+//! A wrongly simulated lock does not show which of its accesses costs the wrong time; a pattern of
+//! one or two accesses does. So a machine's description is compared with the machine itself rung by
+//! rung, and a change of the simulator is judged by rungs before it is judged by locks.
 //!
 //! - `turns`: threads that take turns, and what they do in a turn.
-//! - `free`: threads that wait for nobody.
+//! - `free`: threads that do not wait for each other.
 //!
-//! Not its job: many threads, and time slices. The rungs are for one, two or three threads that
-//! have a processor each.
+//! Not covered: many threads, and time slices. The rungs run one, two or three threads that have a
+//! processor each.
 
 mod free;
 mod size;
@@ -29,14 +29,14 @@ use crate::world::{Placement, World};
 /// A pattern of accesses.
 struct Rung<W: World> {
     name: &'static str,
-    /// Threads, each of which has to have a processor.
+    /// Number of threads, each of which needs a processor.
     threads: usize,
-    /// What a turn, an access or an operation takes, in nanoseconds; or a plain number.
+    /// The nanoseconds of a turn, an access or an operation; or a plain number.
     run: fn(&W, &Size) -> f64,
 }
 
-/// All rungs, the simplest first. The name says of what a number is; it is nanoseconds unless the
-/// name says `in a row`.
+/// All rungs, the simplest first. Each name says what its number measures, in nanoseconds unless
+/// the name says `in a row`.
 fn rungs<W: World>() -> Vec<Rung<W>> {
     let rung = |name, threads, run| Rung { name, threads, run };
     vec![
@@ -64,7 +64,7 @@ fn rungs<W: World>() -> Vec<Rung<W>> {
     ]
 }
 
-/// The names of the rungs, and how many threads each has.
+/// The names of the rungs, each with its number of threads.
 pub fn names(target: &Target) -> Vec<(&'static str, usize)> {
     fn of<W: World>(_: &W) -> Vec<(&'static str, usize)> {
         rungs::<W>().iter().map(|rung| (rung.name, rung.threads)).collect()
@@ -72,7 +72,7 @@ pub fn names(target: &Target) -> Vec<(&'static str, usize)> {
     on!(target, world => of(world))
 }
 
-/// Runs the rung of this name; `None` if there is none, or the machine has too few processors.
+/// Runs the rung of this name; `None` if there is none, or if the machine has too few processors.
 pub fn run(target: &Target, name: &str, size: &Size) -> Option<f64> {
     fn of<W: World>(world: &W, name: &str, size: &Size) -> Option<f64> {
         let rung = rungs::<W>().into_iter().find(|rung| rung.name == name)?;
@@ -102,13 +102,13 @@ fn nanoseconds(outcome: Outcome) -> f64 {
     1e9 / outcome.per_second.max(1.0)
 }
 
-/// Acquires and releases a ticket lock, without data and with a line of it.
+/// Acquires and releases a ticket lock, with or without a line of data under it.
 fn lock<W: World>(world: &W, size: &Size, threads: usize, data: bool) -> f64 {
     let load = load(world, size, threads, data);
     nanoseconds(throughput::run::<W, Ticket<Spin, W::Memory>>(world, &load))
 }
 
-/// An operation of the study's table, most of them look-ups, by a thread that is alone.
+/// An operation of the study's table, usually a look-up, by a single thread.
 fn look_up<W: World>(world: &W, size: &Size) -> f64 {
     let (load, shape) = (load(world, size, 1, false), Shape { buckets: 12, keys: 12 });
     nanoseconds(table::run::<W, Ticket<Spin, W::Memory>>(world, shape, &load))

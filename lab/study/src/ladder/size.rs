@@ -1,21 +1,21 @@
-//! How long a rung runs, and what one of its turns takes.
+//! How long a rung runs, and how long its parts take.
 
 use crate::world::World;
 
 /// How long the rungs run.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// Turns of each thread that count; a tenth of it comes before and does not count.
+    /// Turns of each thread that count; a tenth as many come before and do not count.
     pub rounds: u32,
-    /// Seconds that count, where a rung runs for a time.
+    /// Seconds that count, if a rung runs for a time.
     pub seconds: f64,
-    /// Seconds for which a thread stays away from a lock.
+    /// Seconds for which a thread pauses between uses of a lock.
     pub pause: f64,
-    /// Decides what is chance.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// Nanoseconds of one of this many, which took these cycles together.
+/// Nanoseconds per item, if `count` items took `cycles` together.
 pub fn each<W: World>(world: &W, cycles: u64, count: u32) -> f64 {
     cycles as f64 / f64::from(count.max(1)) * 1e9 / world.hertz()
 }

@@ -1,6 +1,6 @@
-//! Threads that take turns. A word on a line of its own says whose turn it is, and what is measured
-//! is the time from one turn to the next. So nothing is timed within a turn, and no fence of a clock
-//! comes between its accesses.
+//! Threads that take turns. A word on a line of its own says whose turn it is, and the measured
+//! time is that from one turn to the next. So nothing is timed within a turn, and no fence of a
+//! clock separates its accesses.
 
 use std::hint::black_box;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -12,7 +12,8 @@ use crate::world::{Body, Course, Placement, World};
 
 type WordOf<W> = <<W as World>::Memory as Memory>::Word;
 
-/// Nanoseconds of a turn of this many threads, which do `act` in it; it is given the thread's number.
+/// Nanoseconds of a turn of this many threads, each of which calls `act` with its number in its
+/// turn.
 fn turns<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) + Sync) -> f64 {
     let turn = Padded::<WordOf<W>>::default();
     let warm_up = size.rounds.div_ceil(10);
@@ -45,18 +46,18 @@ fn turns<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) + S
     each(world, took, size.rounds * count)
 }
 
-/// The turn itself is all.
+/// A turn that does nothing else.
 pub fn nothing<W: World>(world: &W, size: &Size, threads: usize) -> f64 {
     turns(world, size, threads, |_| ())
 }
 
-/// Each thread counts on a second line.
+/// Each thread counts on a second line in its turn.
 pub fn second_line<W: World>(world: &W, size: &Size) -> f64 {
     let second = Padded::<WordOf<W>>::default();
     turns(world, size, 2, |_| second.store(second.load(Relaxed).wrapping_add(1), Relaxed))
 }
 
-/// Each thread increments a line that the other one has, and then one that nobody else uses.
+/// Each thread increments a line that the other one has, and then one that no other thread uses.
 pub fn after_a_miss<W: World>(world: &W, size: &Size) -> f64 {
     let other = Padded::<WordOf<W>>::default();
     let own: [Padded<WordOf<W>>; 2] = Default::default();
@@ -66,15 +67,15 @@ pub fn after_a_miss<W: World>(world: &W, size: &Size) -> f64 {
     })
 }
 
-/// A line, and the way to the next.
+/// A line that holds the address of the next one.
 #[derive(Default)]
 struct Knot<M: Memory> {
     next: M::Link<Knot<M>>,
     word: M::Word,
 }
 
-/// The second thread changes lines, and the first one loads them: the address of each from the one
-/// before, or all of known addresses.
+/// The second thread changes lines, and the first one loads them: each address comes from the line
+/// before, or all addresses are known.
 pub fn loads<W: World>(world: &W, size: &Size, lines: usize, dependently: bool) -> f64 {
     let knots: Vec<Padded<Knot<W::Memory>>> = (0..lines).map(|_| Padded::default()).collect();
     for (knot, next) in knots.iter().zip(knots.iter().skip(1)) {

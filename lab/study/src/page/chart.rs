@@ -1,5 +1,6 @@
-//! A panel as SVG: lines over numbers, or bars in groups. Colours and strokes are the style's, so
-//! that one picture serves light and dark; and each series has a mark of its own shape besides.
+//! A panel as SVG: lines over numbers, or bars in groups. Colours and strokes are defined by the
+//! page's style, so that one picture serves light and dark. Each series also has a mark of its own
+//! shape.
 
 use std::fmt::Write;
 
@@ -11,15 +12,15 @@ use crate::figures::sentence::number;
 
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 300.0;
-/// Room for the axes' numbers and names.
+/// Margin for the axes' numbers and names.
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
-/// Pixels between two numbers of the horizontal axis, at least.
+/// The fewest pixels between two numbers of the horizontal axis.
 const APART: f64 = 24.0;
 
-/// The picture of a panel.
+/// Draws the picture of a panel.
 pub fn chart(figure: &Figure, panel: &Panel) -> String {
     let values = || panel.series.iter().flat_map(|series| &series.points).map(|point| point.y);
     let (least, most) = values().fold((f64::INFINITY, 0.0f64), |(l, m), y| (l.min(y), m.max(y)));
@@ -108,7 +109,7 @@ fn line(number_of: usize, series: &Series, x: &Scale, y: &Scale) -> String {
     format!("<g class=\"s{number_of}\"><path class=\"line\" d=\"{path}\"/>{marks}</g>")
 }
 
-/// The outline of a mark: a shape for each series.
+/// The outline of a mark; each series has a shape.
 pub fn mark(number: usize, x: f64, y: f64) -> String {
     let at = |dx: f64, dy: f64| format!("{:.1} {:.1}", x + dx, y + dy);
     match number % 5 {

@@ -1,5 +1,5 @@
-//! A study as one HTML page, which needs no other file and no network: each figure with its
-//! sentence, what the paper has beside ours, and its numbers as a table.
+//! A study as one HTML page, which needs no other file and no network. Each figure is shown with
+//! its sentence, its numbers as a table, and the paper's numbers beside ours.
 
 mod chart;
 mod scale;
@@ -15,7 +15,8 @@ use crate::figures::sentence::number;
 
 const STYLE: &str = include_str!("study.css");
 
-/// Writes the page: what was measured, and `titles` of the machines, in their order.
+/// Writes the page from the measurements in `book`; `titles` are those of the machines, in their
+/// order.
 ///
 /// # Errors
 /// Those of `out`.
@@ -40,7 +41,8 @@ pub fn write(book: &Book, titles: &[String], out: &mut impl Write) -> io::Result
     page.end(out)
 }
 
-/// An id as a person says it: `figure-5` is Figure 5, and `scc-figure-5` that of the SCC.
+/// An id as a reader knows it: `figure-5` is Figure 5, and `scc-figure-5` is Figure 5 of the paper
+/// on the SCC.
 fn called(id: &str) -> String {
     match id.strip_prefix("scc-") {
         Some(id) => format!("SCC, {}", id.replace('-', " ")),
@@ -82,7 +84,7 @@ fn capitalized(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The names of the series: those of the first panel, of which others may lack the last ones.
+/// The names of the series, taken from the first panel; other panels may lack the last ones.
 fn legend(figure: &Figure) -> String {
     let longest = figure.panels.iter().max_by_key(|panel| panel.series.len());
     let mut html = String::from("<ul class=\"legend\">");
@@ -98,7 +100,7 @@ fn legend(figure: &Figure) -> String {
     html + "</ul>\n"
 }
 
-/// What the paper says of a figure, with our numbers beside its own.
+/// What the paper says about a figure, with our numbers beside its own.
 fn claimed(book: &Book, figure: &Figure) -> String {
     let rows: Vec<(&Row, Vec<Part>)> = claims::outcomes(book)
         .into_iter()
@@ -130,7 +132,7 @@ fn claimed(book: &Book, figure: &Figure) -> String {
     html + "</tbody></table></div>\n"
 }
 
-/// The numbers of a panel.
+/// The numbers of a panel as a table.
 fn numbers(figure: &Figure, panel: &Panel) -> String {
     let open = if figure.kind == Kind::Table { " open" } else { "" };
     let longest =

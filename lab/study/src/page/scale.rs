@@ -1,4 +1,4 @@
-//! Where a value stands on an axis, and the round numbers along it.
+//! Axes: positions of values, and the round numbers along an axis.
 
 /// An axis.
 pub struct Scale {
@@ -8,23 +8,23 @@ pub struct Scale {
     logarithmic: bool,
 }
 
-/// Round numbers along a linear axis, at most.
+/// The most round numbers along a linear axis.
 const TICKS: f64 = 6.0;
 
 impl Scale {
-    /// Linear, from 0 to the next round number.
+    /// A linear axis from 0 to the next round number.
     pub fn from_zero(most: f64, pixels: (f64, f64)) -> Scale {
         let step = step(most);
         let to = (most / step).ceil().max(1.0) * step;
         Scale { from: 0.0, to, pixels, logarithmic: false }
     }
 
-    /// Linear, from 0 to exactly this.
+    /// A linear axis from 0 to exactly this value.
     pub fn to(most: f64, pixels: (f64, f64)) -> Scale {
         Scale { from: 0.0, to: most.max(1.0), pixels, logarithmic: false }
     }
 
-    /// From a power of ten to a power of ten.
+    /// A logarithmic axis between powers of ten.
     pub fn logarithmic(least: f64, most: f64, pixels: (f64, f64)) -> Scale {
         let least = if least > 0.0 && least.is_finite() { least } else { most.max(1.0) / 1e3 };
         let from = least.log10().floor();
@@ -32,7 +32,7 @@ impl Scale {
         Scale { from: 10f64.powf(from), to: 10f64.powf(to), pixels, logarithmic: true }
     }
 
-    /// Where a value stands, in pixels.
+    /// The position of a value, in pixels.
     pub fn at(&self, value: f64) -> f64 {
         let share = match self.logarithmic {
             true => (value.max(self.from) / self.from).log10() / (self.to / self.from).log10(),
@@ -41,11 +41,11 @@ impl Scale {
         self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
     }
 
-    /// Round numbers, and where they stand.
+    /// The round numbers, and their positions.
     pub fn ticks(&self) -> Vec<(f64, f64)> {
         let mut ticks = Vec::new();
         let mut value = self.from;
-        // A little more than the end, since sums of steps are not exact.
+        // A little beyond the end, since sums of steps are not exact.
         while value <= self.to * 1.000_001 {
             ticks.push((value, self.at(value)));
             value = if self.logarithmic { value * 10.0 } else { value + step(self.to) };
@@ -54,7 +54,7 @@ impl Scale {
     }
 }
 
-/// The distance of round numbers up to this one: 1, 2 or 5 times a power of ten.
+/// The distance between round numbers up to this one: 1, 2 or 5 times a power of ten.
 fn step(most: f64) -> f64 {
     let rough = (most / TICKS).max(f64::MIN_POSITIVE);
     let power = 10f64.powf(rough.log10().floor());

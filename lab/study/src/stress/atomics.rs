@@ -1,7 +1,8 @@
 //! Threads that do one atomic operation on one word, again and again (SSYNC, section 5.4).
 //!
-//! Not all succeed: a compare-and-swap fails if somebody has written since the thread last saw
-//! the word, and a test-and-set finds the word set until the thread that has set it clears it.
+//! Not all operations succeed: a compare-and-swap fails if another thread has written since this
+//! thread last saw the word, and a test-and-set finds the word set until the thread that set it
+//! clears it.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -26,13 +27,13 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All, in the order of SSYNC's figure 4.
+    /// All operations, in the order of SSYNC's figure 4.
     pub const ALL: [Operation; 5] = {
         use Operation::{Cas, CasFai, Fai, Swap, Tas};
         [Cas, Tas, CasFai, Swap, Fai]
     };
 
-    /// What it is called.
+    /// The name of the operation.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Cas => "cas",
@@ -43,7 +44,7 @@ impl Operation {
         }
     }
 
-    /// The operation of this name.
+    /// The operation with this name.
     pub fn named(name: &str) -> Option<Operation> {
         Operation::ALL.into_iter().find(|operation| operation.name() == name)
     }
@@ -85,7 +86,8 @@ pub fn run<W: World>(world: &W, operation: Operation, load: &Load) -> Outcome {
     outcome(&tallies, seconds, world.clock_cost())
 }
 
-/// One call, and whether it succeeded. `seen` is what the thread last saw in the word.
+/// Makes one call, and returns whether it succeeded. `seen` is what the thread last saw in the
+/// word.
 #[inline]
 fn call(word: &impl Word, operation: Operation, seen: &mut u32) -> bool {
     // Relaxed throughout: the word guards nothing.

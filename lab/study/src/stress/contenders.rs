@@ -1,5 +1,5 @@
 //! The locks that a stress test can run with: those of the library's catalogue, in which waiters
-//! spin, as every thread of the tests has a processor of its own; and locks that always park.
+//! spin, as every thread of the tests has a processor of its own; and mutexes that park at once.
 
 use syncline::lock::ticket::Eager;
 use syncline::lock::{Anderson, Cohort, Hclh, RawLock, Ticket};
@@ -12,17 +12,17 @@ use super::uncontended::{self, Turns};
 use super::{Load, Outcome, throughput};
 use crate::world::World;
 
-/// A lock, and the tests with it.
+/// A lock, with the tests that can run on it.
 pub struct Contender<W: World> {
-    /// Its name in the catalogue.
+    /// The lock's name in the catalogue.
     pub name: &'static str,
-    /// Threads that take it: [`throughput`].
+    /// Threads that take the lock: [`throughput`].
     pub throughput: fn(&W, &Load) -> Outcome,
-    /// What it costs to take it when it is free: [`uncontended`].
+    /// The cost of taking the lock when it is free: [`uncontended`].
     pub uncontended: fn(&W, Option<usize>, &Turns) -> f64,
-    /// A hash table with it in each bucket: [`table`].
+    /// A hash table with the lock in each bucket: [`table`].
     pub table: fn(&W, Shape, &Load) -> Outcome,
-    /// memcached's sections with it: [`memcached`].
+    /// memcached's sections with the lock: [`memcached`].
     pub memcached: fn(&W, &Request, &Load) -> Outcome,
 }
 
@@ -37,18 +37,18 @@ impl<W: World> Contender<W> {
         }
     }
 
-    /// The C library's mutex, as SSYNC's library has it.
+    /// The C library's mutex, as SSYNC's library uses it.
     pub fn mutex() -> Contender<W> {
         Contender::of::<Mutex<W::Memory>>("mutex")
     }
 
-    /// The C library's mutex, for which memcached waits in its own way.
+    /// The C library's mutex with memcached's own way of waiting for it.
     pub fn own() -> Contender<W> {
         let memcached = memcached::run_as_it_is::<W, Mutex<W::Memory>>;
         Contender { name: "own", memcached, ..Contender::mutex() }
     }
 
-    /// Those of these names, in their order. A name that is not known is left out.
+    /// The contenders with these names, in the given order. Unknown names are left out.
     pub fn named(names: &[&str]) -> Vec<Contender<W>> {
         let mut known: Vec<_> = all::<W>().into_iter().map(Some).collect();
         let mut find = |&name: &&str| {
@@ -59,12 +59,12 @@ impl<W: World> Contender<W> {
     }
 }
 
-/// Groups and slots for the largest machine of SSYNC: eight sockets, and 80 cores.
+/// Groups and slots for the largest machines of SSYNC: eight sockets, and 80 cores.
 const GROUPS: usize = 8;
 const SLOTS: usize = 128;
 
-/// All of them: the catalogue, in which those that are made for a number of groups or of slots
-/// have enough for SSYNC's machines; and the ticket lock without back-off.
+/// All contenders: the catalogue, whose locks with a number of groups or of slots have enough for
+/// SSYNC's machines; and the ticket lock without back-off.
 #[allow(clippy::vec_init_then_push, reason = "each line of the catalogue pushes one")]
 pub fn all<W: World>() -> Vec<Contender<W>> {
     let mut list = Vec::new();

@@ -1,4 +1,4 @@
-//! The same as [`messages`](super::messages) with messages in hardware, which simulated machines
+//! The tests of [`messages`](super::messages) with messages in hardware, which simulated machines
 //! may have.
 
 use std::cell::Cell;
@@ -8,7 +8,7 @@ use syncline_sim::engine::{self, Body, Engine};
 
 use super::messages::Way;
 
-/// A message of no words is none, and one of this value says that a client has gone.
+/// Says that a client has gone. A message must have at least one word.
 const GONE: u64 = u64::MAX;
 
 /// Cycles of a message of this many words between hardware thread 0 and a partner.
@@ -36,7 +36,7 @@ pub fn between_two(machine: &Machine, way: Way, words: usize, partner: usize, co
     cycles.get() as f64 / count as f64
 }
 
-/// Messages in a second that one server gets from this many clients.
+/// Messages per second that one server receives from this many clients.
 pub fn one_server(machine: &Machine, way: Way, words: usize, clients: usize, seconds: f64) -> f64 {
     let until = machine.in_cycles(seconds);
     let served = Cell::new(0u64);

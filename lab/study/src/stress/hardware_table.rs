@@ -1,5 +1,5 @@
-//! SSYNC's hash table behind servers that are asked by messages in hardware, which is what its
-//! library for messages is on the Tilera (footnote 4 of section 4.1).
+//! SSYNC's hash table behind servers that receive messages in hardware, as SSYNC's library for
+//! messages does on the Tilera (footnote 4 of section 4.1).
 
 use std::cell::Cell;
 
@@ -11,12 +11,12 @@ use syncline_sim::{Machine, Simulated};
 use super::Load;
 use super::table::{Crew, Operation, Shape, apply};
 
-/// Words of a message: a line, as in software.
+/// Words of a message: as many as fill a line in software.
 const WORDS: usize = 8;
-/// What a client that goes sends instead of an operation.
+/// The message of a client that goes.
 const GONE: u64 = u64::MAX;
 
-/// Operations in a second.
+/// Operations per second.
 pub fn served(machine: &Machine, shape: Shape, places: &[usize], load: &Load) -> f64 {
     let crew = Crew::of(places);
     let (from, measured) = (machine.in_cycles(load.warm_up), machine.in_cycles(load.measured));

@@ -1,9 +1,10 @@
-//! memcached's locks under load (SSYNC, section 6.4): which sections a request goes through, and for how
-//! long, was measured with `syncline record` on the real program (`data/memcached.json`); here threads do
-//! the same with any lock, and nothing in place of all the rest but wait.
+//! A model of memcached's locks under load (SSYNC, section 6.4). `syncline record` measured on the
+//! real program which sections a request goes through, and for how long (`data/memcached.json`).
+//! Here threads do the same with any lock, and only wait for as long as everything else takes.
 //!
-//! What a section does to its data are lines that go from holder to holder, and the time that it was
-//! measured to take. memcached itself waits for most of its mutexes by trying again and again.
+//! A section's accesses to its data are modelled by lines that go from holder to holder, and by the
+//! time that the section was measured to take. memcached itself waits for most of its mutexes by
+//! trying again and again.
 
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,21 +16,21 @@ use syncline::memory::{Memory, Padded, Word};
 use super::{Load, Outcome, Tally, outcome, rest};
 use crate::world::{Body, Phase, Watch, World};
 
-/// What was measured.
+/// The measurements.
 #[derive(Debug, Deserialize)]
 pub struct Recorded {
-    /// Cycles in a second, where it was.
+    /// Cycles per second of the machine where they were made.
     hertz: f64,
-    /// Of a request that sets.
+    /// A request that sets a value.
     pub set: Request,
-    /// Of one that gets.
+    /// A request that gets a value.
     pub get: Request,
 }
 
-/// What a request takes.
+/// The work of a request.
 #[derive(Debug, Deserialize)]
 pub struct Request {
-    /// Nanoseconds of a processor, with the kernel's part.
+    /// Nanoseconds of processor time, including the kernel's part.
     cpu_ns: f64,
     sections: Vec<Section>,
 }
@@ -38,17 +39,17 @@ pub struct Request {
 #[derive(Debug, Deserialize)]
 struct Section {
     lock: Which,
-    /// How often a request comes by.
+    /// How often a request enters the section.
     times: f64,
     /// Nanoseconds for which the lock is held.
     held_ns: f64,
     /// Lines that each holder writes.
     #[serde(default = "one")]
     lines: usize,
-    /// memcached tries this lock again and again until it has it.
+    /// Whether memcached tries this lock again and again until it succeeds.
     #[serde(default)]
     tries: bool,
-    /// The sections within it.
+    /// The sections within this one.
     #[serde(default)]
     inside: Vec<Section>,
 }
@@ -61,15 +62,15 @@ fn one() -> usize {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Which {
-    /// One that all threads share.
+    /// A lock that all threads share, by name.
     Shared(String),
-    /// By chance, one of so many.
+    /// A random one of this many locks.
     Items(usize),
-    /// One that no other thread takes.
+    /// A lock that no other thread takes.
     Own,
 }
 
-/// What was recorded, as the file has it.
+/// The measurements in the file.
 pub static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
     let text = include_str!("../../data/memcached.json");
     serde_json::from_str(text).expect("a test reads it")
@@ -87,19 +88,20 @@ impl<L: RawLock> Default for Cell<L> {
     }
 }
 
-/// How a thread waits for a lock: with its node, and whether memcached tries this one again and again.
+/// How a thread acquires a lock: with its node, and whether memcached tries this lock again and
+/// again.
 type Acquire<L> = unsafe fn(&L, &<L as RawLock>::Node, bool);
 
 /// The locks of a server.
 struct Server<L: RawLock> {
-    /// By the names of those that all share.
+    /// The locks that all threads share, by name.
     shared: Vec<(String, Cell<L>)>,
     items: Vec<Cell<L>>,
     own: Vec<Cell<L>>,
 }
 
 impl Request {
-    /// All sections, the inner ones too.
+    /// All sections, including nested ones.
     fn all(&self) -> Vec<&Section> {
         let mut all: Vec<&Section> = self.sections.iter().collect();
         let mut next = 0;
@@ -110,7 +112,7 @@ impl Request {
         all
     }
 
-    /// Cycles outside of all sections.
+    /// Cycles outside all sections.
     fn outside(&self) -> u64 {
         let held = self.sections.iter().map(|section| section.times * section.held_ns);
         cycles(self.cpu_ns - held.sum::<f64>())
@@ -141,13 +143,13 @@ impl Request {
 }
 
 impl Section {
-    /// Cycles within this section and outside of those inside.
+    /// Cycles within this section but outside nested ones.
     fn alone(&self) -> u64 {
         let inside = self.inside.iter().map(|section| section.times * section.held_ns);
         cycles(self.held_ns - inside.sum::<f64>())
     }
 
-    /// Goes through it, as often as a request does.
+    /// Passes through the section, as often as a request does.
     fn pass<W: World, L: RawLock<Memory = W::Memory>>(
         &self,
         server: &Server<L>,
@@ -169,7 +171,8 @@ impl Section {
             // SAFETY: the node stays in place, and the thread that releases has acquired.
             unsafe { acquire(&cell.lock, &node, self.tries) };
             for line in cell.data.iter().take(self.lines) {
-                // Relaxed: the lock orders them. Two steps, so that a lock that fails shows.
+                // Relaxed: the lock orders them. A separate load and store, so that a lock that
+                // does not exclude is noticed.
                 line.store(line.load(Relaxed).wrapping_add(1), Relaxed);
             }
             W::delay(self.alone());
@@ -182,32 +185,32 @@ impl Section {
     }
 }
 
-/// Cycles where it was measured; they are taken to be as many elsewhere.
+/// Cycles on the machine where it was measured; other machines are assumed to need as many.
 fn cycles(ns: f64) -> u64 {
     (ns.max(0.0) * RECORDED.hertz / 1e9) as u64
 }
 
-/// Requests in a second, by threads that do nothing else, with another lock in place of each mutex.
+/// Requests per second of threads that do nothing else, with another lock in place of each mutex.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     world: &W,
     request: &Request,
     load: &Load,
 ) -> Outcome {
-    // SAFETY: as the caller's.
+    // SAFETY: our caller's promise.
     measure::<W, L>(world, request, load, |lock, node, _| unsafe { lock.acquire(node) })
 }
 
-/// Requests in a second with memcached's own mutexes, and its way to wait for them.
+/// Requests per second with memcached's own mutexes and its way of waiting for them.
 pub fn run_as_it_is<W: World, L: TryLock<Memory = W::Memory>>(
     world: &W,
     request: &Request,
     load: &Load,
 ) -> Outcome {
     measure::<W, L>(world, request, load, |lock, node, tries| {
-        // SAFETY: as the caller's.
+        // SAFETY: our caller's promise.
         while tries && !unsafe { lock.try_acquire(node) } {}
         if !tries {
-            // SAFETY: as the caller's.
+            // SAFETY: our caller's promise.
             unsafe { lock.acquire(node) };
         }
     })

@@ -8,28 +8,28 @@ use super::uncontended::Turns;
 use super::{Load, Outcome, Tally, outcome, rest, stagger};
 use crate::world::{Body, Course, Phase, Placement, Watch, World};
 
-/// What fills a line beside its flags.
+/// The payload of a message, which fills a line together with the flags.
 pub type Message = [u64; 7];
-/// SSYNC's buffer of one message, fetched for writing before it is looked at (section 5.3).
+/// SSYNC's buffer of one message, which is fetched for writing before it is read (section 5.3).
 pub type Fetched<W> = Single<Message, Spin, <W as World>::Memory, Exclusive>;
-/// SSYNC's buffer of one message, read before it is fetched for writing.
+/// SSYNC's buffer of one message, which is read before it is fetched for writing.
 pub type Plain<W> = Single<Message, Spin, <W as World>::Memory, Shared>;
 
 /// Whether messages are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// They are not.
+    /// Messages without answers.
     One,
     /// The sender waits for an answer to each.
     Round,
 }
 
 const MESSAGE: Message = [1; 7];
-/// The ends live as long as the threads that use them.
+/// The message of a panic that can't happen: the ends live as long as the threads that use them.
 const CONNECTED: &str = "the other end is there";
 
-/// Cycles of a message between hardware thread 0 and a partner, on average, when one follows the
-/// other.
+/// Average cycles of a message between hardware thread 0 and a partner, when messages follow one
+/// another.
 pub fn between_two<W: World, Q: RawChannel<Item = Message>>(
     world: &W,
     way: Way,
@@ -83,8 +83,9 @@ fn timed<W: World>(turns: &Turns, mut message: impl FnMut()) -> u64 {
     W::now() - began
 }
 
-/// Messages in a second that one server on the first hardware thread gets from clients on the
-/// others; `load.threads` counts them all. What is timed is sending, and waiting for the answer.
+/// Messages per second that one server on the first hardware thread receives from clients on the
+/// others; `load.threads` includes the server. The timed part is sending, and waiting for the
+/// answer.
 pub fn one_server<W: World, Q: RawChannel<Item = Message>>(
     world: &W,
     way: Way,

@@ -21,57 +21,57 @@ use crate::world::{Course, Placement, World};
 /// How a machine is loaded.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
-    /// Where they run.
+    /// Where the threads run.
     pub placement: Placement,
-    /// Locks; each thread takes one by chance.
+    /// Number of locks; each thread takes a random one each time.
     pub locks: usize,
     /// Whether holders read and write a line of data that belongs to the lock.
     pub data: bool,
     /// What a thread does from one operation to the next.
     pub pause: Pause,
-    /// Where shared memory is.
+    /// Where shared memory is placed.
     pub homes: Homes,
     /// Whether the line of a word is fetched for writing before each load of it.
     pub fetch_for_writing: bool,
     /// Whether each operation is timed.
     pub timed: bool,
-    /// Seconds that do not count, at first.
+    /// Seconds of warm-up, which are not counted.
     pub warm_up: f64,
-    /// Seconds that count.
+    /// Seconds that are counted.
     pub measured: f64,
-    /// Decides what is chance.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// How long a thread stays away after an operation.
+/// How long a thread pauses after an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pause {
-    /// Not at all.
+    /// No pause.
     None,
     /// As long as a line needs at most to get from one thread of the test to another, so that
-    /// the next operation is somebody else's: SSYNC's. By chance from half of it to half more,
-    /// since real loops don't stay in step.
+    /// another thread does the next operation, as in SSYNC. Random, from half of it to one and a
+    /// half times as long, since real loops don't stay in step.
     Transfer,
-    /// This many cycles, by chance from half of it to half more.
+    /// This many cycles; random, from half of it to one and a half times as long.
     Cycles(u64),
 }
 
-/// What came of a test.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Outcome {
-    /// Operations in a second.
+    /// Operations per second.
     pub per_second: f64,
-    /// Of these, how many in a hundred succeeded.
+    /// Percentage of the operations that succeeded.
     pub success_percent: f64,
-    /// Cycles that an operation took, on average; 0 if they were not timed.
+    /// Average cycles of an operation; 0 if operations were not timed.
     pub cycles: f64,
-    /// Operations of the thread that did least, over those of the one that did most.
+    /// Operations of the thread that did the fewest, over those of the one that did the most.
     pub fairness: f64,
 }
 
-/// What a thread has counted.
+/// The counts of one thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     operations: u64,
@@ -87,7 +87,7 @@ impl Tally {
     }
 }
 
-/// All threads' counts as an outcome.
+/// Sums up all threads' counts as an outcome.
 fn outcome(tallies: &[Tally], seconds: f64, clock_cost: u64) -> Outcome {
     let sum = |field: fn(&Tally) -> u64| tallies.iter().map(field).sum::<u64>() as f64;
     let operations = sum(|t| t.operations);
@@ -123,7 +123,7 @@ impl Load {
         }
     }
 
-    /// Cycles of the pause, on average.
+    /// Average cycles of the pause.
     fn pause<W: World>(&self, world: &W, places: &[usize]) -> u64 {
         match self.pause {
             Pause::None => 0,
@@ -132,26 +132,26 @@ impl Load {
         }
     }
 
-    /// Cycles over which the threads' beginnings are spread: as long as all of them together
-    /// need for an operation each. Where pauses are by chance, the order of arrivals is as well,
-    /// in the long run; beginning so spares that run. Without pauses there is no such chance.
+    /// Cycles over which the threads' beginnings are spread: as long as all of them together need
+    /// for one operation each. With random pauses the order of arrivals becomes random anyway in
+    /// the long run; a spread beginning saves that time. Without pauses nothing is random.
     fn spread<W: World>(&self, world: &W, places: &[usize]) -> u64 {
         if self.pause == Pause::None { 0 } else { world.transfer(places) * self.threads as u64 }
     }
 
-    /// Cycles for which the first thread holds the only lock before anything else; 0 if threads
+    /// Cycles for which the first thread holds the only lock before the test begins; 0 if threads
     /// pause.
     ///
     /// Without pauses, a thread that finds the lock free also finds its line, and has released the
-    /// lock before the next one gets the line: threads may follow each other so for ever, and
-    /// nobody waits. But a queue that there is once stays as well, and on a real machine there is
-    /// one as soon as a holder is interrupted. So it is there from the start.
+    /// lock before the next thread gets the line: threads may follow each other like this for ever,
+    /// and none ever waits. But a queue, once there, stays as well, and on a real machine there is
+    /// one as soon as a holder is interrupted. So the test begins with a queue.
     fn queue<W: World>(&self, world: &W, places: &[usize]) -> u64 {
         let each = world.transfer(places);
         if self.pause == Pause::None { 4 * each * self.threads as u64 } else { 0 }
     }
 
-    /// Chance for each thread of its own.
+    /// A random generator for each thread.
     fn chance(&self, thread: usize) -> fastrand::Rng {
         fastrand::Rng::with_seed(
             self.seed ^ (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
@@ -159,7 +159,7 @@ impl Load {
     }
 }
 
-/// Stays away for a pause by chance around this average.
+/// Pauses for a random time around this average.
 #[inline]
 fn rest<W: World>(chance: &mut fastrand::Rng, average: u64) {
     if average > 0 {
@@ -167,7 +167,7 @@ fn rest<W: World>(chance: &mut fastrand::Rng, average: u64) {
     }
 }
 
-/// Lets a thread begin at a moment of its own.
+/// Lets a thread begin at a random moment of its own.
 fn stagger<W: World>(chance: &mut fastrand::Rng, spread: u64) {
     if spread > 0 {
         W::delay(chance.u64(0..spread));

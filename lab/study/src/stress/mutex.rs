@@ -1,7 +1,7 @@
-//! The C library's mutex of the usual kind, which never spins: a thread that finds it held sleeps in
-//! the kernel at once. The library's `futex` looks for a while first.
+//! The C library's default mutex, which never spins: a thread that finds it held sleeps in the
+//! kernel at once. The library's `futex` spins for a while first.
 //!
-//! Source: Drepper, "Futexes Are Tricky" (2011), the second of its mutexes, which glibc has.
+//! Source: Drepper, "Futexes Are Tricky" (2011), the second of its mutexes, which glibc implements.
 
 use std::sync::atomic::Ordering::{Acquire, Release};
 
@@ -10,11 +10,11 @@ use syncline::memory::{Memory, Word};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
-/// Held, and somebody may sleep.
+/// Held, and another thread may be asleep.
 const CONTENDED: u32 = 2;
 
-/// Cycles that waking somebody takes the one who does, at least: a call that finds nobody takes 0.3
-/// microseconds at 4.3 GHz. Outside of a simulation the call itself takes its time.
+/// The fewest cycles that a wake-up costs the thread that makes it: a call that finds no sleeper
+/// takes 0.3 microseconds at 4.3 GHz. Outside a simulation, the call takes its own time.
 const CALL: u64 = 1_300;
 
 /// A mutex whose waiters sleep.
@@ -23,8 +23,8 @@ pub struct Mutex<M: Memory> {
     word: M::Word,
 }
 
-// SAFETY: only one thread changes the word from free to another state, and only the holder changes it
-// back. Acquire and Release order what holders do.
+// SAFETY: only one thread changes the word from free to another state, and only the holder changes
+// it back. Acquire and Release pair with each other, and order what holders do.
 unsafe impl<M: Memory> RawLock for Mutex<M> {
     type Memory = M;
     type Node = ();
@@ -40,7 +40,7 @@ unsafe impl<M: Memory> RawLock for Mutex<M> {
 
     unsafe fn release(&self, (): &()) {
         let address = self.word.address();
-        // The mutex may be gone after this.
+        // The mutex may be freed after this.
         if self.word.swap(FREE, Release) == CONTENDED {
             M::unpark(address, Some(0), 1);
             syncline_sim::engine::delay(CALL);
@@ -78,7 +78,8 @@ mod tests {
             measured: 1e-3,
             seed: 1,
         };
-        // The test panics if two hold it, and ends only if nobody sleeps for ever.
+        // The test panics if two threads hold the mutex, and ends only if no thread sleeps for
+        // ever.
         let done = throughput::run::<_, Mutex<Simulated>>(&Elsewhere(&machine), &load);
         assert!(done.per_second > 1e5 && done.fairness > 0.0, "{done:?}");
     }

@@ -1,7 +1,8 @@
 //! SSYNC's hash table under load (section 6.3): with a lock in each bucket; and with servers, one
-//! for three threads, that have a part of the keys each and are asked by message.
+//! for every three threads, each of which owns a part of the keys and receives requests as
+//! messages.
 //!
-//! Of the operations 80 % get, 10 % put and 10 % remove, on keys of which half are there.
+//! 80 % of the operations are gets, 10 % puts and 10 % removals, on keys of which half are present.
 
 use syncline::lock::RawLock;
 use syncline::table::{LockTable, ServedTable, TableClient};
@@ -10,12 +11,12 @@ use syncline::wait::Spin;
 use super::{Load, Outcome, Tally, outcome, rest};
 use crate::world::{Body, Phase, Watch, World};
 
-/// How large a table is.
+/// The size of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Buckets: many for low contention, few for high.
+    /// Number of buckets: many for low contention, few for high.
     pub buckets: usize,
-    /// Keys in each, on average.
+    /// Average number of keys in a bucket.
     pub keys: usize,
 }
 
@@ -23,7 +24,7 @@ pub struct Shape {
 type Payload = [u64; 8];
 const PAYLOAD: Payload = [1; 8];
 
-/// What a thread does to a table.
+/// An operation on a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Get,
@@ -32,7 +33,7 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    /// The one with this number, if there is one.
+    /// The operation with this number, if there is one.
     pub(super) fn of(number: u64) -> Option<Operation> {
         [Operation::Get, Operation::Put, Operation::Remove].get(number as usize).copied()
     }
@@ -48,15 +49,15 @@ impl Shape {
         table
     }
 
-    /// What one of this many servers has of it.
+    /// The shape of the part that one of this many servers owns.
     pub(super) fn part(self, servers: usize) -> Shape {
         Shape { buckets: self.buckets.div_ceil(servers), ..self }
     }
 
     /// Instructions of an operation besides those that come with its accesses: choosing it and its
-    /// key, finding the bucket, comparing keys, calls. Counted by callgrind in compiled code for
-    /// x86-64: with 12 keys an operation has 148, of which 82 come with its 27 words, and with 48
-    /// keys 297, of which 175 come with 58.
+    /// key, finding the bucket, comparing keys, calls. Counted with callgrind in compiled code for
+    /// x86-64: with 12 keys an operation has 148 instructions, of which 82 come with its 27 words;
+    /// with 48 keys it has 297, of which 175 come with 58 words.
     pub(super) fn instructions(self) -> u64 {
         48 + 3 * self.keys as u64 / 2
     }
@@ -87,7 +88,7 @@ pub(super) fn apply<L: RawLock>(
     }
 }
 
-/// Operations by threads that take the buckets' locks.
+/// Measures operations by threads that take the buckets' locks.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     world: &W,
     shape: Shape,
@@ -123,14 +124,14 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     outcome(&tallies, seconds, world.clock_cost())
 }
 
-/// Threads of which one is a server.
+/// One thread of this many is a server.
 const THREADS_PER_SERVER: usize = 3;
 
 /// Which of the threads are servers: the first one, and every third one.
 pub(super) struct Crew {
-    /// Where they run.
+    /// Where the servers run.
     pub(super) servers: Vec<usize>,
-    /// Where the others run.
+    /// Where the clients run.
     pub(super) clients: Vec<usize>,
 }
 
@@ -146,12 +147,12 @@ impl Crew {
     }
 }
 
-/// What a served key has: as much as fits into a message beside the key.
+/// The payload of a key on a server: as much as fits into a message beside the key.
 type Carried = [u64; 4];
 const CARRIED: Carried = [1; 4];
 
-/// Operations by threads that ask servers; the first one and every third one is a server. With a
-/// single thread there is a second one, as in SSYNC.
+/// Measures operations by threads that ask servers; the first thread and every third one is a
+/// server. A single thread gets a second one as its partner, as in SSYNC.
 pub fn served<W: World>(world: &W, shape: Shape, load: &Load) -> Outcome {
     let all = load.threads.max(2);
     let places = world.places(all, load.placement);

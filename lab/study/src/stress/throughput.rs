@@ -1,4 +1,4 @@
-//! Threads that take locks: one lock for all (extreme contention), or one of many by chance.
+//! Threads that take locks: one lock for all (extreme contention), or a random one of many.
 //! Holders may read and write a line of data (SSYNC, sections 5.3, 6.1.2 and 6.1.3).
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,7 +9,7 @@ use syncline::memory::{Memory, Padded, Word};
 use super::{Load, Outcome, Tally, lines, outcome, rest, stagger};
 use crate::world::{Body, Phase, Watch, World};
 
-/// A lock and what it protects, on lines of their own.
+/// A lock and the data that it protects, on lines of their own.
 struct Cell<L: RawLock> {
     lock: Padded<L>,
     data: Padded<<L::Memory as Memory>::Word>,
@@ -18,7 +18,7 @@ struct Cell<L: RawLock> {
 /// Runs the test.
 ///
 /// # Panics
-/// If two threads have held a lock at a time, as its data shows.
+/// If two threads have held a lock at the same time, as its data shows.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(world: &W, load: &Load) -> Outcome {
     let cell = || Cell::<L> { lock: Padded::default(), data: Padded::default() };
     let cells: Vec<Cell<L>> = (0..load.locks).map(|_| cell()).collect();
@@ -44,7 +44,8 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(world: &W, load: &Load) -> 
                 // SAFETY: the node stays in place, and the thread that releases has acquired.
                 unsafe { cell.lock.acquire(&node) };
                 if load.data {
-                    // Relaxed: the lock orders them. Two steps, so that a lock that fails shows.
+                    // Relaxed: the lock orders them. A separate load and store, so that a lock that
+                    // does not exclude is noticed.
                     cell.data.store(cell.data.load(Relaxed).wrapping_add(1), Relaxed);
                     sections += 1;
                 }
@@ -71,7 +72,7 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(world: &W, load: &Load) -> 
     outcome(&tallies, seconds, world.clock_cost())
 }
 
-/// Holds the lock for this many cycles, so that all others come to wait for it.
+/// Holds the lock for this many cycles, so that all other threads queue up for it.
 fn hold<W: World, L: RawLock<Memory = W::Memory>>(lock: &L, cycles: u64) {
     let node = Padded::<L::Node>::default();
     // SAFETY: the node stays in place, and the thread that releases has acquired.

@@ -1,8 +1,8 @@
 //! A bank's transactions under load (SSYNC, section 4.3: TM2C): over an engine in shared memory,
-//! over lock servers that are asked by message, and under one lock for all.
+//! over lock servers that receive messages, and under one lock for all.
 //!
-//! The bank has branches of eight accounts, each on lines of its own. A transfer moves money between
-//! two accounts of a branch; an audit adds up a branch, and has to find what it always had.
+//! The bank has branches of eight accounts, each branch on lines of its own. A transfer moves money
+//! between two accounts of a branch; an audit adds up a branch, whose sum must never change.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
@@ -18,24 +18,24 @@ use crate::world::{Body, Phase, Watch, World};
 
 /// Accounts of a branch.
 const ACCOUNTS: usize = 8;
-/// What each has at first.
+/// The initial balance of an account.
 const FUNDS: u64 = 1_000;
 
-/// How large a bank is, and what is done to it.
+/// The size of a bank, and the mix of its transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bank {
-    /// Branches: many for low contention, few for high.
+    /// Number of branches: many for low contention, few for high.
     pub branches: usize,
-    /// Transactions of a hundred that are audits; the others are transfers.
+    /// Percentage of transactions that are audits; the others are transfers.
     pub audits: u8,
 }
 
-/// The accounts of a branch. Where they begin on their lines is the same in every run.
+/// The accounts of a branch. Their position within their lines is the same in every run.
 type Branch<A> = Padded<[A; ACCOUNTS]>;
 
-/// What a thread does in a branch.
+/// A transaction in a branch.
 enum Transaction {
-    /// Between two accounts, by their places.
+    /// Between two accounts, by their indices.
     Transfer(usize, usize),
     Audit,
 }
@@ -57,13 +57,13 @@ impl Bank {
 
 /// Runs a thread's transactions.
 trait Teller {
-    /// Moves one unit from one account of a branch to another, if it is there.
+    /// Moves one unit from one account of a branch to another, unless the balance is zero.
     fn transfer(&mut self, branch: usize, from: usize, to: usize);
-    /// What the accounts of a branch have together.
+    /// The sum of the accounts of a branch.
     fn audit(&mut self, branch: usize) -> u64;
 }
 
-/// On an engine.
+/// A teller that uses an engine.
 struct Transacting<'a, E: Engine> {
     branches: &'a [Branch<TCell<u64, E::Memory>>],
     session: Session<'a, E>,
@@ -95,7 +95,7 @@ impl<E: Engine> Teller for Transacting<'_, E> {
     }
 }
 
-/// Under one lock.
+/// A teller that uses one lock.
 struct Locking<'a, L: RawLock<Memory: LongMemory>> {
     lock: &'a L,
     branches: &'a [Branch<<L::Memory as LongMemory>::Long>],
@@ -136,7 +136,7 @@ impl<L: RawLock<Memory: LongMemory>> Teller for Locking<'_, L> {
 /// Runs transactions until the end.
 ///
 /// # Panics
-/// If an audit finds what can't be.
+/// If an audit finds a wrong sum.
 fn work<W: World>(
     bank: Bank,
     teller: &mut impl Teller,
@@ -165,7 +165,7 @@ fn work<W: World>(
     }
 }
 
-/// Runs tellers at these places, and others beside them.
+/// Runs tellers at these places, and other threads beside them.
 ///
 /// # Panics
 /// Same panics as [`work`].
@@ -196,12 +196,12 @@ fn run<W: World, T: Teller>(
     outcome(&tallies, seconds, world.clock_cost())
 }
 
-/// That no money was made or lost.
+/// Checks that no money was made or lost.
 fn check(bank: Bank, left: u64) {
     assert_eq!(left, (bank.branches * ACCOUNTS) as u64 * FUNDS, "money was made or lost");
 }
 
-/// Transactions on an engine.
+/// Measures transactions on an engine.
 fn on_engine<'a, W: World, E: Engine<Memory = W::Memory>>(
     world: &W,
     bank: Bank,
@@ -218,18 +218,18 @@ fn on_engine<'a, W: World, E: Engine<Memory = W::Memory>>(
     outcome
 }
 
-/// Transactions over shared memory.
+/// Measures transactions over shared memory.
 ///
 /// # Panics
-/// If an audit finds what can't be, or money was made or lost.
+/// If an audit finds a wrong sum, or if money was made or lost.
 pub fn shared<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
     let engine = Padded(Shared::<Spin, W::Memory>::default());
     let places = world.places(load.threads, load.placement);
     on_engine(world, bank, load, &places, &engine.0, || {}, Vec::new())
 }
 
-/// Transactions over lock servers: the first thread and every third one is a server. With a single
-/// thread there is a second one.
+/// Measures transactions over lock servers: the first thread and every third one is a server. A
+/// single thread gets a second one as its partner.
 ///
 /// # Panics
 /// Same panics as [`shared`].
@@ -244,7 +244,7 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
         (place, body)
     });
     let left = AtomicUsize::new(clients);
-    // AcqRel: the last thread comes after the others, whose sessions have ended.
+    // AcqRel: pairs with itself; the last thread comes after the others, whose sessions have ended.
     let retire = || {
         if left.fetch_sub(1, AcqRel) == 1 {
             engine.close();
@@ -253,7 +253,7 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
     on_engine(world, bank, load, &crew.clients, &engine.0, retire, serving.collect())
 }
 
-/// The same work under one MCS lock.
+/// Measures the same work under one MCS lock.
 ///
 /// # Panics
 /// Same panics as [`shared`].
@@ -261,7 +261,7 @@ pub fn locked<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
     let lock = Padded::<Mcs<Spin, W::Memory>>::default();
     let account = || {
         let word = <W::Memory as LongMemory>::Long::default();
-        // Relaxed: nobody else is there.
+        // Relaxed: no other thread runs yet.
         word.store(FUNDS, Relaxed);
         word
     };

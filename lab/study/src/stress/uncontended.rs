@@ -1,5 +1,5 @@
-//! What it costs to take a free lock, by where its last holder was (SSYNC, section 6.1.1): two
-//! threads that take it in turn, and time their own acquisitions.
+//! The cost of taking a free lock, depending on where its last holder was (SSYNC, section 6.1.1):
+//! two threads take it in turn, and time their own acquisitions.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -9,32 +9,33 @@ use syncline::memory::{Memory, Padded, Word};
 use super::lines;
 use crate::world::{Body, Course, World};
 
-/// How a run goes.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns {
-    /// Acquisitions of each thread that do not count, at first.
+    /// Acquisitions of each thread before those that count.
     pub warm_up: u32,
     /// Acquisitions of each thread that count.
     pub measured: u32,
     /// Whether the line of a word is fetched for writing before each load of it.
     pub fetch_for_writing: bool,
-    /// Decides what is chance.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// The order of the threads: who holds the number that is next, goes on. On one line, as SSYNC has
-/// it.
+/// The order of the threads: the thread that holds the next number goes on. Both words are on one
+/// line, as in SSYNC.
 #[derive(Default)]
 struct Order<M: Memory> {
     drawn: M::Word,
     next: M::Word,
 }
 
-/// Cycles from beginning to acquire the lock until it is held, on average: by thread 0 alone,
-/// or by it and a partner in turn.
+/// Average cycles from beginning to acquire the lock until it is held: by thread 0 alone, or by it
+/// and a partner in turn.
 ///
-/// As in SSYNC's program (libslock's `uncontended`), a thread draws a number before it waits for its
-/// turn, alone as well, and its release has been seen by all before the other one's turn comes.
+/// As in SSYNC's program (libslock's `uncontended`), a thread draws a number before it waits for
+/// its turn, even if it is alone, and its release is visible to all before the other one's turn
+/// begins.
 pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
     world: &W,
     partner: Option<usize>,
@@ -68,7 +69,8 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
                 if round >= turns.warm_up {
                     *cycles += took;
                 }
-                // Release: the next one's turn is after this one's.
+                // Release: pairs with the Acquire above; the next thread's turn is after this
+                // one's.
                 order.next.store(mine.wrapping_add(1), Release);
             }
         });

@@ -1,8 +1,8 @@
-//! Locks of MPI windows on the SCC: what a pair of lock and unlock takes, and what readers that wait cost
-//! the writer they wait for.
+//! Locks of MPI windows on the SCC: the cost of a pair of lock and unlock, and the cost that
+//! waiting readers cause to the writer they wait for.
 //!
-//! A process is a core; its part of the window and the words of its lock are at its memory controller,
-//! the window's global word at the first core's.
+//! A process is a core. Its part of the window and the words of its lock are at its memory
+//! controller; the window's global word is at the first core's.
 //!
 //! Source: Christgau and Schnor, "Design and evaluation of passive target synchronization" (the paper on
 //! MPI's passive target), sections 6.2 to 6.4.
@@ -25,11 +25,11 @@ pub trait Locks {
     fn new(processes: usize) -> Self
     where
         Self: Sized;
-    /// Says which memory belongs to which process.
+    /// Calls `home` with each range of memory and the process that it belongs to.
     fn homes(&self, home: &mut dyn FnMut(Range<usize>, usize));
-    /// Takes a process's part, alone or shared.
+    /// Locks a process's part, exclusively or shared.
     fn lock(&self, me: usize, target: usize, exclusive: bool);
-    /// Gives it back.
+    /// Unlocks it.
     fn unlock(&self, me: usize, target: usize, exclusive: bool);
 }
 
@@ -41,8 +41,8 @@ fn span<T>(value: &T) -> Range<usize> {
 /// The scheme of Gerstenberger, Besta and Hoefler with back-off: a global word, and a word for each
 /// process.
 ///
-/// Without back-off it is not here: simulated time is punctual, and four cores that try again and again in
-/// the same rhythm keep a fifth from the register that guards the word for ever.
+/// The scheme without back-off is not included: simulated time is punctual, and four cores that try
+/// again and again in the same rhythm keep a fifth for ever from the register that guards the word.
 pub struct Gbh {
     global: Padded<Global<Spin, Simulated>>,
     parts: Vec<Padded<BestEffort<true, Spin, Simulated>>>,
@@ -68,7 +68,8 @@ impl Locks for Gbh {
     }
 
     fn lock(&self, _: usize, target: usize, exclusive: bool) {
-        // SAFETY: each process has one part at a time, and gives it back as it took it.
+        // SAFETY: each process has one part at a time, and unlocks it in the mode in which it
+        // locked it.
         unsafe {
             match exclusive {
                 true => self.part(target).acquire(&()),
@@ -90,7 +91,7 @@ impl Locks for Gbh {
 
 type Queue = WritersFirst<Spin, Simulated>;
 
-/// The paper's MCS lock with precedence for writers, without a global word, as it has it.
+/// The paper's MCS lock with precedence for writers and, as in the paper, without a global word.
 pub struct Queues {
     parts: Vec<Padded<Queue>>,
     alone: Vec<Padded<<Queue as RawLock>::Node>>,
@@ -115,7 +116,8 @@ impl Locks for Queues {
     }
 
     fn lock(&self, me: usize, target: usize, exclusive: bool) {
-        // SAFETY: each process has one part at a time, with its own node, and gives it back so.
+        // SAFETY: each process has one part at a time, with its own node, and unlocks it in the
+        // mode in which it locked it.
         unsafe {
             match exclusive {
                 true => self.parts[target].acquire(&self.alone[me]),
@@ -135,7 +137,7 @@ impl Locks for Queues {
     }
 }
 
-/// Which scheme.
+/// The scheme of a window's locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// Best effort with back-off.
@@ -145,7 +147,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All, with the paper's names.
+    /// All schemes, with the paper's names.
     pub const ALL: [(Scheme, &str); 2] =
         [(Scheme::BackOff, "GBH back-off"), (Scheme::Queue, "MCS-WP")];
 
@@ -166,8 +168,8 @@ fn engine<'a>(machine: &'a Machine, locks: &dyn Locks, seed: u64) -> Engine<'a> 
     engine
 }
 
-/// Cycles of each pair of lock and unlock, all processes together, ascending. Each process makes
-/// this many, of a part by chance, alone with this probability.
+/// Cycles of each pair of lock and unlock by all processes, ascending. Each process makes this many
+/// pairs, each on a random part and exclusive with this probability.
 pub fn pairs(
     machine: &Machine,
     scheme: Scheme,
@@ -198,7 +200,7 @@ pub fn pairs(
     taken
 }
 
-/// Median cycles in which the first core writes this many bytes to its part and unlocks it, while
+/// Median cycles in which the first core writes this many bytes to its part and unlocks it while
 /// others wait to share it.
 pub fn write_and_unlock(
     machine: &Machine,
@@ -209,7 +211,7 @@ pub fn write_and_unlock(
     seed: u64,
 ) -> u64 {
     const POLL: u64 = 50;
-    /// Until all readers wait.
+    /// Cycles until all readers wait.
     const COMING: u64 = 50_000;
     let locks = scheme.locks(machine.threads());
     let part: Vec<Plain> = (0..bytes / 4).map(|_| Plain::default()).collect();

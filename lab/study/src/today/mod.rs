@@ -1,6 +1,7 @@
-//! Which lock to take on a machine of today: the library's locks on the machines that are built
-//! from published figures, in a few situations, beside the library's advice (docs/locks.md); and
-//! ratios of two locks that others have measured on such machines, beside the simulated ones.
+//! Which lock to take on a machine of today. The library's locks run on the machines that are built
+//! from published figures, in a few situations, and are compared with the library's advice
+//! (docs/locks.md). Ratios of two locks that others have measured on such machines are compared
+//! with the simulated ones.
 
 mod published;
 mod rates;

@@ -1,4 +1,4 @@
-//! Ratios of throughputs that others have measured on machines of today, or near to one.
+//! Ratios of throughputs that others have measured on machines of today, or similar ones.
 
 use syncline_sim::Machine;
 
@@ -8,28 +8,28 @@ use crate::stress::contenders::Contender;
 use crate::stress::{Load, Pause};
 use crate::world::Elsewhere;
 
-/// A ratio of two throughputs, both of threads that do nothing outside of their sections.
+/// A ratio of two throughputs, both of threads that do nothing outside their sections.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {
-    /// Who has published it, and for which machine.
+    /// The publication, and the machine that it measured.
     pub source: &'static str,
-    /// What was divided by what, as the source calls it.
+    /// What was divided by what, in the source's terms.
     pub what: &'static str,
-    /// The simulated machine that is nearest.
+    /// The most similar simulated machine.
     pub machine: &'static str,
-    /// Locks that the threads choose from.
+    /// Number of locks that the threads choose from.
     pub locks: usize,
-    /// The lock here that is most like it, and how many threads take it.
+    /// Our most similar lock for the dividend, and the number of threads that take it.
     pub first: (&'static str, usize),
-    /// What it is divided by.
+    /// The same for the divisor.
     pub second: (&'static str, usize),
     /// The published ratio.
     pub published: f64,
 }
 
 impl Ratio {
-    /// Whether a simulated ratio is as published, within a half more or a third less. That is what
-    /// two locks of one principle, but of different code, may differ by.
+    /// Whether a simulated ratio agrees with the published one: at most half more or a third less.
+    /// Two locks of one principle but of different code may differ by that.
     pub fn holds(&self, simulated: f64) -> bool {
         let off = simulated / self.published;
         (1.0 / 1.5..=1.5).contains(&off)
@@ -66,7 +66,7 @@ const GROWS: &str = "OptimalMutex over itself alone";
 const GLIBC: &str = "glibc's mutex over itself alone";
 const RUST: &str = "Rust's mutex over itself alone";
 
-/// All that we have found with numbers. Times were divided the other way round.
+/// All published ratios that we have found. Ratios of times are inverted.
 pub const PUBLISHED: [Ratio; 20] = [
     zen(RUST, ("futex", 2), ("futex", 1), 1180.0 / 4037.0),
     zen(RUST, ("futex", 4), ("futex", 1), 1180.0 / 4944.0),
@@ -112,7 +112,7 @@ pub const PUBLISHED: [Ratio; 20] = [
     },
 ];
 
-/// The ratio on the simulated machine.
+/// Simulates the ratio.
 ///
 /// # Panics
 /// If there is no such machine or lock.

@@ -1,4 +1,4 @@
-//! What the locks do in a situation.
+//! Throughputs of the locks in a situation.
 
 use syncline_sim::Machine;
 
@@ -9,22 +9,23 @@ use crate::stress::contenders::Contender;
 use crate::stress::{Homes, Load, Pause};
 use crate::world::{Elsewhere, World};
 
-/// Operations a second of a lock, seed by seed.
+/// A lock's throughput for each seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rate {
-    /// The lock.
+    /// The name of the lock.
     pub lock: &'static str,
-    /// By the number of the seed.
+    /// Operations per second, by the number of the seed.
     pub per_second: Vec<f64>,
 }
 
 impl Rate {
-    /// The average of the seeds.
+    /// The average over the seeds.
     pub fn mean(&self) -> f64 {
         self.per_second.iter().sum::<f64>() / self.per_second.len() as f64
     }
 
-    /// How many times as fast as another lock: least, on average, and most of the seeds.
+    /// How many times as fast as another lock it is: the least, the average and the greatest ratio
+    /// over the seeds.
     pub fn over(&self, other: &Rate) -> [f64; 3] {
         let ratios = self.per_second.iter().zip(&other.per_second).map(|(a, b)| a / b);
         let (least, most) = ratios.fold((f64::INFINITY, 0.0f64), |(least, most), ratio| {
@@ -37,13 +38,13 @@ impl Rate {
 /// Seeds of a full measurement, and of a quick one.
 const SEEDS: (u64, u64) = (5, 2);
 
-/// Measures all locks in a situation; `None` if the machine does not have it.
+/// Measures all locks in a situation; `None` if the situation does not exist on the machine.
 pub fn rates(lab: &Lab, machine: &Machine, situation: &Situation) -> Option<Vec<Rate>> {
     let world = &Elsewhere(machine);
     let threads = situation.threads.on(&machine.description)?;
     let contenders = Contender::named(&LOCKS);
     let seeds = if lab.effort == Effort::Full { SEEDS.0 } else { SEEDS.1 };
-    // Each seed is a point of its own, so none is averaged away.
+    // Each seed is a point of its own, so that none is averaged away.
     let each = Lab { effort: lab.effort.min(Effort::Quick), ..*lab };
     let points: Vec<_> =
         contenders.iter().flat_map(|c| (0..seeds).map(move |seed| (c, seed))).collect();

@@ -10,25 +10,25 @@ use super::situation::{DEFAULT, MACHINES, SITUATIONS, Situation, UNFAIR};
 use crate::figures::sentence::number;
 use crate::lab::Lab;
 
-/// Between these two, docs/locks.md is made by `syncline-today`.
+/// `syncline-today` writes the text of docs/locks.md between these two marks.
 pub const MARKS: [&str; 2] =
     ["<!-- machines of today -->\n", "<!-- end of machines of today -->\n"];
 
-/// The advice and the simulation differ if the best lock is this many times as fast as the best
-/// advised one: smaller differences between two locks are not supported (docs/study.md).
+/// The advice and the simulation differ if the best lock is at least this many times as fast as the
+/// best advised one: smaller differences between two locks are not supported (docs/study.md).
 const DIFFERS: f64 = 1.25;
 
-/// All that was measured, in the order of [`SITUATIONS`], [`MACHINES`] and [`PUBLISHED`].
+/// All measurements, in the order of [`SITUATIONS`], [`MACHINES`] and [`PUBLISHED`].
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// By situation and machine; `None` where a machine does not have the situation.
+    /// Rates by situation and machine; `None` if the situation does not exist on the machine.
     pub rates: Vec<Vec<Option<Vec<Rate>>>>,
     /// The simulated ratios.
     pub ratios: Vec<f64>,
 }
 
 impl Measured {
-    /// Measures all. `step` is told before each part what comes next.
+    /// Makes all measurements. `step` is called before each part with what comes next.
     ///
     /// # Panics
     /// If a machine is not built in.
@@ -49,7 +49,8 @@ fn best(rates: &[Rate], may: impl Fn(&str) -> bool) -> Option<&Rate> {
     known.max_by(|a, b| a.mean().total_cmp(&b.mean()))
 }
 
-/// The best lock over the default, with the spread; and the best advised one if that is another.
+/// The best lock relative to the default, with the spread; and the best advised lock if that is
+/// another one.
 fn cell(situation: &Situation, rates: &[Rate], starves: bool) -> Option<String> {
     let default = best(rates, |lock| lock == DEFAULT)?;
     let first = best(rates, |lock| starves || !UNFAIR.contains(&lock))?;
@@ -69,7 +70,7 @@ fn ratio(value: f64) -> String {
     if value < 10.0 { format!("{value:.2}") } else { number(value) }
 }
 
-/// The tables.
+/// Formats the tables.
 pub fn markdown(measured: &Measured) -> String {
     let mut text = String::new();
     for (title, starves) in [("Waiters may starve", true), ("No waiter may starve", false)] {

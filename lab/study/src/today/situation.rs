@@ -7,8 +7,9 @@ use crate::stress::table::Shape;
 /// The machines that are built from published figures.
 pub const MACHINES: [&str; 5] = ["ice-lake", "sapphire-rapids", "zen4", "zen5", "graviton4"];
 
-/// The locks that are compared: of the forms of one algorithm, the one that can't give up. Without
-/// the futex, which is too good here: waking a thread costs the simulated waker nothing.
+/// The locks that are compared. If an algorithm has several forms, it is the one without timeouts.
+/// The futex is left out, since it is too good here: waking a thread costs the simulated waker
+/// nothing.
 pub const LOCKS: [&str; 11] = [
     "gate",
     "tas",
@@ -22,26 +23,26 @@ pub const LOCKS: [&str; 11] = [
     "hclh",
     "hmcs",
 ];
-/// Those of them under which a waiter may starve.
+/// Those of them that may starve a waiter.
 pub const UNFAIR: [&str; 2] = ["tas", "ttas"];
-/// The library's default, which the others are divided by.
+/// The library's default, by which the other locks' rates are divided.
 pub const DEFAULT: &str = "gate";
 
-/// How many threads there are.
+/// The number of threads in a situation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threads {
-    /// This many, on cores that follow each other.
+    /// This many, on consecutive cores.
     Count(usize),
     /// One for each core of a socket.
     Socket,
-    /// One for each core of the machine, where it has several sockets.
+    /// One for each core of the machine, if it has several sockets.
     Sockets,
 }
 
-/// What the threads do.
+/// What the threads of a situation do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Work {
-    /// They take one of this many locks.
+    /// They take random ones of this many locks.
     Locks(usize),
     /// They use a hash table with a lock in each bucket.
     Table(Shape),
@@ -53,26 +54,26 @@ pub type Advice = [&'static [&'static str]; 2];
 /// A situation that the library's advice is about.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
-    /// What to call it.
+    /// The name of the situation.
     pub name: &'static str,
-    /// How many threads there are.
+    /// The number of threads.
     pub threads: Threads,
-    /// What they do.
+    /// What the threads do.
     pub work: Work,
-    /// The locks that docs/locks.md advises for it, for pinned threads: if waiters may starve, and
-    /// if they may not.
+    /// The locks that docs/locks.md advises for the situation with pinned threads: if waiters may
+    /// starve, and if they may not.
     pub advice: Advice,
 }
 
-/// Advice for short sections of pinned threads, without and with an order.
+/// Advice for short sections of pinned threads: if waiters may starve, and if they may not.
 const SHORT: [&[&str]; 2] = [&["ttas", "ticket"], &["ticket"]];
-/// The same with many waiters.
+/// Advice for short sections with many waiters.
 const MANY: [&[&str]; 2] = [&["ttas", "ticket"], &["mcs", "clh"]];
-/// Contended by all sockets.
+/// Advice for locks that all sockets contend for.
 const FAR: [&[&str]; 2] = [&["hticket", "cohort_mcs", "hmcs"]; 2];
-/// Very many locks, each rarely contended.
+/// Advice for very many locks, each rarely contended.
 const RARE: [&[&str]; 2] = [&["ttas"], &["ticket"]];
-/// The one of figure 11 with low contention.
+/// Figure 11's table with low contention.
 const TABLE: Shape = Shape { buckets: 512, keys: 12 };
 
 const fn of(name: &'static str, threads: Threads, work: Work, advice: Advice) -> Situation {
@@ -92,7 +93,7 @@ pub const SITUATIONS: [Situation; 8] = [
 ];
 
 impl Threads {
-    /// How many that is on a machine; `None` if it would be no other than for a socket.
+    /// The number of threads on a machine; `None` if it would equal that for a socket.
     pub fn on(self, d: &Description) -> Option<usize> {
         let first = d.sockets.iter().filter(|&&socket| socket == 0).count();
         let of_socket = if d.sockets.is_empty() { 1 } else { first };

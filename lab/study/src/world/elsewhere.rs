@@ -1,4 +1,4 @@
-//! A simulated machine as a [`World`]: its clock stands still while the test itself thinks.
+//! A simulated machine as a [`World`]: its clock stands still while the test's own code runs.
 
 use syncline_sim::engine::{self, Engine, Fresh};
 use syncline_sim::machine::{Access, Protocol, State};
@@ -7,14 +7,14 @@ use syncline_sim::{Machine, Simulated};
 use super::interface::{Body, Course, Homes, Phase, Placement, Watch, World};
 use syncline_sim::engine::ANYWHERE;
 
-/// From this many cores on a node is a socket, whose end is worth a measurement.
+/// From this many cores on, a node counts as a socket, and `steps` includes its last core.
 const SOCKET: usize = 4;
 
-/// A simulated machine.
+/// A simulated machine as a world.
 #[derive(Clone, Copy, Debug)]
 pub struct Elsewhere<'m>(pub &'m Machine);
 
-/// The cycles between which a run counts.
+/// The cycles between which a run is counted.
 #[derive(Debug)]
 pub struct Interval {
     from: u64,
@@ -89,7 +89,7 @@ impl World for Elsewhere<'_> {
         let mut partners = Vec::new();
         for (name, &at) in d.columns.iter().zip(&d.columns_at) {
             let node = d.distances[0].iter().position(|&distance| distance == at);
-            // Within a node, it is another thread of the core, or another core.
+            // Within the node, the partner is another thread of the core, or another core.
             let place = node.map(|node| node * d.caches_per_node * d.threads_per_cache);
             match place {
                 Some(0) if self.0.threads() > 1 && d.caches_per_node * d.threads_per_cache > 1 => {
@@ -102,7 +102,7 @@ impl World for Elsewhere<'_> {
         partners
     }
 
-    /// Within one core that is what an atomic operation of its own takes.
+    /// Within one core, this is the cost of an atomic operation on an own line.
     fn transfer(&self, places: &[usize]) -> u64 {
         if let ([_], Some(local)) = (places, self.0.local(Access::Swap)) {
             return u64::from(local);

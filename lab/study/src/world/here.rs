@@ -1,4 +1,4 @@
-//! This machine as a [`World`]: threads of the system, each kept on one processor.
+//! This machine as a [`World`]: threads of the system, each pinned to one processor.
 
 use std::hint::spin_loop;
 use std::sync::Barrier;
@@ -16,10 +16,10 @@ use syncline_sim::engine::ANYWHERE;
 
 /// How long the clock is compared with the system's.
 const CALIBRATION: Duration = Duration::from_millis(20);
-/// How often a line goes to and fro to see how long that takes.
+/// How often a line goes back and forth to measure how long that takes.
 const TRANSFERS: u32 = 2_000;
 
-/// This machine, as far as the process may use it.
+/// This machine, with the processors that the process may use.
 #[derive(Debug)]
 pub struct Here {
     /// The numbers of the processors.
@@ -28,14 +28,14 @@ pub struct Here {
     clock_cost: u64,
 }
 
-/// Set by the code that has started the threads.
+/// The phase of a run, which the code that has started the threads sets.
 #[derive(Debug, Default)]
 pub struct Signal(AtomicU8);
 
 impl Watch for Signal {
     #[inline]
     fn phase(&self) -> Phase {
-        // Relaxed: it carries nothing but itself.
+        // Relaxed: the phase carries no other data.
         match self.0.load(Relaxed) {
             0 => Phase::WarmUp,
             1 => Phase::Measured,
@@ -45,9 +45,9 @@ impl Watch for Signal {
 }
 
 impl Here {
-    /// This machine; its clock is measured, which takes a moment.
+    /// Makes a world of this machine; its clock is measured, which takes a moment.
     pub fn new() -> Here {
-        // A process that may not ask runs somewhere all the same.
+        // A process that may not query its affinity still runs somewhere.
         let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
         let usable = |&number: &usize| allowed.is_set(number).unwrap_or(false);
         let mut processors: Vec<usize> = (0..CpuSet::count()).filter(usable).collect();
@@ -68,7 +68,7 @@ impl Here {
             return;
         }
         let mut set = CpuSet::new();
-        // Only what is measured gets noisier if this fails.
+        // If this fails, only the measurement gets noisier.
         let _ = set.set(self.processors[place]);
         let _ = sched_setaffinity(Pid::from_raw(0), &set);
     }
@@ -97,7 +97,7 @@ impl World for Here {
         self.hertz
     }
 
-    /// The system's order. It has no nodes here, so near and far are the same.
+    /// The system's order. Nodes are unknown here, so near and far are the same.
     fn places(&self, threads: usize, order: Placement) -> Vec<usize> {
         match order {
             Placement::Near | Placement::Far => (0..self.threads()).cycle().take(threads).collect(),
@@ -115,7 +115,7 @@ impl World for Here {
         true
     }
 
-    /// The system does not tell.
+    /// False, since the system does not say.
     fn broadcasts(&self) -> bool {
         false
     }
@@ -125,7 +125,7 @@ impl World for Here {
         self.processors.iter().map(name).enumerate().skip(1).map(|(at, name)| (name, at)).collect()
     }
 
-    /// Measured between the first and the last.
+    /// Measured between the first and the last processor.
     fn transfer(&self, places: &[usize]) -> u64 {
         let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return 0 };
         if first == last && first != ANYWHERE {
@@ -139,7 +139,7 @@ impl World for Here {
                     let mut looks = 0;
                     while word.load(Relaxed) != turn {
                         looks += 1;
-                        // Both may be on one processor.
+                        // Both threads may be on one processor.
                         if looks % 1_000 == 0 { thread::yield_now() } else { spin_loop() }
                     }
                     word.store(turn + 1, Relaxed);
@@ -208,11 +208,11 @@ impl World for Here {
     }
 }
 
-/// Cycles by which a pause is longer than asked for, since reading the clock takes time.
+/// Cycles by which a pause is longer than requested, since reading the clock takes time.
 static OVERSHOOT: AtomicU64 = AtomicU64::new(0);
 
-/// Stays for so many cycles, and for those that reading the clock takes. It first waits for the
-/// accesses before, which a processor would otherwise go on with meanwhile.
+/// Pauses for so many cycles, and for those that reading the clock takes. It first waits for
+/// earlier accesses, which a processor would otherwise continue meanwhile.
 #[inline]
 fn stay(cycles: u64) {
     #[cfg(target_arch = "x86_64")]
@@ -224,7 +224,7 @@ fn stay(cycles: u64) {
     while clock() - began < cycles {}
 }
 
-/// Measures by how much a pause is too long.
+/// Measures how much too long a pause is.
 fn overshoot() -> u64 {
     const PAUSES: u64 = 200;
     const CYCLES: u64 = 400;
@@ -236,7 +236,7 @@ fn overshoot() -> u64 {
     (0..5).map(measure).min().unwrap_or(0)
 }
 
-/// Cycles.
+/// The clock in cycles.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn clock() -> u64 {
@@ -244,7 +244,7 @@ fn clock() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// Nanoseconds, where cycles can't be counted.
+/// The clock in nanoseconds, on processors without a cycle counter.
 #[cfg(not(target_arch = "x86_64"))]
 fn clock() -> u64 {
     Native::now().as_nanos() as u64

@@ -1,54 +1,54 @@
-//! What a stress test needs of a machine, and what it says of a run.
+//! What a stress test needs of a machine.
 
 use std::ops::Range;
 
 use syncline::memory::LongMemory;
 
-/// What a thread of a test does; it is given the watch of the run.
+/// The body of a test's thread; it gets the watch of the run.
 pub type Body<'a, W> = Box<dyn FnOnce(&<W as World>::Watch) + Send + 'a>;
 
 /// A machine that threads run on.
 pub trait World: Sync {
-    /// Its memory.
+    /// The machine's memory.
     type Memory: LongMemory;
-    /// Tells the threads of a run how far it is.
+    /// Informs the threads of a run about its phase.
     type Watch: Watch;
-    /// Whether its seconds are simulated ones: a fraction of a millisecond tells as much there as
-    /// a tenth of a second here, and nothing else disturbs it.
+    /// Whether the machine's seconds are simulated. Then a fraction of a millisecond is as
+    /// informative as a tenth of a second on a real machine, and nothing else disturbs the run.
     const SIMULATED: bool;
 
-    /// What to call the machine.
+    /// The name of the machine.
     fn name(&self) -> &str;
 
-    /// Hardware threads.
+    /// The number of hardware threads.
     fn threads(&self) -> usize;
 
-    /// Ticks of [`now`](Self::now) in a second.
+    /// Ticks of [`now`](Self::now) per second.
     fn hertz(&self) -> f64;
 
-    /// The first this many hardware threads in this order.
+    /// The first `threads` hardware threads in this order.
     fn places(&self, threads: usize, order: Placement) -> Vec<usize>;
 
-    /// Numbers of threads that are worth a measurement, ascending: one, two, up to the ends of
-    /// the first nodes and the beginnings of the next, and all.
+    /// Numbers of threads that are worth measuring, ascending: one, two, the numbers that just fill
+    /// the first nodes and those that begin the next, and all.
     fn steps(&self) -> Vec<usize>;
 
-    /// Whether cores are in several sockets, as far as it knows, so that hierarchical locks have
-    /// something to gain.
+    /// Whether cores are in several sockets, as far as is known, so that hierarchical locks can
+    /// have an advantage.
     fn has_sockets(&self) -> bool;
 
-    /// Whether a store to a line that others have read is a broadcast to all, as far as it knows, so
-    /// that it pays to fetch lines for writing before they are read.
+    /// Whether a store to a line that others have read is a broadcast to all, as far as is known,
+    /// so that fetching lines for writing before reading them pays off.
     fn broadcasts(&self) -> bool;
 
-    /// A partner of hardware thread 0 at each distance, the nearest first, and what to call
+    /// A partner of hardware thread 0 at each distance, the nearest first, each with the name of
     /// that distance.
     fn partners(&self) -> Vec<(String, usize)>;
 
-    /// Cycles that a line needs at most to get from one of these hardware threads to another.
+    /// The most cycles that a line needs to get from one of these hardware threads to another.
     fn transfer(&self, places: &[usize]) -> u64;
 
-    /// Runs threads, each on its hardware thread, and returns how many seconds of it were
+    /// Runs threads, each on its hardware thread, and returns how many seconds of the run were
     /// measured.
     ///
     /// # Panics
@@ -58,57 +58,59 @@ pub trait World: Sync {
     /// The clock, in cycles.
     fn now() -> u64;
 
-    /// Cycles that looking at the clock twice takes, at least.
+    /// The fewest cycles that reading the clock twice takes.
     fn clock_cost(&self) -> u64;
 
-    /// Does something else than to use shared memory for this many cycles.
+    /// Spends this many cycles without accesses to shared memory.
     fn delay(cycles: u64);
 
-    /// The time of this many instructions of the test itself. On this machine they take it anyway.
+    /// Spends the time of this many instructions of the test itself. On this machine they take
+    /// their time anyway.
     fn execute(instructions: u64);
 
-    /// Waits until what this thread has stored can be seen by all.
+    /// Waits until all threads can see what this thread has stored.
     fn fence();
 }
 
-/// Tells a thread how far the run is.
+/// Informs a thread about the phase of the run.
 pub trait Watch: Sync {
-    /// How far the run is.
+    /// The phase of the run.
     fn phase(&self) -> Phase;
 }
 
-/// How far a run is.
+/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// What is done now does not count yet.
+    /// Warming up: operations do not count yet.
     WarmUp,
-    /// It counts.
+    /// Operations count.
     Measured,
-    /// Threads are to end.
+    /// Threads must end.
     Over,
 }
 
-/// How a run is to go.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// Seconds that do not count, at first.
+    /// Seconds of warm-up, which are not counted.
     pub warm_up: f64,
-    /// Seconds that count.
+    /// Seconds that are counted.
     pub measured: f64,
-    /// Decides what is chance on a simulated machine.
+    /// Seed of all random choices on a simulated machine.
     pub seed: u64,
-    /// The lines that the threads share, each block with the number of the node that it is
-    /// placed at. On this machine, memory is where the system has put it.
+    /// The lines that the threads share, each block with the number of its home node. On this
+    /// machine, the system decides where memory is.
     pub shared: Vec<(Range<usize>, usize)>,
     /// Where all other lines are placed.
     pub homes: Homes,
-    /// Whether the line of a word is fetched for writing before each load of it. On this machine it
-    /// is not.
+    /// Whether the line of a word is fetched for writing before each load of the word. Ignored on
+    /// this machine.
     pub fetch_for_writing: bool,
 }
 
 impl Course {
-    /// The course of threads that end by themselves, on memory where the machine puts it.
+    /// The parameters of a run whose threads end by themselves, with memory where the machine
+    /// places it.
     pub fn to_the_end(seed: u64) -> Course {
         Course {
             warm_up: 0.0,
@@ -121,24 +123,24 @@ impl Course {
     }
 }
 
-/// Where shared memory is.
+/// Where shared memory is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Homes {
-    /// As the machine does it: at the node that touches it first, or hashed.
+    /// As the machine does by itself: at the node that touches it first, or hashed.
     Machine,
-    /// At the node of the first thread: SSYNC's.
+    /// At the node of the first thread, as in SSYNC.
     First,
-    /// Lock by lock, or line by line, at another node.
+    /// At a different node for each lock, or each line.
     Spread,
 }
 
 /// In which order hardware threads are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Node by node, and one thread on each core before any has two: SSYNC's.
+    /// Node by node, and one thread on each core before any core has two, as in SSYNC.
     Near,
-    /// A node after the other in turn.
+    /// Alternating between nodes.
     Far,
-    /// Where the operating system puts them: threads that nobody pins.
+    /// Where the operating system puts them: threads that are not pinned.
     Anywhere,
 }

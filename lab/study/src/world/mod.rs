@@ -1,4 +1,5 @@
-//! Where a stress test runs: this machine ([`Here`]), or a simulated one ([`Elsewhere`]).
+//! The machine on which a stress test runs: this one ([`Here`]), or a simulated one
+//! ([`Elsewhere`]).
 //!
 //! A test is written once, over a [`World`]: a memory, hardware threads by number, and a clock
 //! that counts cycles.
