@@ -1,9 +1,10 @@
-//! What each of the kernel's instructions says of its locks: a pure function of the instruction's
-//! bytes, its address and the plan.
+//! The meaning of each of the kernel's instructions for its locks: a pure function of the
+//! instruction's bytes, its address and the plan.
 //!
-//! The plugin's interface shows no registers, so an instruction is asked for what it always means: a
-//! call tells the return address and the stack's place, a locked instruction in a lock function tells
-//! where the lock is, a return from one that the lock was taken.
+//! The plugin's interface shows no registers, so an instruction's meaning must not depend on them:
+//! a call gives the return address and the stack's position, a locked instruction in a lock
+//! function gives the lock's address, and a return from such a function means that the lock was
+//! taken.
 
 use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
@@ -13,10 +14,10 @@ use iced_x86::{
 use crate::plan::Plan;
 use crate::role::{Action, Kind, ROLES, Role};
 
-/// Code of the kernel lies at and behind this address; all of it within two gigabytes.
+/// The lowest address of kernel code, all of which lies within two gigabytes above.
 pub const KERNEL_CODE: u64 = 0xffff_ffff_8000_0000;
 
-/// What an instruction means when it is executed, before anything else of it happens.
+/// What an instruction means when it is executed, before any of its effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exec {
     /// A lock function begins.
@@ -25,9 +26,9 @@ pub enum Exec {
     Done(Role),
     /// A try has succeeded.
     Proved(Role),
-    /// A waiter's function begins.
+    /// A function that waits for a lock begins.
     Slow(Role),
-    /// An exception's or interrupt's entry.
+    /// The entry of an exception or interrupt.
     Enter(Source),
     /// An exception or interrupt returns to the kernel.
     Leave,
@@ -39,70 +40,70 @@ pub enum Exec {
     SoftirqBegin,
     /// Softirqs have run.
     SoftirqEnd,
-    /// An instruction for a port.
+    /// An instruction that accesses an I/O port.
     Port,
 }
 
-/// What came in.
+/// The source of an entry into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The processor's own, in the middle of an instruction.
+    /// The processor itself, in the middle of an instruction.
     Exception,
-    /// A device's, the timer's or another processor's.
+    /// A device, the timer or another processor.
     Interrupt,
 }
 
 /// What an access of an instruction to memory means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mem {
-    /// Data that a section may touch. Whether the instruction is atomic.
+    /// Data that a section may access.
     Data {
-        /// Whether it is.
+        /// Whether the instruction is atomic.
         atomic: bool,
     },
     /// A call puts its return address on the stack.
     Call {
-        /// That address.
+        /// The return address.
         returns: u64,
     },
-    /// The stack grows.
+    /// A push onto the stack.
     Push,
-    /// The lock that a function is about.
+    /// The lock that a lock function works on.
     Word(Role),
-    /// A lock is given back.
+    /// A lock is released.
     Release(Role),
-    /// The stack pointer of the task that goes is stored.
+    /// The stack pointer of the outgoing task is stored.
     SwitchOut,
-    /// The stack pointer of the task that comes is loaded.
+    /// The stack pointer of the incoming task is loaded.
     SwitchIn,
 }
 
-/// What is known of one instruction.
+/// The meaning of one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meaning {
-    /// When it is executed.
+    /// Its meaning when it is executed.
     pub exec: [Option<Exec>; 2],
-    /// When it accesses memory.
+    /// Its meaning when it accesses memory.
     pub mem: Option<Mem>,
-    /// Where a try has succeeded, if execution comes there next.
+    /// The address that proves a try successful if execution continues there.
     pub proof: Option<(u64, Role)>,
 }
 
-/// The code of one kernel.
+/// The lock functions and entries of one kernel.
 #[derive(Debug)]
 pub struct Code {
     /// Start, end and role of each lock function, by start.
     functions: Vec<(u64, u64, Role)>,
-    /// Addresses at which something begins or ends, by address.
+    /// Addresses at which entries, waits or softirqs begin or end, ascending.
     marks: Vec<(u64, Exec)>,
     softirq: Option<(u64, u64)>,
-    /// Returns may be written as a jump here.
+    /// The thunk to which returns may be compiled as jumps.
     thunk: Option<u64>,
     switch: Option<(u64, u64)>,
 }
 
 impl Code {
-    /// The code that a plan tells of.
+    /// Collects the functions and marks of a plan.
     pub fn new(plan: &Plan) -> Code {
         let mut functions = Vec::new();
         for (name, role) in ROLES {
@@ -130,14 +131,14 @@ impl Code {
         }
     }
 
-    /// What the instructions of a block mean, one for each. `block` has their addresses and bytes.
+    /// The meaning of each instruction of a block. `block` has their addresses and bytes.
     pub fn meanings<'a>(
         &self,
         block: impl Iterator<Item = (u64, &'a [u8])>,
         info: &mut InstructionInfoFactory,
     ) -> Vec<Meaning> {
         let mut meanings = Vec::new();
-        // A locked compare-and-exchange of a try, whose jump is still to come.
+        // The locked compare-and-exchange of a try whose jump is still to come.
         let mut tried: Option<Role> = None;
         for (address, bytes) in block {
             let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
@@ -151,7 +152,7 @@ impl Code {
             } else if let Some(role) = tried
                 && insn.is_jcc_short_or_near()
             {
-                // Equal is where the exchange took place.
+                // The "equal" branch is taken if the exchange succeeded.
                 let at = match insn.mnemonic() {
                     Mnemonic::Je => insn.near_branch_target(),
                     _ => insn.next_ip(),
@@ -228,20 +229,20 @@ impl Code {
                 } else if self.returns(insn) {
                     meaning.exec[0] = Some(Exec::Done(role));
                 }
-                // `mutex_lock_io` leaves all to the waiter's function, which then is the first to say
-                // where the mutex is.
+                // `mutex_lock_io` leaves everything to the waiter's function, which is then the
+                // first to access the mutex.
                 if role.kind == Kind::Mutex && locked && insn.memory_displacement64() == 0 {
                     meaning.mem = Some(Mem::Word(role));
                 }
             }
-            // A spinlock and a writer's lock are given back by a store of one byte.
+            // A spinlock and a writer's lock are released by a store of one byte.
             Action::Unlock => {
                 let byte = insn.mnemonic() == Mnemonic::Mov
                     && insn.op0_kind() == OpKind::Memory
                     && insn.memory_size().size() == 1
                     && insn.memory_base() != Register::RSP;
                 let plain = matches!(role.kind, Kind::Spin | Kind::Rwlock) && !role.shared;
-                // What lies behind the word is not the lock, such as a semaphore's owner.
+                // Words behind the first are not the lock, such as a semaphore's owner.
                 if (locked || plain && byte) && insn.memory_displacement64() == 0 {
                     meaning.mem = Some(Mem::Release(role));
                 }
@@ -254,7 +255,7 @@ impl Code {
         }
     }
 
-    /// Whether a function returns with this instruction.
+    /// Whether this instruction returns from the function.
     fn returns(&self, insn: &Instruction) -> bool {
         match insn.mnemonic() {
             Mnemonic::Ret => true,
@@ -266,12 +267,12 @@ impl Code {
     }
 }
 
-/// Whether all that a function accesses is the lock itself.
+/// Whether a function accesses nothing but the lock itself.
 fn is_own(role: Role) -> bool {
     role.action != Action::Slow || !role.kind.sleeps()
 }
 
-/// The two accesses by which the kernel's switch tells which task goes and which comes.
+/// The two accesses by which the kernel's switch shows the outgoing and the incoming task.
 fn switch(insn: &Instruction) -> Option<Mem> {
     if insn.mnemonic() != Mnemonic::Mov || insn.memory_base() == Register::RSP {
         return None;
@@ -287,17 +288,19 @@ fn switch(insn: &Instruction) -> Option<Mem> {
     }
 }
 
-/// Whether an instruction is atomic: by its prefix, or as an exchange with memory always is.
+/// Whether an instruction is atomic: it has the prefix, or is an exchange with memory, which always
+/// is.
 fn is_locked(insn: &Instruction) -> bool {
     let in_memory = insn.op0_kind() == OpKind::Memory || insn.op1_kind() == OpKind::Memory;
     in_memory && (insn.has_lock_prefix() || insn.mnemonic() == Mnemonic::Xchg)
 }
 
-/// What an instruction accesses that counts: no stack by name, no variable of the processor's own.
+/// The access of an instruction, if it counts: not to the stack by name, nor to a per-processor
+/// variable.
 fn access(insn: &Instruction, own: bool, info: &mut InstructionInfoFactory) -> Option<Mem> {
     match insn.mnemonic() {
-        // One through memory reads where it goes; that is not asked for, as such a word is never
-        // written while it is used.
+        // A call through memory also reads its target. That access is not recorded, since such a
+        // word is never written while it is used.
         Mnemonic::Call => return Some(Mem::Call { returns: insn.next_ip() }),
         Mnemonic::Push | Mnemonic::Pushfq => return Some(Mem::Push),
         Mnemonic::Pop | Mnemonic::Popfq | Mnemonic::Ret | Mnemonic::Iretq | Mnemonic::Leave => {

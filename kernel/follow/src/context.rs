@@ -1,18 +1,19 @@
 //! The locks that a task holds, level by level, and what it accesses meanwhile.
 //!
-//! A task in the kernel may be interrupted: what an interrupt does belongs to no section of the task.
-//! So a task has levels. Each has the locks that were taken at it and the accesses made at it; an access
-//! counts for the locks of its own level alone. Levels belong to the task and not to the processor,
-//! since a task may be put aside at the end of an interrupt and go on elsewhere.
+//! A task in the kernel may be interrupted, and the interrupt's accesses belong to no section of
+//! the task. So a task has levels. Each level has the locks that were taken at it and the accesses
+//! made at it; an access counts only for the locks of its own level. Levels belong to the task and
+//! not to the processor, since a task may be suspended at the end of an interrupt and resumed on
+//! another processor.
 //!
-//! Invariants, which [`Broken`] counts:
-//! 1. What is released was acquired.
-//! 2. It is released at the level at which it was acquired.
-//! 3. A task that returns to user space holds nothing.
+//! Invariants, whose violations [`Broken`] counts:
+//! 1. Every released lock was acquired.
+//! 2. A lock is released at the level at which it was acquired.
+//! 3. A task that returns to user space holds no lock.
 
 use crate::role::{Action, Kind, Role};
 
-/// What a level is.
+/// The kind of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelKind {
     /// The task itself, and the exceptions that it causes.
@@ -24,11 +25,11 @@ pub enum LevelKind {
 /// An access of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Its first address.
+    /// The first address of the access.
     pub address: u64,
     /// The lower half of the instruction's address; the upper half is all ones.
     pub insn: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u8,
     /// Whether it is a store.
     pub store: bool,
@@ -36,55 +37,55 @@ pub struct Access {
     pub atomic: bool,
 }
 
-/// Accesses that one level keeps; a section that does more is cut off.
+/// The most accesses that one level keeps; a section with more is cut off.
 pub const MOST_ACCESSES: usize = 1 << 15;
-/// Levels deeper than this are a sign of a lost return.
+/// More levels than this are a sign of a missed return.
 const MOST_LEVELS: usize = 12;
-/// Lock functions under way at one level.
+/// The most lock functions in progress at one level.
 const MOST_PENDING: usize = 8;
 
-/// A lock function that has begun and not ended.
+/// A lock function in progress.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     role: Role,
     site: u64,
-    /// Where the lock is, virtually and physically, once that is known.
+    /// The lock's virtual and physical address, once known.
     lock: Option<(u64, u64)>,
     proved: bool,
-    /// When waiting began, and which task held the lock then.
+    /// When the wait began, and which task held the lock then.
     waiting: Option<(u64, u32)>,
 }
 
 /// A lock that is held.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
-    /// Its address.
+    /// The lock's address.
     pub lock: u64,
-    /// How it was taken.
+    /// The role of the function that took it.
     pub role: Role,
     /// Return address of the call that took it.
     pub site: u64,
-    /// A greater number was taken later, of all locks.
+    /// Position in the order of all acquisitions: later ones have greater numbers.
     pub order: u64,
-    /// When.
+    /// When it was acquired.
     pub acquired: u64,
-    /// How long it had to be waited for; `None` if it was free.
+    /// How long the task waited for it; `None` if it was free.
     pub waited: Option<u64>,
-    /// The task that held it then; [`u32::MAX`] if that is not known.
+    /// The task that held it when the wait began; [`u32::MAX`] if unknown.
     pub holder: u32,
-    /// Whether another task than the one that took it goes on with it.
+    /// Whether it passed from the task that took it to another one.
     pub handed_over: bool,
-    /// Whether a device was accessed meanwhile.
+    /// Whether a device was accessed while it was held.
     pub io: bool,
-    /// The lock that was held around it; 0 if there was none.
+    /// The innermost lock that was already held; 0 if there was none.
     pub outer: u64,
-    /// Where its accesses begin in its level's.
+    /// Index of its first access in the log of its level.
     start: usize,
     cut_off: bool,
 }
 
 impl Held {
-    /// Whether a function of this role gives it back.
+    /// Whether a function of this role releases it.
     fn is(&self, role: Role, lock: u64) -> bool {
         self.lock == lock && self.role.kind == role.kind && self.role.shared == role.shared
     }
@@ -93,35 +94,35 @@ impl Held {
 /// A section that has ended.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// The lock.
+    /// The lock, with its acquisition.
     pub held: Held,
-    /// When it was given back.
+    /// When it was released.
     pub released: u64,
     /// Whether accesses are missing at its end.
     pub cut_off: bool,
-    /// What kind of level it was.
+    /// The kind of the level at which it was taken.
     pub level: LevelKind,
-    /// Its accesses.
+    /// The accesses of the section.
     pub accesses: Vec<Access>,
 }
 
-/// How often an invariant was broken.
+/// How often each invariant was violated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Broken {
-    /// Releases of what was not acquired (1).
+    /// Releases of locks that were not acquired (invariant 1).
     pub unknown_releases: u64,
-    /// Releases at another level (2).
+    /// Releases at another level (invariant 2).
     pub other_levels: u64,
-    /// Locks held at a return to user space (3).
+    /// Locks held at a return to user space (invariant 3).
     pub held_by_user: u64,
     /// Words whose value contradicts the state.
     pub contradictions: u64,
-    /// Entries without an end.
+    /// Entries, or lock functions, of which no end was seen.
     pub lost: u64,
 }
 
 impl Broken {
-    /// Both together.
+    /// The sum of both counts.
     pub fn plus(self, other: Broken) -> Broken {
         Broken {
             unknown_releases: self.unknown_releases + other.unknown_releases,
@@ -133,23 +134,23 @@ impl Broken {
     }
 }
 
-/// One of them: what was broken, and where.
+/// A violation of an invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Breach {
-    /// What.
+    /// What was violated.
     pub what: &'static str,
     /// The lock.
     pub lock: u64,
-    /// How it was taken or given back.
+    /// The role of the function that took or released it.
     pub role: Role,
     /// Return address of the call that took it; 0 if it was not taken.
     pub site: u64,
 }
 
-/// This many breaches of a task are told one by one.
+/// The most violations of a task that are reported one by one.
 const TOLD: usize = 16;
 
-/// The latest call of a level: where the stack is, and where the call returns to.
+/// The latest call at a level: where the stack is, and where the call returns to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call {
     /// Address of the return address.
@@ -175,15 +176,15 @@ impl Level {
     }
 }
 
-/// A task, as far as its locks go.
+/// The state of a task that concerns its locks.
 #[derive(Debug)]
 pub struct Task {
     levels: Vec<Level>,
-    /// Cleared levels, whose memory is used again.
+    /// Cleared levels, whose memory is reused.
     spare: Vec<Level>,
-    /// What was broken so far.
+    /// Violations so far.
     pub broken: Broken,
-    /// The first of that, one by one.
+    /// The first violations, one by one.
     pub breaches: Vec<Breach>,
 }
 
@@ -203,23 +204,23 @@ impl Task {
         self.levels.last_mut().expect("the first level is never left")
     }
 
-    /// What the level is that the task is at.
+    /// The kind of the task's current level.
     pub fn kind(&self) -> LevelKind {
         self.levels.last().map_or(LevelKind::Task, |level| level.kind)
     }
 
-    /// Levels above the first.
+    /// Number of levels above the first.
     pub fn depth(&self) -> usize {
         self.levels.len() - 1
     }
 
-    /// Whether accesses count now.
+    /// Whether accesses count at the moment.
     pub fn holds(&self) -> bool {
         self.levels.last().is_some_and(|level| !level.held.is_empty())
     }
 
-    /// An interrupt or exception comes in, after this call: it may come right between a call and the
-    /// first instruction of what is called.
+    /// An interrupt or exception comes in after this call: it may come between a call and the first
+    /// instruction of the called function.
     pub fn enter(&mut self, interrupt: bool, interrupted: Call) {
         if self.levels.len() > MOST_LEVELS {
             self.broken.lost += 1;
@@ -232,7 +233,7 @@ impl Task {
         self.levels.push(level);
     }
 
-    /// It returns; the call that it came after.
+    /// The interrupt or exception returns; returns the call after which it came.
     pub fn leave(&mut self) -> Option<Call> {
         if self.levels.len() == 1 {
             self.broken.lost += 1;
@@ -240,7 +241,7 @@ impl Task {
         }
         let mut level = self.levels.pop()?;
         let interrupted = level.interrupted;
-        // Locks that are still held there will be released at another level.
+        // Locks that are still held at this level will be released at another one.
         let left = std::mem::take(&mut level.held);
         level.pending.clear();
         level.log.clear();
@@ -249,7 +250,7 @@ impl Task {
         Some(interrupted)
     }
 
-    /// The task returns to user space, or comes from there: whatever was under way has ended.
+    /// The task returns to user space, or comes from there: everything in progress has ended.
     pub fn to_user(&mut self) {
         for level in &mut self.levels {
             self.broken.held_by_user += level.held.len() as u64;
@@ -266,7 +267,7 @@ impl Task {
         }
     }
 
-    /// A lock function begins, called from before `site`.
+    /// A lock function begins, called by the instruction before `site`.
     pub fn begin(&mut self, role: Role, site: u64) {
         let pending = &mut self.level().pending;
         let full = pending.len() >= MOST_PENDING;
@@ -278,7 +279,7 @@ impl Task {
         self.broken.lost += u64::from(full);
     }
 
-    /// The function that is under way accesses its lock, at this address and this physical one.
+    /// The function in progress accesses its lock, at this virtual and physical address.
     pub fn word(&mut self, role: Role, lock: u64, physical: u64) {
         let Some(pending) = self.level().pending.last_mut() else { return };
         if pending.role.kind != role.kind || pending.role.shared != role.shared {
@@ -286,7 +287,7 @@ impl Task {
         }
         match pending.lock {
             None => pending.lock = Some((lock, physical)),
-            // A reader that tried takes its mark back.
+            // A reader whose try failed undoes its increment.
             Some((known, _)) if known == lock && role.action == Action::Try && role.shared => {
                 pending.proved = false;
             }
@@ -294,7 +295,7 @@ impl Task {
         }
     }
 
-    /// The try that is under way has succeeded.
+    /// The try in progress has succeeded.
     pub fn proved(&mut self, role: Role) {
         if let Some(pending) = self.level().pending.last_mut()
             && pending.role == role
@@ -304,14 +305,15 @@ impl Task {
         }
     }
 
-    /// The lock of the function under way that waits for it; `None` if there is none of this kind.
+    /// The lock that the function in progress waits for; `None` if no function of this kind is in
+    /// progress.
     pub fn pending_lock(&self, role: Role) -> Option<u64> {
         let pending = self.levels.last()?.pending.last()?;
         let same = pending.role.kind == role.kind && pending.role.shared == role.shared;
         same.then_some(pending.lock?.0)
     }
 
-    /// It waits, since now, for the holder of the lock.
+    /// The function in progress waits, from now on, for the holder of the lock.
     pub fn slow(&mut self, role: Role, now: u64, holder: u32) {
         if let Some(pending) = self.level().pending.last_mut()
             && pending.role.kind == role.kind
@@ -322,8 +324,9 @@ impl Task {
         }
     }
 
-    /// A function of this role returns. If it has taken its lock, that is held from now on. `owned` is
-    /// asked, by the physical address, whether the lock's word says that this task has it.
+    /// A function of this role returns. If it has taken its lock, the lock is held from now on.
+    /// `owned` gets the physical address, and returns whether the lock's word names this task as
+    /// its owner.
     pub fn done(
         &mut self,
         role: Role,
@@ -370,10 +373,10 @@ impl Task {
         Some(held)
     }
 
-    /// An access. The caller has asked [`Task::holds`].
+    /// An access to data. The caller has checked [`Task::holds`].
     pub fn access(&mut self, access: Access) {
         let level = self.level();
-        // What the section before has logged is not this one's.
+        // The log of an earlier section is not this one's.
         let start = level.held.last().map_or(0, |held| held.start);
         if level.log.get(start..).is_some_and(|own| own.last() == Some(&access)) {
             return;
@@ -390,12 +393,12 @@ impl Task {
         self.level().held.iter_mut().for_each(|held| held.io = true);
     }
 
-    /// Whether it holds this lock, taken as this role would give it back.
+    /// Whether the task holds this lock, in the mode that a function of this role releases.
     pub fn has(&self, role: Role, lock: u64) -> bool {
         self.all_held().any(|held| held.is(role, lock))
     }
 
-    /// A lock is given back. `None` if it was not taken.
+    /// A lock is released. `None` if it was not taken.
     pub fn release(&mut self, role: Role, lock: u64, now: u64) -> Option<Finished> {
         let found = self.levels.iter().enumerate().rev().find_map(|(level, of)| {
             Some((level, of.held.iter().rposition(|held| held.is(role, lock))?))
@@ -420,7 +423,7 @@ impl Task {
         Some(Finished { held, released: now, cut_off, level: level.kind, accesses })
     }
 
-    /// A writer's lock is given back, and goes on as a reader's: a new section begins.
+    /// A writer's lock becomes a reader's lock: a new section begins.
     pub fn downgrade(
         &mut self,
         role: Role,
@@ -439,8 +442,8 @@ impl Task {
         Some(finished)
     }
 
-    /// What the next task goes on with, as this one is put aside: the run queue's lock, and whatever
-    /// else can't be held in sleep.
+    /// Takes the locks that the next task goes on with when this one is suspended: the run queue's
+    /// lock, and all others that can't be held while asleep.
     pub fn switch_out(&mut self) -> Vec<Held> {
         let level = self.level();
         let (go, stay) = level.held.iter().partition(|held| !held.role.kind.sleeps());
@@ -448,7 +451,7 @@ impl Task {
         go
     }
 
-    /// The other side of [`Task::switch_out`].
+    /// Gives the incoming task the locks that [`Task::switch_out`] returned.
     pub fn switch_in(&mut self, held: Vec<Held>) {
         self.take_over(held.into_iter().map(|held| Held { handed_over: true, ..held }));
     }
@@ -462,12 +465,13 @@ impl Task {
         level.held.extend(held.map(|held| Held { start, ..held }));
     }
 
-    /// What is held at any level.
+    /// The locks that are held at any level.
     pub fn all_held(&self) -> impl Iterator<Item = &Held> {
         self.levels.iter().flat_map(|level| &level.held)
     }
 
-    /// Forgets all that is held and under way, as where recording begins; what was forgotten.
+    /// Forgets all held locks and accesses, which is done when recording begins; returns the
+    /// forgotten locks.
     pub fn forget(&mut self) -> Vec<Held> {
         let held = self.all_held().copied().collect();
         for level in &mut self.levels {

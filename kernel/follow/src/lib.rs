@@ -1,13 +1,13 @@
-//! Finds a kernel's critical sections in what it executes.
+//! Finds a kernel's critical sections in the instructions that it executes.
 //!
 //! ```text
-//! plan      which functions are what, and where the kernel's structures have their members
+//! plan      the roles of the kernel's functions, the offsets of its structures' members
 //!   +--> code      what each instruction means          (once, when it is translated)
 //!          +--> context   locks held, level by level    (each time that it is executed)
 //!                 +--> words    the address set of a section
 //! ```
 //!
-//! All of it is plain data in, plain data out; the plugin has the emulator's side.
+//! Everything here is pure: plain data in, plain data out. The plugin has the emulator's side.
 
 pub mod code;
 pub mod context;

@@ -1,4 +1,5 @@
-//! What the plugin is told of a kernel: a text of one line a thing, made of its symbols and types.
+//! What the plugin knows about a kernel: a text with one line per item, made from its symbols and
+//! types.
 //!
 //! ```text
 //! syncline-kernel-plan 1
@@ -6,14 +7,15 @@
 //! offset task_struct.pid 0 9a8
 //! ```
 //!
-//! A line has a name and two hexadecimal numbers: where a function begins and ends, or a value twice.
+//! A line has a name and two hexadecimal numbers: the start and end of a function, or the same
+//! value twice.
 
 use std::collections::BTreeMap;
 
-/// The first line, with the version of the form.
+/// The first line, with the version of the format.
 const HEADER: &str = "syncline-kernel-plan 1";
 
-/// The lines, by name. A name may have several.
+/// The lines of a plan, by name. A name may have several lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     lines: BTreeMap<String, Vec<(u64, u64)>>,
@@ -45,7 +47,7 @@ impl Plan {
         self.ranges(name).iter().any(|&(start, end)| (start..end).contains(&address))
     }
 
-    /// As text.
+    /// Formats the plan as text.
     pub fn write(&self) -> String {
         let mut text = format!("{HEADER}\n");
         for (name, ranges) in &self.lines {
@@ -56,7 +58,7 @@ impl Plan {
         text
     }
 
-    /// Reads it again; `None` if the text is of another form.
+    /// Reads a plan from its text; `None` if the text has another format.
     pub fn parse(text: &str) -> Option<Plan> {
         let mut lines = text.lines();
         if lines.next()? != HEADER {

@@ -19,7 +19,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Bytes of such a lock, which are no data of its sections.
+    /// Size in bytes of such a lock, whose bytes are no data of its sections.
     pub fn bytes(self) -> u32 {
         match self {
             Kind::Spin => 4,
@@ -38,15 +38,15 @@ impl Kind {
 /// What a function does with a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Action {
-    /// Acquires it, and waits as long as that takes.
+    /// Acquires it, and waits until it is free.
     Lock,
     /// Takes it if it is free.
     Try,
-    /// Waits for it; called, or jumped to, by a function of [`Action::Lock`].
+    /// Waits for it; an [`Action::Lock`] function calls this function or jumps to it.
     Slow,
-    /// Gives it back.
+    /// Releases it.
     Unlock,
-    /// Gives a writer's lock back and goes on as one of several readers, in one step.
+    /// Releases it as a writer and acquires it as one of several readers, in one step.
     Downgrade,
 }
 
@@ -94,7 +94,7 @@ pub const ROLES: [(&str, Role); 25] = [
     ("downgrade.unlock", role(Kind::Rwsem, false, Action::Downgrade)),
 ];
 
-/// The name of the role that a function of this name has.
+/// The name of the role of the function with this name.
 pub fn name_of(function: &str) -> Option<&'static str> {
     const RAW: [(&str, &str); 9] = [
         ("_raw_spin_lock", "spin.lock"),
@@ -139,7 +139,7 @@ pub fn name_of(function: &str) -> Option<&'static str> {
 }
 
 impl Role {
-    /// The operation that a trace has for an acquisition by this role.
+    /// The operation that a trace records for an acquisition by this role.
     pub fn op(self) -> Op {
         let trying = self.action == Action::Try;
         match (self.kind, self.shared, trying) {

@@ -1,4 +1,4 @@
-//! From the accesses of a section to its address set: words of eight bytes, each once.
+//! Turns the accesses of a section into its address set: words of eight bytes, each once.
 
 use syncline_trace::layout::{NONE, PLAINLY_READ, PLAINLY_WRITTEN, WordRecord};
 
@@ -7,11 +7,11 @@ use crate::context::Access;
 /// Instructions lie in the upper two gigabytes.
 const UPPER: u64 = 0xffff_ffff_0000_0000;
 
-/// The address set of these accesses, by address. Reorders `accesses`.
+/// The address set of these accesses, in order of addresses. Reorders `accesses`.
 pub fn words(accesses: &mut [Access]) -> Vec<WordRecord> {
     accesses.sort_by_key(|access| access.address & !7);
     let mut words: Vec<WordRecord> = Vec::new();
-    // Accesses that reach into a second word are few, and come in any order.
+    // Accesses that extend into a second word are rare, and come in any order.
     let mut beyond: Vec<WordRecord> = Vec::new();
     for access in accesses.iter() {
         let first = access.address & !7;

@@ -1,12 +1,12 @@
-//! The kernel's types, as `/sys/kernel/btf/vmlinux` tells them.
+//! The kernel's types, as `/sys/kernel/btf/vmlinux` describes them.
 //!
-//! Source: `Documentation/bpf/btf.rst` of the Linux kernel. A header, then types one behind the other,
-//! which refer to each other by number, then their names. Only what names of fields need is kept:
-//! structures, unions, arrays, what stands for another type, and the values of enumerations.
+//! Source: `Documentation/bpf/btf.rst` of the Linux kernel. The file has a header, then consecutive
+//! types, which refer to each other by number, then their names. Only what is needed to name fields
+//! is kept: structures, unions, arrays, aliases of types, and the values of enumerations.
 
 use std::collections::HashMap;
 
-/// All types.
+/// All types of a kernel.
 #[derive(Debug)]
 pub struct Btf {
     types: Vec<Type>,
@@ -17,15 +17,15 @@ pub struct Btf {
 
 #[derive(Debug)]
 enum Type {
-    /// A number or a pointer, this many bytes.
+    /// A number or a pointer, with its size in bytes.
     Plain(u32),
-    /// An array of another type.
+    /// An array, with the number of its element type and its length.
     Array(u32, u32),
     /// A structure or union.
     Struct(String, u32, Vec<Member>),
     /// Another name of a type.
     Alias(u32),
-    /// Nothing with a size.
+    /// Any type without a size.
     Other,
 }
 
@@ -33,18 +33,18 @@ enum Type {
 struct Member {
     name: String,
     kind: u32,
-    /// In bytes from the structure's start; of a bit field, those of its first bit.
+    /// Offset from the structure's start in bytes; for a bit field, that of its first bit.
     offset: u32,
 }
 
-/// The structures that are locks.
+/// The names of structures that are locks.
 const LOCKS: [&str; 6] =
     ["spinlock", "raw_spinlock", "qspinlock", "qrwlock", "mutex", "rw_semaphore"];
-/// Deeper than this no structure lies in others.
+/// The greatest depth of nested structures that is searched.
 const DEPTH: usize = 16;
 
 impl Btf {
-    /// Reads them; `None` if these bytes are none, or are damaged.
+    /// Parses the types; `None` if these bytes are damaged or have another format.
     pub fn parse(bytes: &[u8]) -> Option<Btf> {
         let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
         if bytes.get(..2)? != [0x9f, 0xeb] {
@@ -104,7 +104,7 @@ impl Btf {
                     Type::Other
                 }
                 14 => {
-                    take(1)?; // a variable, of which only per-processor ones are told
+                    take(1)?; // a variable: only per-processor ones are described
                     btf.variables.insert(name(first), size);
                     Type::Alias(size)
                 }
@@ -135,8 +135,8 @@ impl Btf {
         Some(btf)
     }
 
-    /// Where a member lies in a structure, in bytes: `task_struct`, `thread.sp`. Members of nameless
-    /// structures inside are found as C finds them.
+    /// Offset of a member in a structure, in bytes: `task_struct`, `thread.sp`. Members of nested
+    /// anonymous structures are found as in C.
     pub fn offset(&self, structure: &str, path: &str) -> Option<u64> {
         let mut at = *self.by_name.get(structure)?.first()?;
         let mut offset = 0;
@@ -148,18 +148,19 @@ impl Btf {
         Some(offset)
     }
 
-    /// Bytes of a structure.
+    /// Size of a structure in bytes.
     pub fn size(&self, structure: &str) -> Option<u64> {
         self.size_of(*self.by_name.get(structure)?.first()?, 0)
     }
 
-    /// The value of an enumeration's name.
+    /// The value of an enumerator.
     pub fn value(&self, name: &str) -> Option<u64> {
         self.values.get(name).copied()
     }
 
     /// The path of the member at an offset of a structure, `d_lockref.lock`; `None` if there is no
-    /// such structure or the offset is behind its end. Of a union, the first part that covers it.
+    /// such structure or the offset is beyond its end. In a union, the first member that covers the
+    /// offset.
     pub fn field(&self, structure: &str, offset: u64) -> Option<String> {
         let at = *self.by_name.get(structure)?.first()?;
         let mut path = String::new();
@@ -167,8 +168,8 @@ impl Btf {
         Some(path)
     }
 
-    /// The path of the lock that begins at an offset of a structure: `d_lockref.lock`. Of a union, the
-    /// part that is a lock.
+    /// The path of the lock that begins at an offset of a structure: `d_lockref.lock`. In a union,
+    /// the member that is a lock.
     pub fn lock(&self, structure: &str, offset: u64) -> Option<String> {
         let at = *self.by_name.get(structure)?.first()?;
         let mut path = String::new();
@@ -176,13 +177,14 @@ impl Btf {
         Some(path)
     }
 
-    /// Like [`Btf::field`], for a variable; the name of its structure comes first: `rq.__lock`.
+    /// Like [`Btf::field`], for a variable; the path begins with the name of its structure:
+    /// `rq.__lock`.
     pub fn field_of_variable(&self, variable: &str, offset: u64) -> Option<String> {
         let mut at = *self.variables.get(variable)?;
         for _ in 0..DEPTH {
             match self.types.get(at as usize)? {
                 Type::Alias(of) => at = *of,
-                // A variable that is a lock is called by its own name.
+                // A variable that is a lock goes by its own name.
                 Type::Struct(name, ..) if LOCKS.contains(&name.as_str()) => return None,
                 Type::Struct(name, ..) if !name.is_empty() => {
                     let mut path = String::new();
@@ -288,7 +290,7 @@ impl Btf {
     }
 }
 
-/// Puts a member's name at the end of a path; a nameless one adds nothing.
+/// Appends a member's name to a path; a member without a name adds nothing.
 fn push(path: &mut String, name: &str) {
     if !name.is_empty() {
         if !path.is_empty() {

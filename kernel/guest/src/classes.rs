@@ -1,8 +1,9 @@
-//! Which lock a lock is: `dentry.d_lockref.lock`, `zone.lock`, `tasklist_lock`.
+//! Classes of locks, which name a lock by its position: `dentry.d_lockref.lock`, `zone.lock`,
+//! `tasklist_lock`.
 //!
-//! An address is looked for, in this order, among the kernel's variables, among its per-processor
-//! variables, in the allocator's objects, in the structures of memory's nodes and pages. What is none of
-//! these is named by the function that takes it.
+//! An address is looked up, in this order, in the kernel's variables, its per-processor variables,
+//! the allocator's objects, and the structures of memory nodes and pages. A lock in none of these
+//! is named by the function that takes it.
 
 use std::collections::HashMap;
 
@@ -11,14 +12,14 @@ use syncline_trace::layout::ObjectRecord;
 use crate::btf::Btf;
 use crate::symbols::Symbols;
 
-/// Bytes that the per-processor variables of one processor take at most.
+/// The most bytes that the per-processor variables of one processor take.
 const PER_CPU: u64 = 0x10_0000;
-/// Where they end.
+/// The symbol at their end.
 const PER_CPU_END: &str = "__per_cpu_end";
-/// An array of `struct page`.
+/// Addresses of the array of `struct page`.
 const PAGES: std::ops::Range<u64> = 0xffff_ea00_0000_0000..0xffff_eb00_0000_0000;
 
-/// Caches whose objects have a type of another name.
+/// Caches whose objects have a type with another name.
 const TYPES: [(&str, &str); 17] = [
     ("inode_cache", "inode"),
     ("filp", "file"),
@@ -39,7 +40,7 @@ const TYPES: [(&str, &str); 17] = [
     ("jbd2_journal_head", "journal_head"),
 ];
 
-/// How the first word of a lock is called inside of it, from the inside out.
+/// The paths of the first word within a lock, from the inside out.
 const INSIDE: [&str; 7] = [
     ".raw_lock.val.counter",
     ".raw_lock.cnts.counter",
@@ -50,29 +51,29 @@ const INSIDE: [&str; 7] = [
     ".owner.counter",
 ];
 
-/// What an address is asked for.
+/// What an address is looked up for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// The lock that begins there.
+    /// For the lock that begins there.
     Lock,
-    /// What lies there.
+    /// For the field at the address.
     Field,
 }
 
-/// What is known of a kernel that has run.
+/// The names that are known for a kernel that has run.
 #[derive(Debug)]
 pub struct Classes {
     symbols: Symbols,
     types: Btf,
     /// Names of the allocator's caches, by their addresses.
     caches: HashMap<u64, String>,
-    /// Where the per-processor variables of each processor lie.
+    /// Start of each processor's area of per-processor variables.
     processors: Vec<u64>,
     nodes: Vec<u64>,
 }
 
 impl Classes {
-    /// From what the guest and the plugin have left.
+    /// Reads the files that the guest and the plugin have left.
     pub fn new(symbols: Symbols, types: Btf, caches: &str, places: &str) -> Classes {
         let mut classes = Classes {
             symbols,
@@ -104,7 +105,7 @@ impl Classes {
         &self.symbols
     }
 
-    /// What a lock is: as [`Classes::class`], but told as a whole.
+    /// Like [`Classes::class`], but for one lock and not for all instances of its class.
     pub fn lock(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
         let mut name = self.place(address, object, Wanted::Lock)?;
         for inside in INSIDE {
@@ -115,7 +116,7 @@ impl Classes {
         Some(name)
     }
 
-    /// What an address is, of all instances. `None` if it is nothing known.
+    /// The class of an address, which covers all instances. `None` if the address is unknown.
     pub fn class(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
         self.place(address, object, Wanted::Field)
     }
@@ -127,12 +128,13 @@ impl Classes {
         if let Some(object) = object {
             return Some(self.in_object(object.site, address.wrapping_sub(object.start), wanted));
         }
-        // The areas lie one behind the other, so the nearest below it is the address's own.
+        // The areas are contiguous, so an address belongs to the nearest one that begins at or
+        // below it.
         let areas = self.processors.iter().filter(|&&area| area <= address);
         if let Some(offset) = areas.map(|area| address - area).min().filter(|&o| o < PER_CPU)
             && let Some((symbol, distance)) = self.symbols.find_per_cpu(offset)
         {
-            // What was allocated for each processor lies behind the variables, and has no name.
+            // Memory that was allocated per processor lies behind the variables, and has no name.
             if symbol.name == PER_CPU_END {
                 return None;
             }
@@ -141,7 +143,7 @@ impl Classes {
         }
         if PAGES.contains(&address) {
             let offset = (address - PAGES.start) % self.types.size("page")?;
-            // From Linux 6.6 on, what a page of a page table has there is a structure of its own.
+            // From Linux 6.6 on, a page-table page is described by a structure of its own.
             if wanted == Wanted::Lock
                 && self.types.lock("page", offset).is_none()
                 && let Some(lock) = self.types.lock("ptdesc", offset)
@@ -186,7 +188,7 @@ impl Classes {
         lock().or_else(|| self.types.field(structure, offset))
     }
 
-    /// A line of the plugin's with the names of the addresses in it.
+    /// A line of the plugin with the addresses in it replaced by names.
     pub fn told(&self, line: &str) -> String {
         let word = |word: &str| match hex(word).filter(|_| word.len() == 16) {
             Some(address) => match self.symbols.find(address) {
@@ -198,7 +200,7 @@ impl Classes {
         line.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// The function of an address of code, and the distance from its start.
+    /// The function that contains an address, and the distance from its start.
     pub fn function(&self, address: u64) -> String {
         match self.symbols.find(address) {
             Some((symbol, distance)) => match &symbol.module {

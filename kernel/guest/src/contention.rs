@@ -1,29 +1,30 @@
-//! The kernel's own count of waits, by its tracepoint `lock:contention_begin`: a second truth beside what
-//! the plugin has seen of the same run.
+//! The kernel's own count of waits, by its tracepoint `lock:contention_begin`: a second source that
+//! checks what the plugin has seen of the same run.
 //!
-//! A histogram in tracefs counts by lock and kind. It is there a little longer than the recording. It has
-//! a spinlock's waiters that queue but not the one that waits for the pending bit, a semaphore's that
-//! sleep but not those that spin. A mutex's waiter counts once as it begins to spin, and once more for
-//! each sleep and each time that it spins again after one; so all but as many as sleeps are waits of
-//! their own (`__mutex_lock_common` of Linux 6.1). For each lock the plugin has at least as many, but for
-//! what came right before the first marker or behind the last.
+//! A histogram in tracefs counts by lock and kind. It runs a little longer than the recording. Of a
+//! spinlock's waiters it counts those that queue, but not the one that waits for the pending bit;
+//! of a semaphore's, those that sleep, but not those that spin. A mutex's waiter counts once when
+//! it begins to spin, and once more for each sleep and each time that it spins again after one; so
+//! all counts but as many as there are sleeps are separate waits (`__mutex_lock_common` of Linux
+//! 6.1). For each lock the plugin has at least as many waits, except for those right before the
+//! first marker or after the last.
 
 use std::collections::{BTreeMap, HashMap};
 
 use syncline_trace::Trace;
 
-/// Both counts, beside each other.
+/// The two counts of waits, compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Compared {
-    /// Waits that the kernel counted, at least.
+    /// The least number of waits that the kernel counted.
     pub of_kernel: u64,
-    /// Locks that it counted them for.
+    /// Number of locks with such waits.
     pub locks: usize,
-    /// Waits for the same locks that were followed.
+    /// Waits for the same locks that the plugin followed.
     pub followed: u64,
-    /// Waits that the kernel counted and that were not followed.
+    /// Waits that the kernel counted and the plugin did not follow.
     pub missed: u64,
-    /// Waits that found no place in the kernel's histogram.
+    /// Waits for which the kernel's histogram had no room.
     pub dropped: u64,
 }
 
@@ -31,7 +32,7 @@ pub struct Compared {
 const SPIN: u32 = 1;
 const MUTEX: u32 = 1 << 5;
 
-/// Waits by lock at least, as a histogram of tracefs has them; and how many it dropped.
+/// The least number of waits per lock, from a histogram of tracefs; and how many waits it dropped.
 pub fn counts(histogram: &str) -> (BTreeMap<u64, u64>, u64) {
     let mut counts: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
     let mut dropped = 0;
@@ -55,7 +56,7 @@ pub fn counts(histogram: &str) -> (BTreeMap<u64, u64>, u64) {
     (counts.into_iter().map(at_least).collect(), dropped)
 }
 
-/// Compares them; `None` if the kernel has counted nothing, as one without tracepoints.
+/// Compares the counts; `None` if the kernel has counted nothing, such as one without tracepoints.
 pub fn compared(histogram: &str, trace: &Trace) -> Option<Compared> {
     let (of_kernel, dropped) = counts(histogram);
     let mut followed: HashMap<u64, u64> = HashMap::new();

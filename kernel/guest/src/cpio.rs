@@ -1,15 +1,15 @@
 //! An archive that the kernel unpacks into its first file system: cpio's "newc" form.
 //!
-//! Source: `Documentation/driver-api/early-userspace/buffer-format.rst` of the Linux kernel. Each entry
-//! is a header of hexadecimal numbers, the name and the contents, both filled up to a multiple of four
-//! bytes; an entry called `TRAILER!!!` ends the archive.
+//! Source: `Documentation/driver-api/early-userspace/buffer-format.rst` of the Linux kernel. Each
+//! entry is a header of hexadecimal numbers, the name and the contents, both padded to a multiple
+//! of four bytes; an entry named `TRAILER!!!` ends the archive.
 
 use std::collections::BTreeSet;
 
 const FOLDER: u32 = 0o040_755;
 const FILE: u32 = 0o100_000;
 
-/// An archive that is being made.
+/// An archive under construction.
 #[derive(Debug, Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -18,7 +18,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Adds a file, and the folders that it lies in. `path` is absolute; `mode` has the permissions.
+    /// Adds a file and its parent folders. `path` is absolute; `mode` has the permissions.
     pub fn file(&mut self, path: &str, mode: u32, contents: &[u8]) {
         let path = path.trim_start_matches('/');
         self.folders_of(path);
@@ -31,7 +31,7 @@ impl Archive {
         self.folders_of(&format!("{path}/"));
     }
 
-    /// The archive's bytes.
+    /// Returns the archive's bytes.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);
         self.bytes

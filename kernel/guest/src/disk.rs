@@ -1,4 +1,4 @@
-//! A disk for the guest: an empty ext4 file system, made by `mke2fs` without any rights.
+//! A disk for the guest: an empty ext4 file system, made by `mke2fs` without privileges.
 
 use std::fs::File;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::Error;
 
-/// Bytes of the disk.
+/// Size of the disk in bytes.
 const SIZE: u64 = 256 << 20;
 
 /// Makes the disk.

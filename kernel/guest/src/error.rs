@@ -1,9 +1,9 @@
-//! Why a kernel could not be run, as sentences that say what to do.
+//! Why a kernel could not be run, in sentences that say what to do.
 
-/// What went wrong.
+/// Why a kernel could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A program that is needed is not installed.
+    /// A required program is not installed.
     #[error("there is no {program}: install {package}, as `./x setup --kernel` does")]
     Missing {
         /// The program.
@@ -11,13 +11,13 @@ pub enum Error {
         /// Debian's package that has it.
         package: &'static str,
     },
-    /// There is no kernel to boot, or what was named is none.
+    /// There is no kernel to boot, or the named file is not one.
     #[error("{0}")]
     Kernel(String),
     /// The guest's image could not be made.
     #[error("{0}")]
     Image(String),
-    /// The kernel lacks what this needs of it.
+    /// The kernel lacks something that is required.
     #[error("this kernel has no {what}: it was built without {option}")]
     Lacks {
         /// What is missing.
@@ -25,13 +25,13 @@ pub enum Error {
         /// The option of the kernel's configuration.
         option: &'static str,
     },
-    /// The kernel gave up.
+    /// The kernel panicked.
     #[error("the kernel panicked; its last lines:\n{0}")]
     Panic(String),
     /// The load failed.
     #[error("the load failed: {why}{}", last(said))]
     Load {
-        /// Why.
+        /// The cause.
         why: String,
         /// The console's last lines before that.
         said: String,

@@ -1,4 +1,4 @@
-//! The guest's first file system: our first process, what it needs, and what the user adds.
+//! The guest's first file system: our first process, the files that it needs, and the user's files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,22 +9,22 @@ use crate::Error;
 use crate::cpio::Archive;
 use crate::needed::libraries;
 
-/// Folders that the first process mounts something on.
+/// The folders on which the first process mounts file systems.
 const FOLDERS: [&str; 5] = ["/proc", "/sys", "/dev", "/tmp", "/root"];
 
-/// An image that is being made.
+/// An image under construction.
 #[derive(Debug)]
 pub struct Image {
     archive: Archive,
-    /// What is in it already.
+    /// Paths that it already contains.
     paths: BTreeSet<PathBuf>,
 }
 
 impl Image {
-    /// An image that begins with this program.
+    /// Makes an image that contains this program.
     ///
     /// # Errors
-    /// [`Error::Image`], if the program or a library of it can't be read.
+    /// [`Error::Image`], if the program or one of its libraries can't be read.
     pub fn new(init: &Path) -> Result<Image, Error> {
         let mut image = Image { archive: Archive::default(), paths: BTreeSet::new() };
         FOLDERS.iter().for_each(|folder| image.archive.folder(folder));
@@ -33,7 +33,7 @@ impl Image {
         Ok(image)
     }
 
-    /// Adds a program of this machine under its own path, with the libraries that it needs.
+    /// Adds a program of this machine at the same path, with the libraries that it needs.
     ///
     /// # Errors
     /// Same errors as [`Image::new`].
@@ -42,7 +42,7 @@ impl Image {
         self.libraries_of(path)
     }
 
-    /// Adds a file of this machine under its own path.
+    /// Adds a file of this machine at the same path.
     ///
     /// # Errors
     /// [`Error::Image`], if it can't be read.
@@ -53,7 +53,7 @@ impl Image {
         self.add_as(path, &path.to_string_lossy())
     }
 
-    /// Adds a file of this machine under another path.
+    /// Adds a file of this machine at another path.
     ///
     /// # Errors
     /// Same errors as [`Image::file`].
@@ -65,7 +65,7 @@ impl Image {
         Ok(())
     }
 
-    /// Adds all files below a folder of this machine, under another path, and the libraries that
+    /// Adds all files in a folder of this machine, at another path, with the libraries that
     /// programs among them need.
     ///
     /// # Errors
@@ -89,12 +89,12 @@ impl Image {
         Ok(())
     }
 
-    /// Adds a text.
+    /// Adds a text as a file.
     pub fn text(&mut self, path: &str, mode: u32, text: &str) {
         self.archive.file(path, mode, text.as_bytes());
     }
 
-    /// The image's bytes.
+    /// Returns the image's bytes.
     pub fn finish(self) -> Vec<u8> {
         self.archive.finish()
     }

@@ -1,4 +1,4 @@
-//! Which kernel is booted: an image, a package that has one, or the newest of this machine.
+//! Which kernel is booted: a given image, the one in a package, or the newest of this machine.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,33 +8,33 @@ use std::process::Command;
 
 use crate::Error;
 
-/// Where a system keeps its kernels.
+/// The folder with the system's kernels.
 const BOOT: &str = "/boot";
-/// Where packages are unpacked, in the cache.
+/// The folder in the cache where packages are unpacked.
 const PACKAGES: &str = "packages";
-/// The beginning of an image's name.
+/// The prefix of an image's name.
 const IMAGE: &str = "vmlinuz-";
-/// What to do without one.
+/// What to do if there is no kernel.
 const HINT: &str = "install one, such as linux-image-cloud-amd64 (`./x setup --kernel` does), or name an \
                     image or a package of Debian's with --kernel";
 
-/// A kernel.
+/// A kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// Its image.
     pub image: PathBuf,
     /// Its release: `6.1.0-56-cloud-amd64`.
     pub release: String,
-    /// A number that differs for other contents.
+    /// A hash of the image's contents.
     pub hash: u64,
 }
 
-/// Finds the kernel that was named: an image or a `.deb`, which is unpacked into the cache. Without a
-/// name, the newest of this machine with "cloud" in its name, or else the newest; where the machine has
-/// none, such as a container, the same choice among the unpacked ones.
+/// Finds the named kernel: an image or a `.deb`, which is unpacked into the cache. Without a name,
+/// it chooses the newest kernel of this machine with "cloud" in its name, or else the newest. If
+/// the machine has none, as in a container, it makes the same choice among the unpacked ones.
 ///
 /// # Errors
-/// [`Error::Kernel`] in a sentence that says what to do.
+/// [`Error::Kernel`] with a sentence that says what to do.
 pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
     let image = match named {
         Some(path) if path.extension() == Some(OsStr::new("deb")) => unpack(path, cache)?,
@@ -46,12 +46,12 @@ pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
     let bytes = fs::read(&image).map_err(|error| {
         Error::Kernel(format!("can't read the kernel {}: {error}", image.display()))
     })?;
-    // The boot protocol: a signature, and behind it the kernel's version.
+    // The boot protocol: a signature, followed by the kernel's version.
     if bytes.get(0x202..0x206) != Some(b"HdrS") {
         let path = image.display();
         return Err(Error::Kernel(format!("{path} is no image of a Linux kernel for x86-64")));
     }
-    // From version 2.12 of the protocol on, a flag says that it has an entry for 64 bits.
+    // From version 2.12 of the protocol on, a flag says whether the kernel has a 64-bit entry.
     let word = |at: usize| bytes.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
     if word(0x206) >= 0x20c && word(0x236) & 1 == 0 {
         let path = image.display();
@@ -66,7 +66,7 @@ pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
     Ok(Kernel { image, release, hash: hasher.finish() })
 }
 
-/// Where kernels lie that were unpacked; `./x setup --kernel` puts one there.
+/// The images of unpacked kernels; `./x setup --kernel` puts one there.
 fn unpacked(cache: &Path) -> Vec<PathBuf> {
     let packages = fs::read_dir(cache.join(PACKAGES)).into_iter().flatten().flatten();
     packages.map(|package| package.path().join("boot")).collect()
@@ -83,13 +83,13 @@ fn newest(folders: &[PathBuf]) -> Option<PathBuf> {
     images.pop().map(|(_, path)| path)
 }
 
-/// The numbers in a name, which put versions in order.
+/// The numbers in a name, by which versions are compared.
 fn numbers(name: &str) -> Vec<u64> {
     let parts = name.split(|c: char| !c.is_ascii_digit());
     parts.filter_map(|part| part.parse().ok()).collect()
 }
 
-/// Unpacks a package, if that was not done before, and returns its kernel's path.
+/// Unpacks a package, unless that was done before, and returns its kernel's path.
 fn unpack(package: &Path, cache: &Path) -> Result<PathBuf, Error> {
     let name = package.file_stem().unwrap_or_default();
     let packages = cache.join(PACKAGES);
@@ -105,7 +105,8 @@ fn unpack(package: &Path, cache: &Path) -> Result<PathBuf, Error> {
             let (package, why) = (package.display(), String::from_utf8_lossy(&output.stderr));
             return Err(Error::Kernel(format!("can't unpack {package}: {}", why.trim())));
         }
-        // In one step, so that no process finds a part of it; another may have been faster.
+        // A rename, so that no process finds an incomplete folder; another process may have been
+        // faster.
         let _ = fs::rename(work.path(), &folder);
     }
     newest(&boot)

@@ -1,4 +1,4 @@
-//! Runs an unmodified Linux kernel in QEMU, and says what its critical sections touch.
+//! Runs an unmodified Linux kernel in QEMU, and reports which data its critical sections access.
 //!
 //! ```text
 //! kernel, load, image, disk     what is booted
@@ -9,11 +9,11 @@
 //!        |
 //!     classes  names of locks and fields, by symbols, btf and the allocator's objects
 //!        |
-//!     report   rows of lock classes, with what syncline-conflicts says of them
+//!     report   rows of lock classes, with the results of syncline-conflicts
 //! ```
 //!
-//! The method is Syncchar's (Porter, Hofmann, Witchel 2007), which ran a kernel of 2006 in a commercial
-//! simulator. What emulation changes is in `docs/kernel.md`.
+//! The method is Syncchar's (Porter, Hofmann, Witchel 2007), which ran a kernel of 2006 in a
+//! commercial simulator. `docs/kernel.md` says what emulation changes.
 
 pub mod btf;
 pub mod classes;

@@ -1,4 +1,4 @@
-//! What runs in the guest between the markers, and which files that needs.
+//! The loads that run in the guest between the markers, and the files that they need.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,25 +6,25 @@ use std::process::Command;
 use crate::Error;
 use crate::image::Image;
 
-/// C files of the parallel build, and jobs, as in the paper (section 4).
+/// C files and jobs of the parallel build, as in the paper (section 4).
 const SOURCES: usize = 27;
 const JOBS: usize = 30;
 
 /// A load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// Eight processes in files and pipes: seconds.
+    /// Eight processes with files and pipes; takes seconds.
     Small,
     /// `make -j30` of 27 C files.
     Make,
     /// Creating, renaming, reading and removing files in 64 directories.
     Files,
-    /// A script of the user's, run by `/bin/sh`.
+    /// A script from the user, run by `/bin/sh`.
     Script(PathBuf),
 }
 
 impl Load {
-    /// The load of this name: `small`, `make`, `fs`, or else the path of a script.
+    /// The load with this name: `small`, `make`, `fs`, or else the path of a script.
     pub fn named(name: &str) -> Load {
         match name {
             "small" => Load::Small,
@@ -34,7 +34,7 @@ impl Load {
         }
     }
 
-    /// The word for the guest's first process.
+    /// The load's name for the guest's first process.
     pub fn word(&self) -> &'static str {
         match self {
             Load::Small => "small",
@@ -43,7 +43,7 @@ impl Load {
         }
     }
 
-    /// In words, for people.
+    /// Describes the load in words.
     pub fn told(&self) -> String {
         match self {
             Load::Small => "eight processes in files and pipes".to_owned(),
@@ -53,8 +53,8 @@ impl Load {
         }
     }
 
-    /// About how many seconds it takes with the boot before it, on two idle processors and four virtual
-    /// ones; none of a script.
+    /// About how many seconds it takes including the boot, on two idle processors with four virtual
+    /// ones; `None` for a script.
     pub fn seconds(&self) -> Option<u32> {
         match self {
             Load::Small => Some(10),
@@ -64,7 +64,7 @@ impl Load {
         }
     }
 
-    /// Adds what it needs to the image.
+    /// Adds the files that the load needs to the image.
     ///
     /// # Errors
     /// [`Error::Image`], if a file is missing; [`Error::Missing`], if a program is.
@@ -102,7 +102,7 @@ fn make(image: &mut Image) -> Result<(), Error> {
     Ok(())
 }
 
-/// The compiler proper, which the driver runs.
+/// The path of the compiler proper, which the driver runs.
 fn compiler() -> Result<PathBuf, Error> {
     let output = Command::new("gcc").arg("-print-prog-name=cc1").output()?;
     let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
@@ -112,7 +112,7 @@ fn compiler() -> Result<PathBuf, Error> {
     }
 }
 
-/// A C file, some functions long, unlike the others.
+/// A C file with several functions, which differs for each number.
 fn source(number: usize) -> String {
     let mut text = String::from("static int table[256];\n");
     for function in 0..8 {

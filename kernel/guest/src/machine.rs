@@ -1,8 +1,8 @@
-//! One boot of the guest: QEMU with the plugin, watched by its console until it ends.
+//! One boot of the guest: QEMU with the plugin, whose console is watched until it ends.
 //!
-//! Two things decide the command line. Plugins exist under software emulation only, with one thread of
-//! the host for each virtual processor. And the guest's memory is a `memory-backend-memfd` that the
-//! plugin can map, since its interface shows no values.
+//! Two facts decide the command line. QEMU supports plugins only under software emulation, for
+//! which it runs one host thread for each virtual processor. And the guest's memory is a
+//! `memory-backend-memfd` that the plugin can map, since its interface gives no values.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
@@ -19,35 +19,35 @@ use crate::Error;
 
 /// The emulator.
 pub const QEMU: &str = "qemu-system-x86_64";
-/// Lines of the console that an error shows.
+/// The number of console lines that an error shows.
 const LAST_LINES: usize = 20;
-/// How often a run looks whether it was told to end.
+/// How often a run checks whether it must end.
 const TICK: Duration = Duration::from_millis(100);
-/// How long QEMU may take to end, with the plugin's last words, once it was asked to.
+/// How long QEMU may take to end after a request, while the plugin writes its counts.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// What is booted.
+/// The parameters of a boot.
 #[derive(Clone, Debug)]
 pub struct Machine<'a> {
     /// The kernel's image.
     pub kernel: &'a Path,
     /// The first file system.
     pub image: &'a Path,
-    /// A disk, which ends as it began.
+    /// A disk; the guest's changes to it are discarded.
     pub disk: Option<&'a Path>,
     /// The plugin.
     pub plugin: &'a Path,
-    /// What the plugin is told, each `NAME=VALUE`.
+    /// The plugin's arguments, each `NAME=VALUE`.
     pub arguments: Vec<String>,
     /// Virtual processors.
     pub processors: u32,
-    /// Bytes of memory, in mebibytes.
+    /// Memory in mebibytes.
     pub memory: u32,
-    /// Words for the guest's first process, on the kernel's command line.
+    /// Words for the guest's first process, appended to the kernel's command line.
     pub words: Vec<String>,
-    /// Whether the kernel goes without its mitigations.
+    /// Whether the kernel runs without its mitigations.
     pub no_mitigations: bool,
-    /// After this the run is ended.
+    /// The run is ended after this time.
     pub timeout: Duration,
 }
 
@@ -56,19 +56,19 @@ pub struct Machine<'a> {
 pub struct Ended {
     /// The console, line by line.
     pub console: Vec<String>,
-    /// Processor time of QEMU, all its threads.
+    /// Processor time of all threads of QEMU.
     pub processor_time: Duration,
-    /// From the start to the end.
+    /// Time from the start to the end.
     pub wall_time: Duration,
 }
 
 impl Machine<'_> {
-    /// Boots, and waits until the guest has switched itself off. `each_line` is told of the console's
-    /// lines; `told_to_end` ends the run when it is set.
+    /// Boots, and waits until the guest has switched itself off. `each_line` gets each line of the
+    /// console; setting `told_to_end` ends the run.
     ///
     /// # Errors
-    /// [`Error::Missing`] without QEMU; [`Error::Panic`], [`Error::Load`] or [`Error::Run`] by what the
-    /// console says.
+    /// [`Error::Missing`] without QEMU; [`Error::Panic`], [`Error::Load`] or [`Error::Run`],
+    /// depending on the console.
     pub fn boot(
         &self,
         each_line: &mut dyn FnMut(&str),
@@ -104,7 +104,7 @@ impl Machine<'_> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let parent = std::process::id();
-        // SAFETY: two system calls.
+        // SAFETY: makes two system calls.
         unsafe { command.pre_exec(move || end_with(parent)) };
         command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => missing(),
@@ -122,7 +122,7 @@ impl Machine<'_> {
         }
         let mut line: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| line.extend(words.iter().map(OsString::from));
-        // Another spinlock is chosen by a kernel that knows that it is a guest.
+        // The kernel must not see a hypervisor: as a guest it chooses another spinlock.
         add(&["-accel", "tcg,thread=multi", "-cpu", "qemu64,-hypervisor", "-nodefaults"]);
         add(&["-display", "none", "-serial", "stdio", "-no-reboot"]);
         add(&["-smp", &self.processors.to_string(), "-m", &format!("{memory}M")]);
@@ -139,7 +139,8 @@ impl Machine<'_> {
         line
     }
 
-    /// Caches of the allocator are kept apart, since an object is named by its cache.
+    /// The kernel's command line. The allocator's caches are kept separate, since an object is
+    /// named by its cache.
     fn boot_line(&self) -> String {
         let mut line = "console=ttyS0 quiet nokaslr panic=-1 nowatchdog slab_nomerge \
                         rcupdate.rcu_cpu_stall_suppress=1"
@@ -180,7 +181,7 @@ impl Machine<'_> {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    // A user who asks for the end at a terminal asks QEMU as well.
+                    // A user who presses Ctrl-C at a terminal also sends the signal to QEMU.
                     let asked = told_to_end.load(Ordering::Relaxed);
                     return if asked { Err(ended_early()) } else { Ok(console) };
                 }
@@ -189,7 +190,7 @@ impl Machine<'_> {
     }
 }
 
-/// A value as QEMU's options take it: they are separated by commas, and two stand for one.
+/// A value for QEMU's options, which are separated by commas: a comma is written twice.
 fn quoted(value: &OsStr) -> OsString {
     let mut bytes = Vec::new();
     for &byte in value.as_bytes() {
@@ -201,11 +202,11 @@ fn quoted(value: &OsStr) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// The process ends when this one does.
+/// Makes the calling process end when its parent does.
 fn end_with(parent: u32) -> std::io::Result<()> {
     // SAFETY: plain system calls.
     let followed = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } == 0;
-    // It may have ended before that was said.
+    // The parent may have ended before the call.
     // SAFETY: as above.
     if followed && unsafe { libc::getppid() } as u32 == parent {
         return Ok(());
@@ -213,9 +214,9 @@ fn end_with(parent: u32) -> std::io::Result<()> {
     Err(std::io::ErrorKind::BrokenPipe.into())
 }
 
-/// Ends QEMU. It is asked first, so that the plugin can write what it has counted.
+/// Ends QEMU. QEMU first gets a request to end, so that the plugin can write its counts.
 fn end(child: &mut Child) -> std::io::Result<()> {
-    // SAFETY: plain system call; the child was not waited for, so that the number is its own.
+    // SAFETY: plain system call; the child was not waited for yet, so the number is still its own.
     unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
     let asked = Instant::now();
     while asked.elapsed() < LAST_WORDS {
@@ -231,7 +232,7 @@ fn ended_early() -> Error {
     Error::Run("the run was ended before the load was".to_owned())
 }
 
-/// The console's lines, read by a thread of its own.
+/// Reads the console's lines in a thread of its own.
 fn lines_of(console: impl Read + Send + 'static) -> Receiver<String> {
     let (to, from) = channel();
     thread::spawn(move || {
@@ -246,7 +247,7 @@ fn lines_of(console: impl Read + Send + 'static) -> Receiver<String> {
     from
 }
 
-/// What the console says of the end.
+/// The result of a boot, according to the console.
 fn outcome(console: &[String], errors: &str) -> Result<(), Error> {
     let after = |mark: &str| console.iter().find_map(|line| Some(line.split_once(mark)?.1));
     if after("SYNCLINE: done").is_some() {
@@ -276,7 +277,7 @@ fn outcome(console: &[String], errors: &str) -> Result<(), Error> {
     }))
 }
 
-/// The console up to where the first process says how the load ended.
+/// The console up to the line in which the first process reports the load's result.
 fn before_the_end(console: &[String]) -> &[String] {
     let end = console.iter().position(|line| line.contains("SYNCLINE: "));
     let before = &console[..end.unwrap_or(console.len())];
@@ -287,7 +288,7 @@ fn last_lines(console: &[String]) -> String {
     console[console.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
-/// Processor time of the children that were waited for.
+/// Processor time of all children that were waited for.
 fn children_time() -> Duration {
     // SAFETY: the structure is plain numbers, and filled in by the call.
     let usage = unsafe {
@@ -301,12 +302,12 @@ fn children_time() -> Duration {
     of(usage.ru_utime) + of(usage.ru_stime)
 }
 
-/// There is no emulator.
+/// The error for a missing emulator.
 pub fn missing() -> Error {
     Error::Missing { program: QEMU, package: "qemu-system-x86" }
 }
 
-/// The emulator's path, if it is installed.
+/// The emulator's path, if installed.
 pub fn qemu() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(QEMU)).find(|path| path.exists())

@@ -1,7 +1,8 @@
 //! The files that a program of this machine needs to run: its interpreter and its libraries.
 //!
-//! The guest has none of its own, so they are copied. Libraries are looked for where Debian and its
-//! kin keep them; one that a program opens later by itself (`dlopen`) is not found here.
+//! The guest has no such files of its own, so they are copied. Libraries are searched where Debian
+//! and similar systems keep them. Libraries that a program opens later itself (`dlopen`) are not
+//! found.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,15 +12,15 @@ use object::elf::{self, FileHeader64};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, ReadRef};
 
-/// Where libraries are looked for.
+/// The folders that are searched for libraries.
 const FOLDERS: [&str; 5] =
     ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"];
 
-/// The paths of all libraries that a program needs, and of those that these need.
+/// The paths of all libraries that a program needs, directly or indirectly.
 ///
 /// # Errors
-/// A sentence, if the program can't be read or a library is not there. A file that is no ELF program
-/// needs nothing.
+/// A sentence, if the program can't be read or a library is missing. A file that is not an ELF
+/// program needs nothing.
 pub fn libraries(program: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let mut found = BTreeSet::new();
     let mut left = vec![program.to_owned()];
@@ -45,7 +46,7 @@ fn locate(name: &str) -> Option<PathBuf> {
     FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists())
 }
 
-/// The interpreter and the libraries that an ELF file names; `None` if it is no such file.
+/// The interpreter and the libraries that an ELF file names; `None` for other files.
 fn names(bytes: &[u8]) -> Option<Vec<String>> {
     let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;

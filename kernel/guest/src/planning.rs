@@ -1,4 +1,4 @@
-//! From a kernel's symbols and types to the plan that the plugin follows.
+//! Makes the plan that the plugin follows from a kernel's symbols and types.
 
 use syncline_kernel_follow::plan::Plan;
 use syncline_kernel_follow::role::name_of;
@@ -7,15 +7,15 @@ use crate::Error;
 use crate::btf::Btf;
 use crate::symbols::Symbols;
 
-/// A kernel that tells no symbols.
+/// The error for a kernel that hides its symbols.
 pub(crate) const NO_SYMBOLS: Error = Error::Lacks { what: "symbols", option: "CONFIG_KALLSYMS" };
-/// A kernel that tells no types.
+/// The error for a kernel without types.
 pub(crate) const NO_TYPES: Error = Error::Lacks { what: "types", option: "CONFIG_DEBUG_INFO_BTF" };
 
 /// Makes the plan.
 ///
 /// # Errors
-/// [`Error::Lacks`], if a part is missing without which nothing can be followed.
+/// [`Error::Lacks`], if the kernel lacks something without which its locks can't be followed.
 pub fn plan(symbols: &Symbols, types: &Btf) -> Result<Plan, Error> {
     let mut plan = Plan::default();
     for (start, end, name) in symbols.with_name(|name| name_of(name).is_some()) {
@@ -45,10 +45,10 @@ pub fn plan(symbols: &Symbols, types: &Btf) -> Result<Plan, Error> {
     }
 }
 
-/// Where the kernel is entered and left.
+/// The entries and exits of the kernel.
 fn entries(symbols: &Symbols, plan: &mut Plan) {
     let kind = |name: &str| match name {
-        // It has a way of returning of its own, and is not used here.
+        // Non-maskable interrupts return in a way of their own, and are not used here.
         "asm_exc_nmi" | "asm_exc_nmi_noist" => None,
         "asm_common_interrupt" | "asm_spurious_interrupt" => Some("enter.interrupt"),
         "entry_SYSCALL_64" | "entry_SYSCALL_compat" | "asm_int80_emulation" => Some("enter.call"),
@@ -65,7 +65,7 @@ fn entries(symbols: &Symbols, plan: &mut Plan) {
     }
 }
 
-/// Where the kernel's structures have the members that are read.
+/// The offsets of the members that are read in the kernel's structures.
 fn structures(types: &Btf, plan: &mut Plan) -> Result<(), Error> {
     for (structure, member) in [
         ("task_struct", "thread.sp"),
@@ -81,7 +81,7 @@ fn structures(types: &Btf, plan: &mut Plan) -> Result<(), Error> {
         plan.set(&format!("offset.{structure}.{member}"), offset);
     }
     plan.set("size.page", types.size("page").ok_or(NO_TYPES)?);
-    // From Linux 6.12 on a page's type says that it is the allocator's, before a flag did.
+    // From Linux 6.12 on a page's type marks it as the allocator's; before, a flag did.
     if let Some(slab) = types.value("PGTY_slab") {
         plan.set("value.slab_type", slab);
         plan.set("offset.page.page_type", types.offset("page", "page_type").ok_or(NO_TYPES)?);

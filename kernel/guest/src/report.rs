@@ -1,4 +1,4 @@
-//! What a recorded run says of the kernel's locks, as rows of lock classes.
+//! The report on the kernel's locks in a recorded run, as rows of lock classes.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,69 +13,70 @@ use crate::classes::Classes;
 /// A class of locks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// What it is: `dentry.d_lockref.lock`.
+    /// The name of the class, such as `dentry.d_lockref.lock`.
     pub class: String,
-    /// How many locks of it were taken.
+    /// How many locks of the class were taken.
     pub locks: usize,
-    /// Acquisitions.
+    /// Acquisitions of the class.
     pub acquisitions: u64,
-    /// Of those, how many had to wait.
+    /// How many of these acquisitions had to wait.
     pub contended: u64,
-    /// Pairs of a section that waited with one that it waited for.
+    /// Pairs of a section that waited and a section that it waited for.
     pub contended_pairs: u64,
-    /// Of the sections that waited and could be compared, the share that conflicts with one that it
-    /// waited for.
+    /// Of the sections that waited and could be compared, the share that conflicts with a section
+    /// that it waited for.
     pub contended_conflicts: f64,
-    /// Bytes in the address set of a conflicting section that waited, on average.
+    /// Average size in bytes of the address set of a conflicting section that waited.
     pub contended_set: f64,
-    /// Bytes that conflict, on average.
+    /// Average number of conflicting bytes in these pairs.
     pub contended_bytes: f64,
-    /// Pairs of a section with one of the last ones of its lock.
+    /// Pairs of a section and one of the previous sections of its lock.
     pub pairs: u64,
-    /// Of those, the share that conflicts.
+    /// The share of these pairs that conflicts.
     pub conflicts: f64,
-    /// Of the sections with such a pair, the share that conflicts with any, which is the paper's.
+    /// Of the sections with such a pair, the share that conflicts with at least one (the paper's
+    /// measure).
     pub sections_conflicting: f64,
-    /// Bytes that conflict, on average.
+    /// Average number of conflicting bytes.
     pub bytes: f64,
     /// The conflicting bytes as a share of the address set.
     pub of_set: f64,
-    /// Instructions that the locks were held, together.
+    /// Total time for which the locks were held, in instructions.
     pub held: u64,
-    /// Instructions that were spent waiting.
+    /// Total time that was spent waiting, in instructions.
     pub waited: u64,
-    /// Sections that were ended by another task than began them.
+    /// Sections that were ended by another task than the one that began them.
     pub handed_over: u64,
-    /// What most pairs conflict on, with the share of the conflicting pairs.
+    /// The cause of most conflicts, with its share of the conflicting pairs.
     pub cause: Option<(String, f64)>,
-    /// The call sites that take it most, with acquisitions.
+    /// The call sites with the most acquisitions, with their numbers.
     pub sites: Vec<(String, u64)>,
 }
 
-/// All of it.
+/// The report on a recorded run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The classes, those that were held longest first.
+    /// The classes, in descending order of the time that they were held.
     pub rows: Vec<Row>,
-    /// Acquisitions of all.
+    /// Acquisitions of all classes.
     pub acquisitions: u64,
-    /// Of those, how many had to wait.
+    /// How many of these acquisitions had to wait.
     pub contended: u64,
-    /// Locks.
+    /// Number of locks.
     pub locks: usize,
     /// Mean share of independent pairs, weighted by the time held; `None` if no pair was compared.
     pub independence: Option<f64>,
-    /// Processors that this keeps busy, of those of the guest.
+    /// The number of the guest's processors that this independence can keep busy.
     pub busy: Option<f64>,
-    /// Processors that this keeps busy of the 15 of Syncchar's machine.
+    /// How many of the 15 processors of Syncchar's machine this independence can keep busy.
     pub busy_of_15: Option<f64>,
-    /// Sections that found no memory when the trace was read.
+    /// Sections that were left out because there was no memory for them when the trace was read.
     pub left_out: u64,
-    /// Earlier sections that each was compared with.
+    /// The number of earlier sections with which each section was compared.
     pub window: usize,
 }
 
-/// Call sites that a row keeps.
+/// The most call sites in a row.
 const SITES: usize = 8;
 
 /// Makes the report.
@@ -129,7 +130,7 @@ fn names(trace: &Trace, classes: &Classes) -> HashMap<u64, String> {
             };
             let name = classes.lock(record.lock, object).unwrap_or_else(unknown);
             match object.filter(|_| name.starts_with("kmalloc")) {
-                // Objects of all kinds lie in these caches.
+                // These caches have objects of all kinds.
                 Some(_) => format!("{name}, taken in {}", taken_in(classes, record.site)),
                 None => name,
             }

@@ -1,4 +1,5 @@
-//! A whole run: what is known of the kernel is learned once and kept; then it runs the load, followed.
+//! A whole run: learns about the kernel once and keeps the result, then runs the load and follows
+//! it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,9 +20,9 @@ use crate::machine::{Ended, Machine};
 use crate::planning::{NO_SYMBOLS, NO_TYPES, plan};
 use crate::symbols::Symbols;
 
-/// The folder, in a recording's, of what belongs to a kernel.
+/// The subfolder of a recording that holds the kernel's files.
 pub const FOLDER: &str = "kernel";
-/// The files in it.
+/// The files in that folder.
 pub const FILES: [&str; 12] = [
     ABOUT,
     "kallsyms",
@@ -36,18 +37,19 @@ pub const FILES: [&str; 12] = [
     "breaches",
     "contention",
 ];
-/// What a run was, in [`FOLDER`]; a folder with this file in it is a recording of a kernel.
+/// The file in [`FOLDER`] that describes the run; a folder with this file is a recording of a
+/// kernel.
 pub const ABOUT: &str = "run.json";
-/// Changes when what is learned does.
+/// Version of what is learned about a kernel.
 const LEARNED: u32 = 2;
-/// Most virtual processors that the plugin follows.
+/// The most virtual processors that the plugin follows.
 pub const MOST_PROCESSORS: u32 = 64;
-/// Of [`About`]'s form.
+/// Version of [`About`]'s format.
 const FORMAT: u32 = 1;
-/// A boot takes seconds; on a busy machine it may take longer.
+/// Time limit of the learning boot, which takes seconds; on a busy machine it may take longer.
 const LEARNING: Duration = Duration::from_secs(300);
 
-/// What the run is made with.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The kernel.
@@ -58,30 +60,30 @@ pub struct Settings {
     pub plugin: PathBuf,
     /// The load.
     pub load: Load,
-    /// How much longer than the shortest it is, where it has a length.
+    /// How many times as long as the shortest the load is, if its length can be chosen.
     pub scale: u32,
-    /// A folder whose files the guest has in its root.
+    /// A folder whose files are put into the guest's root.
     pub files: Option<PathBuf>,
     /// Virtual processors.
     pub processors: u32,
-    /// Memory, in mebibytes.
+    /// Memory in mebibytes.
     pub memory: u32,
-    /// Instructions that one processor may be ahead of another; 0 for no limit.
+    /// How many instructions one processor may be ahead of another; 0 for no limit.
     pub quantum: u64,
-    /// Whether the kernel goes without its mitigations.
+    /// Whether the kernel runs without its mitigations.
     pub no_mitigations: bool,
-    /// Bytes of the largest trace.
+    /// The size limit of the trace in bytes.
     pub largest: u64,
-    /// After this a boot is ended.
+    /// A boot is ended after this time.
     pub timeout: Duration,
     /// Further words for the first process.
     pub words: Vec<String>,
 }
 
-/// What a run was, for later readers of the recording.
+/// The description of a run, for later readers of the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// The version of this form.
+    /// The version of the format.
     pub format: u32,
     /// The kernel's release.
     pub release: String,
@@ -89,11 +91,11 @@ pub struct About {
     pub load: String,
     /// Virtual processors.
     pub processors: u32,
-    /// Memory, in mebibytes.
+    /// Memory in mebibytes.
     pub memory: u32,
-    /// Instructions that one processor may be ahead of another; 0 for no limit.
+    /// How many instructions one processor could be ahead of another; 0 for no limit.
     pub quantum: u64,
-    /// Whether the kernel went without its mitigations.
+    /// Whether the kernel ran without its mitigations.
     pub no_mitigations: bool,
     /// Whether the load ran to its end.
     pub complete: bool,
@@ -113,10 +115,10 @@ impl About {
         }
     }
 
-    /// What a recording's folder says.
+    /// Reads the description in a recording's folder.
     ///
     /// # Errors
-    /// [`Error::Run`], if it says nothing, or in another version's form.
+    /// [`Error::Run`], if there is none or it has another version.
     pub fn read(folder: &Path) -> Result<About, Error> {
         let path = folder.join(FOLDER).join(ABOUT);
         let text = fs::read_to_string(&path)
@@ -133,17 +135,17 @@ impl About {
     }
 }
 
-/// What the plugin has counted, by name.
+/// The plugin's counts, by name.
 pub type Counts = BTreeMap<String, u64>;
 
-/// The names of the counts that have to be zero.
+/// The names of the counts that must be zero.
 pub const INVARIANTS: [&str; 5] =
     ["unknown_releases", "other_levels", "held_by_user", "contradictions", "lost"];
 
-/// Learns what is known of the kernel, or finds it in the cache; the folder that has it.
+/// Learns about the kernel, or finds it in the cache; returns the folder with the result.
 ///
 /// # Errors
-/// Same errors as [`Machine::boot`], and [`Error::Lacks`] of a kernel that can't be followed.
+/// Same errors as [`Machine::boot`], and [`Error::Lacks`] for a kernel that can't be followed.
 pub fn learn(
     settings: &Settings,
     cache: &Path,
@@ -171,7 +173,8 @@ pub fn learn(
     let plan = plan(&symbols, &types)?;
     fs::remove_file(&image)?;
     fs::write(work.path().join("plan"), plan.write())?;
-    // In one step, so that nobody finds a part of it; somebody may have been faster.
+    // A rename, so that no process finds an incomplete folder; another process may have been
+    // faster.
     if let Err(error) = fs::rename(work.path(), &folder)
         && !folder.join("plan").exists()
     {
@@ -180,7 +183,7 @@ pub fn learn(
     Ok(folder)
 }
 
-/// What the kernel lacks, if that is why the first process could hand nothing over.
+/// Names what the kernel lacks if that is why the first process could hand nothing over.
 fn lacks(error: Error) -> Error {
     match &error {
         Error::Load { why, .. } if why.starts_with("/proc/kallsyms") => NO_SYMBOLS,
@@ -189,10 +192,11 @@ fn lacks(error: Error) -> Error {
     }
 }
 
-/// Runs the load. `folder` is a new recording's; the trace goes there, and all else into [`FOLDER`].
+/// Runs the load. `folder` is that of a new recording; the trace goes there, and everything else
+/// into [`FOLDER`].
 ///
 /// # Errors
-/// Same errors as [`Machine::boot`]. What was recorded stays.
+/// Same errors as [`Machine::boot`]. What was recorded until then is kept.
 pub fn run(
     settings: &Settings,
     learned: &Path,
@@ -237,7 +241,7 @@ pub fn run(
         ..machine(settings, &image)
     };
     let ended = machine.boot(each_line, told_to_end);
-    // They can be made again.
+    // Large files that can be made again.
     let _ = fs::remove_file(&image);
     let _ = fs::remove_file(&disk);
     about.complete = ended.is_ok();
@@ -270,10 +274,10 @@ fn known(folder: &Path) -> Result<(Symbols, Btf), Error> {
     Ok((symbols, types.ok_or(NO_TYPES)?))
 }
 
-/// What a recording's folder says of names.
+/// Reads the names in a recording's folder.
 ///
 /// # Errors
-/// [`Error::Lacks`], if symbols or types are not there.
+/// [`Error::Lacks`], if symbols or types are missing.
 pub fn classes(folder: &Path) -> Result<Classes, Error> {
     let own = folder.join(FOLDER);
     let (symbols, types) = known(&own)?;
@@ -281,7 +285,7 @@ pub fn classes(folder: &Path) -> Result<Classes, Error> {
     Ok(Classes::new(symbols, types, &text("caches"), &text("places")))
 }
 
-/// What the plugin has counted; nothing if it was killed.
+/// The plugin's counts; empty if it was killed.
 pub fn counts(folder: &Path) -> Counts {
     let text = fs::read_to_string(folder.join(FOLDER).join("counts")).unwrap_or_default();
     let line = |line: &str| {
@@ -291,18 +295,18 @@ pub fn counts(folder: &Path) -> Counts {
     text.lines().filter_map(line).collect()
 }
 
-/// What the kernel has counted itself, as [`contention`](crate::contention) reads it; empty if it has
-/// counted nothing.
+/// The kernel's own counts, which [`contention`](crate::contention) reads; empty if it has counted
+/// nothing.
 pub fn histogram(folder: &Path) -> String {
     fs::read_to_string(folder.join(FOLDER).join("contention")).unwrap_or_default()
 }
 
-/// The first breaches of the invariants, one a line.
+/// The first violations of invariants, one per line.
 pub fn breaches(folder: &Path) -> String {
     fs::read_to_string(folder.join(FOLDER).join("breaches")).unwrap_or_default()
 }
 
-/// The trace of a recording's folder.
+/// Reads the trace in a recording's folder.
 ///
 /// # Errors
 /// [`Error::Run`], if there is none or it can't be read.

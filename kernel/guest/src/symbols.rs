@@ -1,13 +1,13 @@
-//! The kernel's symbols, as `/proc/kallsyms` tells them.
+//! The kernel's symbols, as `/proc/kallsyms` lists them.
 
 use std::collections::HashMap;
 
-/// A symbol.
+/// A symbol of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Its address; for a per-processor variable, its offset in each processor's area.
     pub address: u64,
-    /// The kind, such as `T` for a function.
+    /// The kind of the symbol, such as `T` for a function.
     pub kind: char,
     /// The name.
     pub name: String,
@@ -15,20 +15,20 @@ pub struct Symbol {
     pub module: Option<String>,
 }
 
-/// All of them, by address.
+/// All symbols, by address.
 #[derive(Debug, Default)]
 pub struct Symbols {
     all: Vec<Symbol>,
     by_name: HashMap<String, usize>,
 }
 
-/// Per-processor variables lie below this offset.
+/// Per-processor variables have offsets below this.
 const PER_CPU_END: u64 = 0x100_0000;
-/// A variable or function is not longer than this, in bytes.
+/// The greatest assumed size of a variable or function, in bytes.
 const LONGEST: u64 = 4 << 20;
 
 impl Symbols {
-    /// Reads the text of `/proc/kallsyms`. Lines that are no symbols are skipped.
+    /// Parses the text of `/proc/kallsyms`. Lines that are not symbols are skipped.
     pub fn parse(text: &str) -> Symbols {
         let mut all: Vec<Symbol> = text.lines().filter_map(parse_line).collect();
         all.sort_by_key(|symbol| symbol.address);
@@ -36,22 +36,22 @@ impl Symbols {
         Symbols { all, by_name }
     }
 
-    /// Whether there are no symbols, such as if the kernel hides addresses.
+    /// Whether there are no symbols, for example because the kernel hides addresses.
     pub fn is_empty(&self) -> bool {
         self.all.iter().all(|symbol| symbol.address == 0)
     }
 
-    /// The address of a symbol; of several with the name, the lowest.
+    /// The address of a symbol; the lowest if several symbols have the name.
     pub fn address(&self, name: &str) -> Option<u64> {
         self.by_name.get(name).map(|&at| self.all[at].address)
     }
 
-    /// Where a function or variable begins and ends; it ends where the next symbol begins.
+    /// The start and end of a function or variable; it ends where the next symbol begins.
     pub fn range(&self, name: &str) -> Option<(u64, u64)> {
         self.by_name.get(name).map(|&at| (self.all[at].address, self.end(at)))
     }
 
-    /// All symbols whose name this accepts.
+    /// All symbols whose name `accepts` accepts.
     pub fn with_name(
         &self,
         accept: impl Fn(&str) -> bool,
@@ -60,7 +60,7 @@ impl Symbols {
         matching.map(|(at, symbol)| (symbol.address, self.end(at), symbol.name.as_str()))
     }
 
-    /// The symbol that an address lies in, and the distance from its start.
+    /// The symbol that contains an address, and the distance from its start.
     pub fn find(&self, address: u64) -> Option<(&Symbol, u64)> {
         let after = self.all.partition_point(|symbol| symbol.address <= address);
         let at = self.first_of_equals(after.checked_sub(1)?);
@@ -69,7 +69,7 @@ impl Symbols {
         (distance < LONGEST && symbol.address >= PER_CPU_END).then_some((symbol, distance))
     }
 
-    /// The per-processor variable that an offset lies in, and the distance from its start.
+    /// The per-processor variable that contains an offset, and the distance from its start.
     pub fn find_per_cpu(&self, offset: u64) -> Option<(&Symbol, u64)> {
         let end = self.all.partition_point(|symbol| symbol.address < PER_CPU_END);
         let after = self.all[..end].partition_point(|symbol| symbol.address <= offset);
@@ -77,8 +77,8 @@ impl Symbols {
         Some((symbol, offset - symbol.address))
     }
 
-    /// Marks of sections have the addresses of variables. The first symbol at an address that is
-    /// not such a mark.
+    /// The first symbol at an address that does not mark a section: such marks have the same
+    /// addresses as variables.
     fn first_of_equals(&self, at: usize) -> usize {
         let address = self.all[at].address;
         let equals = (0..=at).rev().take_while(|&i| self.all[i].address == address);

@@ -1,4 +1,4 @@
-//! The loads.
+//! The loads that the first process can run.
 
 mod files;
 mod processes;
@@ -13,7 +13,7 @@ use crate::options::Options;
 /// Runs the load between two markers.
 ///
 /// # Errors
-/// In words, if it can't be run or fails.
+/// A message, if it can't be run or fails.
 pub fn run(options: &Options) -> Result<(), String> {
     match options.load.as_str() {
         "small" => between_markers(|| small::run(options.scale)),
@@ -28,7 +28,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs what is recorded.
+/// Runs the recorded part of a load.
 fn between_markers<T>(run: impl FnOnce() -> T) -> T {
     trace_contention();
     marker::start();
@@ -37,7 +37,7 @@ fn between_markers<T>(run: impl FnOnce() -> T) -> T {
     outcome
 }
 
-/// A script that the user wrote.
+/// Runs the user's script.
 fn script() -> Result<(), String> {
     let mut command = Command::new("/bin/sh");
     command.arg("/load.sh").env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
@@ -48,12 +48,12 @@ fn script() -> Result<(), String> {
 
 const CONTENTION: &str = "/sys/kernel/tracing/events/lock/contention_begin";
 
-/// Has the kernel count, by the lock's address, when it begins to wait.
+/// Lets the kernel count the beginnings of waits, by the lock's address.
 fn trace_contention() {
     let _ = fs::write(format!("{CONTENTION}/trigger"), "hist:keys=lock_addr.hex,flags:size=16384");
 }
 
-/// Hands over what the kernel has counted.
+/// Hands over the kernel's counts.
 fn export_contention() {
     if let Ok(counts) = fs::read(format!("{CONTENTION}/hist")) {
         marker::export("contention", &counts);

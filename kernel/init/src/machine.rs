@@ -1,9 +1,9 @@
-//! File systems, and the machine's end.
+//! Mounts file systems, and switches the machine off.
 
 use std::ffi::CString;
 use std::fs;
 
-/// Mounts what programs expect. A kernel without one of these is told by what misses it.
+/// Mounts the file systems that programs expect. A missing one shows by what fails without it.
 pub fn mount_all() {
     for (kind, on) in [
         ("proc", "/proc"),
@@ -15,7 +15,8 @@ pub fn mount_all() {
         let _ = fs::create_dir_all(on);
         let _ = mount(kind, kind, on);
     }
-    // Without a device file for the console in the image, the kernel has opened none for us.
+    // The image has no device file for the console, so the kernel has opened no descriptors for
+    // this process.
     let console = fs::OpenOptions::new().read(true).write(true).open("/dev/console");
     if let Ok(console) = console {
         use std::os::fd::AsRawFd;
@@ -29,7 +30,7 @@ pub fn mount_all() {
 /// Mounts a file system.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn mount(source: &str, kind: &str, on: &str) -> std::io::Result<()> {
     let [source, kind, on] = [source, kind, on].map(|text| CString::new(text).expect("no zero"));
     // SAFETY: three strings that end in a zero byte, and no data.
@@ -38,7 +39,7 @@ pub fn mount(source: &str, kind: &str, on: &str) -> std::io::Result<()> {
     if failed == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Ends the guest. QEMU is told to exit where a machine would reboot.
+/// Ends the guest. QEMU is configured to exit when the machine reboots.
 pub fn switch_off() -> ! {
     // SAFETY: plain system calls.
     unsafe {

@@ -1,11 +1,11 @@
 //! The first process of the guest.
 //!
-//! It makes the usual file systems, does what the kernel's command line asks for, and switches the
+//! It mounts the usual file systems, does what the kernel's command line asks for, and switches the
 //! machine off:
 //!
 //! - `syncline.learn`: hands the kernel's symbols and types to the plugin;
 //! - `syncline.load=WORD`: runs a load between two markers: `small`, `fs`, or `script`, which is
-//!   `/load.sh`. `syncline.scale=N` makes the first two so much longer.
+//!   `/load.sh`. `syncline.scale=N` makes the first two N times as long.
 
 mod load;
 mod machine;
@@ -23,7 +23,7 @@ fn main() {
     machine::switch_off();
 }
 
-/// Hands over what the host has to know of this kernel.
+/// Hands over what the host needs to know about this kernel.
 fn learn() -> Result<(), String> {
     for (name, path) in [("kallsyms", "/proc/kallsyms"), ("btf", "/sys/kernel/btf/vmlinux")] {
         let bytes = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;

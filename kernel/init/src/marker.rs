@@ -1,11 +1,12 @@
-//! What this process tells the plugin: instructions that do nothing, with a number in them.
+//! Markers by which this process talks to the plugin: instructions without effect, with a number in
+//! them.
 //!
-//! `nop dword ptr [rax + NUMBER]` takes seven bytes and changes nothing. The plugin knows it by its
+//! `nop dword ptr [rax + NUMBER]` takes seven bytes and changes nothing. The plugin recognizes its
 //! bytes when the instruction is translated, so a marker needs no device and no driver.
 
 use std::arch::asm;
 
-/// Recording begins.
+/// Marks the beginning of recording.
 pub fn start() {
     // SAFETY: the instruction does nothing.
     unsafe {
@@ -13,7 +14,7 @@ pub fn start() {
     };
 }
 
-/// Recording ends.
+/// Marks the end of recording.
 pub fn stop() {
     // SAFETY: the instruction does nothing.
     unsafe {
@@ -23,16 +24,15 @@ pub fn stop() {
 
 const PAGE: usize = 4096;
 
-/// A page as the plugin copies it.
+/// A page in the layout that the plugin copies.
 #[repr(C, align(4096))]
 #[derive(Clone, Copy)]
 struct Page([u8; PAGE]);
 
-/// Hands bytes to the plugin, which writes them to a file of this name.
+/// Hands bytes to the plugin, which writes them to a file with this name.
 ///
-/// The first page says how many bytes follow, and the name. Each page is read once by an instruction
-/// that stands behind a marker: the plugin sees the address, and copies the page out of the guest's
-/// memory.
+/// The first page says how many bytes follow, and the name. One instruction behind a marker reads
+/// each page once: the plugin sees the address, and copies the page from the guest's memory.
 pub fn export(name: &str, bytes: &[u8]) {
     let mut pages = vec![Page([0; PAGE]); 1 + bytes.len().div_ceil(PAGE)];
     let head = &mut pages[0].0;

@@ -1,20 +1,20 @@
-//! What the kernel's command line asks of this process.
+//! The options for this process on the kernel's command line.
 
 use std::fs;
 
-/// The words that begin with `syncline.`.
+/// The options that begin with `syncline.`.
 #[derive(Debug)]
 pub struct Options {
-    /// Whether only symbols and types are handed over.
+    /// Whether to hand over symbols and types only.
     pub learn: bool,
     /// The load.
     pub load: String,
-    /// How long `small` and `fs` are; 1 is the shortest.
+    /// Length of `small` and `fs`; 1 is the shortest.
     pub scale: u32,
 }
 
 impl Options {
-    /// Those of this boot.
+    /// The options of this boot.
     pub fn of_kernel() -> Options {
         let line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
         let value = |name: &str| {

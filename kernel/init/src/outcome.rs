@@ -1,6 +1,6 @@
-//! How the load ended, told on the console in one line that the host looks for.
+//! Reports how the load ended, in one line on the console that the host looks for.
 
-/// Says it.
+/// Prints the line.
 pub fn tell(outcome: &Result<(), String>) {
     match outcome {
         Ok(()) => println!("\nSYNCLINE: done"),

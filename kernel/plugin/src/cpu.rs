@@ -1,7 +1,7 @@
 //! A virtual processor: the task that runs on it, and what QEMU calls when it executes.
 //!
-//! Each is one thread of QEMU, which alone touches its state. A task's state moves with it from one
-//! processor to another, through a table, at the kernel's switch.
+//! Each processor is one thread of QEMU, and only this thread accesses its state. When the kernel
+//! switches tasks, a task's state moves from one processor to another through a table.
 
 pub mod callbacks;
 
@@ -25,7 +25,7 @@ use crate::writer::{self, Message};
 
 /// The kernel's half of the address space.
 const KERNEL: u64 = 0xffff_8000_0000_0000;
-/// Bytes of a stack; a task's is aligned to as many.
+/// Size of a task's stack in bytes; it is aligned to its size.
 const STACK: u64 = 16 << 10;
 
 static ON: AtomicBool = AtomicBool::new(false);
@@ -49,7 +49,7 @@ static CPUS: [Cell; together::MOST] = [const { Cell(UnsafeCell::new(None)) }; to
 
 struct Cell(UnsafeCell<Option<Box<Cpu>>>);
 
-// SAFETY: each is touched by the one thread that emulates its processor, and by no other.
+// SAFETY: each cell is accessed only by the one thread that emulates its processor.
 unsafe impl Sync for Cell {}
 
 struct Offsets {
@@ -58,7 +58,7 @@ struct Offsets {
     comm: u64,
 }
 
-/// A task, and its identity.
+/// A task with its identity.
 struct Known {
     address: u64,
     pid: u32,
@@ -66,26 +66,26 @@ struct Known {
     name: u64,
     epoch: u32,
     task: Task,
-    /// What it held when recording began.
+    /// The locks that it held when recording began.
     before: Vec<u64>,
 }
 
 struct Cpu {
     number: usize,
     current: Box<Known>,
-    /// Locks that stay held from the task before.
+    /// Locks that the outgoing task has left held for the incoming one.
     between: Vec<Held>,
     in_user: bool,
-    /// Whether accesses count.
+    /// Whether accesses count at the moment.
     active: bool,
     call: Call,
     executed: u64,
     ask_at: u64,
-    /// The thread that interrupts of this processor count for; none so far.
+    /// The trace's thread for interrupts of this processor; `None` until the first.
     interrupts: Option<u32>,
 }
 
-/// What has to be known of the kernel. False if the plan lacks a part.
+/// Prepares the data about the kernel. Returns false if the plan lacks a part.
 pub fn prepare(plan: &Plan) -> bool {
     let Some(ram) = ram() else { return false };
     let Some(memory) = Memory::new(plan, ram) else { return false };
@@ -106,24 +106,24 @@ fn memory() -> &'static Memory {
     KERNEL_MEMORY.get().expect("callbacks come after the start")
 }
 
-/// Recording begins with what is acquired from now on.
+/// Begins recording, with the locks that are acquired from now on.
 pub fn start() {
     *BROKEN.lock().expect("nothing panics with it") = Broken::default();
     EPOCH.fetch_add(1, Ordering::Relaxed);
     ON.store(true, Ordering::Relaxed);
 }
 
-/// Recording ends.
+/// Ends recording.
 pub fn stop() {
     ON.store(false, Ordering::Relaxed);
 }
 
-/// The latest tick of any processor, and what was broken while it was recorded.
+/// The latest tick of any processor, and the violations during the recording.
 pub fn outcome() -> (u64, Broken) {
     (LATEST.load(Ordering::Relaxed), *BROKEN.lock().expect("nothing panics with it"))
 }
 
-/// The first breaches, each on a line.
+/// The first violations, one per line.
 pub fn breaches() -> String {
     let told = BREACHES.lock().expect("nothing panics with it");
     let line = |breach: &Breach| {
@@ -134,8 +134,8 @@ pub fn breaches() -> String {
 }
 
 fn cpu(number: c_uint) -> &'static mut Cpu {
-    // SAFETY: QEMU calls from the thread of this processor, never in the middle of another call of it,
-    // and the reference ends with the callback.
+    // SAFETY: QEMU calls from the thread of this processor, and never during another such call. The
+    // reference ends with the callback.
     let cell = unsafe { &mut *CPUS[number as usize % together::MOST].0.get() };
     cell.get_or_insert_with(|| Box::new(Cpu::new(number as usize)))
 }
@@ -149,7 +149,8 @@ impl Known {
         Box::new(Known { address, pid, thread, name: 0, epoch, task, before })
     }
 
-    /// Forgets what was acquired before recording began, except for what it still has to release.
+    /// Forgets the locks that were acquired before recording began, but remembers that they will be
+    /// released.
     fn catch_up(&mut self) {
         let epoch = EPOCH.load(Ordering::Relaxed);
         if self.epoch != epoch {
@@ -203,7 +204,7 @@ impl Cpu {
         }
     }
 
-    /// The task that a section of this level counts for.
+    /// The trace's thread for a section of this level.
     fn thread(&mut self, level: LevelKind) -> u32 {
         if level == LevelKind::Task {
             return self.current.thread;
@@ -265,8 +266,8 @@ impl Cpu {
             let ram = ram()?;
             match role.kind {
                 Kind::Mutex => Some(ram.u64(physical)? & !7 == address),
-                // A reader leaves its name as well, though others may overwrite it. So only a try,
-                // which may have failed, is checked by it.
+                // A reader leaves its name as well, but other readers may overwrite it. So only a
+                // try by a reader, which may have failed, is checked by it.
                 Kind::Rwsem if !role.shared || role.action == Action::Try => {
                     Some(ram.u64(physical + 8)? & !7 == address)
                 }
@@ -293,7 +294,7 @@ impl Cpu {
         if !self.current.task.has(role, lock)
             && let Some(at) = self.current.before.iter().position(|&before| before == lock)
         {
-            // The lock goes on as a reader's, with what the writer noted.
+            // The lock stays held as a reader's, and so does its entry from before the recording.
             if role.action != Action::Downgrade {
                 self.current.before.swap_remove(at);
             }
@@ -346,7 +347,7 @@ impl Cpu {
         if address < KERNEL || self.is_stack(address) || ENTRY_AREA.contains(&address) {
             return;
         }
-        // SAFETY: called from a callback for this access.
+        // SAFETY: called from the callback for this access.
         let (store, shift) = unsafe {
             (qemu::qemu_plugin_mem_is_store(info), qemu::qemu_plugin_mem_size_shift(info))
         };
@@ -366,7 +367,8 @@ impl Cpu {
         self.current.task.access(Access { address, insn, size, store, atomic });
     }
 
-    /// Whether an address lies on the stack. A task's is aligned to its size; an interrupt's is not.
+    /// Whether an address lies on the stack. A task's stack is aligned to its size; an interrupt's
+    /// is not.
     fn is_stack(&self, address: u64) -> bool {
         (address ^ self.call.stack) < STACK
             || self.current.task.depth() > 0 && address.abs_diff(self.call.stack) < STACK
@@ -374,7 +376,7 @@ impl Cpu {
 }
 
 fn physical(info: MemInfo, address: u64) -> Option<u64> {
-    // SAFETY: called from a callback for this access.
+    // SAFETY: called from the callback for this access.
     unsafe {
         let place = qemu::qemu_plugin_get_hwaddr(info, address);
         if place.is_null() || qemu::qemu_plugin_hwaddr_is_io(place) {

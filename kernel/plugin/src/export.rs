@@ -1,8 +1,8 @@
-//! Files that the guest hands over, page by page.
+//! Receives files from the guest, page by page.
 //!
-//! The guest's first process reads one byte of each page behind a marker; the page's physical address is
-//! known then, and the page is copied out of the guest's memory. The first page of a file says how long
-//! it is, and its name.
+//! The guest's first process reads one byte of each page behind a marker. QEMU then gives the
+//! page's physical address, and the page is copied from the guest's memory. The first page of a
+//! file has the file's length and name.
 
 use std::ffi::{c_uint, c_void};
 use std::fs::File;
@@ -19,20 +19,20 @@ const LONGEST_NAME: usize = 64;
 
 struct Export {
     folder: PathBuf,
-    /// The file that is being written, and bytes that it still lacks.
+    /// The file that is being written, and how many bytes are still missing.
     open: Option<(File, u64)>,
 }
 
 static EXPORT: Mutex<Option<Export>> = Mutex::new(None);
 
-/// Files go to this folder.
+/// Sets the folder for the files.
 pub fn into(folder: PathBuf) {
     *EXPORT.lock().expect("nothing panics with it") = Some(Export { folder, open: None });
 }
 
-/// A page is handed over.
+/// Receives a page.
 pub extern "C" fn on_page(_: c_uint, info: MemInfo, address: u64, _: *mut c_void) {
-    // SAFETY: called by QEMU from a callback for an access, as this function has to be.
+    // SAFETY: QEMU calls this function from the callback for an access, as required.
     let physical = unsafe {
         let place = qemu::qemu_plugin_get_hwaddr(info, address);
         if place.is_null() || qemu::qemu_plugin_hwaddr_is_io(place) {
@@ -63,7 +63,7 @@ impl Export {
                 let name = &page[16..16 + LONGEST_NAME];
                 let end = name.iter().position(|&b| b == 0).unwrap_or(LONGEST_NAME);
                 let name = String::from_utf8_lossy(&name[..end]);
-                // A name of the guest's must not lead out of the folder.
+                // A name from the guest must not lead out of the folder.
                 if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric()) {
                     let file = File::create(self.folder.join(&*name)).ok();
                     self.open = file.filter(|_| length > 0).map(|file| (file, length));

@@ -1,11 +1,12 @@
-//! The holder of each lock, over all processors, as far as waiting needs it: a table that forgets.
+//! The holder of each lock over all processors, as needed for waits: a lossy table.
 //!
-//! Each lock has one place, by its address; two locks with the same place push each other out. What is
-//! lost is the task that was waited for, never an acquisition.
+//! Each lock has one slot, by its address; two locks with the same slot evict each other. A lost
+//! entry costs the name of the task that was waited for, never an acquisition.
 //!
-//! It also keeps the processors' clocks in order. Each counts its own instructions, and two of them may
-//! be apart; an acquisition of a lock is later than the release before it, and a release that a
-//! task waited for is later than the beginning of the wait (Lamport 1978).
+//! The table also keeps the processors' clocks in order. Each processor counts its own
+//! instructions, and two counts may differ. An acquisition of a lock must be later than the release
+//! before it, and a release that a task waited for must be later than the beginning of the wait
+//! (Lamport 1978).
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -34,7 +35,8 @@ fn place(lock: u64) -> &'static Place {
     &TABLE[(mixed >> 48) as usize]
 }
 
-/// Notes that a task has acquired a lock. Returns the earliest time that this can have been.
+/// Notes that a task has acquired a lock. Returns the earliest possible time of the acquisition,
+/// not before `now`.
 pub fn acquired(lock: u64, thread: u32, now: u64) -> u64 {
     let place = place(lock);
     let known = place.lock.swap(lock, Ordering::Relaxed) == lock;
@@ -47,7 +49,8 @@ pub fn acquired(lock: u64, thread: u32, now: u64) -> u64 {
     now.max(place.released.load(Ordering::Relaxed) + 1)
 }
 
-/// Notes that it is about to be released. Returns the earliest time that this can be.
+/// Notes that a lock is about to be released. Returns the earliest possible time of the release,
+/// not before `now`.
 pub fn released(lock: u64, now: u64) -> u64 {
     let place = place(lock);
     if place.lock.load(Ordering::Relaxed) != lock {
@@ -59,8 +62,8 @@ pub fn released(lock: u64, now: u64) -> u64 {
     now
 }
 
-/// Notes that a task begins to wait for it. Returns the task that it waits for, and the earliest
-/// time that the wait can have begun.
+/// Notes that a task begins to wait for a lock. Returns the task that it waits for, and the
+/// earliest possible beginning of the wait, not before `now`.
 pub fn waits(lock: u64, now: u64) -> (u32, u64) {
     let place = place(lock);
     if place.lock.load(Ordering::Relaxed) != lock {

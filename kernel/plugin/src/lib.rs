@@ -1,14 +1,15 @@
 //! The plugin that QEMU loads, and its arguments.
 //!
 //! ```text
-//!  translate   callbacks for the guest's instructions, by what syncline-kernel-follow says of them
+//!  translate   attaches callbacks to the guest's instructions, by their meaning
 //!    cpu       one for each virtual processor: its task, levels, locks
 //!    writer    a thread that writes the trace
 //! ```
 //!
-//! Arguments: `out=FOLDER` for what is written, `trace=FOLDER` if the trace goes elsewhere, `plan=FILE` for what is known of the kernel; without a
-//! plan only files are handed over. `quantum=N` keeps the processors within N instructions of each
-//! other, `size=N` bounds the trace, in bytes.
+//! Arguments: `out=FOLDER` for the output, `trace=FOLDER` if the trace goes elsewhere, `plan=FILE`
+//! for the plan of the kernel; without a plan the plugin only takes files from the guest.
+//! `quantum=N` keeps the processors within N instructions of each other. `size=N` limits the trace,
+//! in bytes.
 
 mod cpu;
 mod export;
@@ -32,17 +33,17 @@ use syncline_kernel_follow::plan::Plan;
 use memory::Memory;
 use qemu::{Id, Info};
 
-/// The version of the interface that this plugin is written for.
+/// The version of QEMU's interface that this plugin is written for.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "QEMU looks for this name")]
 pub static qemu_plugin_version: c_int = 1;
 
-/// Bytes of a trace without `size`.
+/// The size limit of a trace without the argument `size`, in bytes.
 const LARGEST: u64 = 4 << 30;
 
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
-/// QEMU has loaded the plugin.
+/// Entry of the plugin, which QEMU calls after loading it.
 ///
 /// # Safety
 /// Called by QEMU, as its interface says.
@@ -53,7 +54,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     count: c_int,
     words: *const *const c_char,
 ) -> c_int {
-    // SAFETY: QEMU's own structure, and this many strings.
+    // SAFETY: the system is QEMU's own structure, and there are this many strings.
     let (system, words) = unsafe {
         let words = (0..count as usize).map(|at| CStr::from_ptr(*words.add(at)));
         let words = words.map(|word| word.to_string_lossy().into_owned());
@@ -90,7 +91,7 @@ fn install(id: Id, system: bool, words: &[String]) -> Result<(), String> {
         translate::follow(Code::new(&plan));
         together::set_quantum(number("quantum").unwrap_or(0));
     }
-    // SAFETY: QEMU has given the number, and calls back from its own threads.
+    // SAFETY: QEMU gave the number, and calls back from its own threads.
     unsafe {
         qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, translate::on_translation);
         if value("plan").is_some() {
@@ -102,7 +103,7 @@ fn install(id: Id, system: bool, words: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// QEMU ends: what was counted is written beside the trace, one number a line.
+/// Called when QEMU ends: writes the counts beside the trace, one number per line.
 extern "C" fn on_exit(_: Id, _: *mut c_void) {
     let (now, broken) = cpu::outcome();
     let Some(summary) = writer::finish(now) else { return };
@@ -121,7 +122,7 @@ extern "C" fn on_exit(_: Id, _: *mut c_void) {
     ];
     let text: String = lines.iter().map(|(name, number)| format!("{name} {number}\n")).collect();
     if let Some(folder) = FOLDER.get() {
-        // Without it the command says that the counts are missing.
+        // If this fails, the command reports that the counts are missing.
         let _ = fs::write(folder.join("counts"), text);
         let _ = fs::write(folder.join("breaches"), cpu::breaches());
     }

@@ -1,7 +1,7 @@
-//! The kernel's own view of memory: virtual addresses, and which allocation an address lies in.
+//! The kernel's own view of memory: virtual addresses, and the allocation that contains an address.
 //!
-//! All of it is read from the guest's memory while it runs, so an answer may be out of date; it is
-//! never anything else than a wrong answer.
+//! All of it is read from the guest's memory while the guest runs, so an answer may be out of date.
+//! It is then a wrong answer, and never a crash.
 
 use syncline_kernel_follow::plan::Plan;
 use syncline_trace::layout::ObjectRecord;
@@ -10,21 +10,22 @@ use crate::ram::Ram;
 use crate::together;
 
 const PAGE: u64 = 4096;
-/// All of the machine's memory, without a randomized layout (`nokaslr`) and with four levels of pages.
+/// The direct map of the machine's memory, without a randomized layout (`nokaslr`) and with four
+/// levels of page tables.
 const DIRECT: std::ops::Range<u64> = 0xffff_8880_0000_0000..0xffff_c880_0000_0000;
-/// An array of `struct page`, one for each page of memory.
+/// The array of `struct page`, one for each page of memory.
 const PAGES: u64 = 0xffff_ea00_0000_0000;
 /// The kernel's image.
 const IMAGE: std::ops::Range<u64> = 0xffff_ffff_8000_0000..0xffff_ffff_a000_0000;
 /// Memory that is mapped page by page: stacks, modules' data, devices.
 pub const MAPPED: std::ops::Range<u64> = 0xffff_c900_0000_0000..0xffff_e900_0000_0000;
-/// Stacks and tables of each processor's entries.
+/// Stacks and tables of each processor's entry area.
 pub const ENTRY_AREA: std::ops::Range<u64> = 0xffff_fe00_0000_0000..0xffff_fe80_0000_0000;
-/// Where an entry of a page table points.
+/// Bits of a page table's entry that hold the physical address.
 const FRAME: u64 = 0x000f_ffff_ffff_f000;
 const LONGEST_NAME: usize = 64;
 
-/// Offsets in the kernel's structures, and the table of its pages.
+/// Offsets in the kernel's structures, and the kernel's page table.
 pub struct Memory {
     ram: &'static Ram,
     top: u64,
@@ -40,7 +41,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// `None` if the plan lacks a part.
+    /// Reads the offsets in a plan; `None` if the plan lacks a part.
     pub fn new(plan: &Plan, ram: &'static Ram) -> Option<Memory> {
         let page_type = plan.value("offset.page.page_type").zip(plan.value("value.slab_type"));
         Some(Memory {
@@ -58,7 +59,7 @@ impl Memory {
         })
     }
 
-    /// The physical address of one of the kernel's; `None` where there is no memory.
+    /// The physical address of a kernel address; `None` if there is no memory.
     pub fn physical(&self, address: u64) -> Option<u64> {
         if DIRECT.contains(&address) {
             return Some(address - DIRECT.start);
@@ -83,17 +84,17 @@ impl Memory {
         None
     }
 
-    /// Eight bytes at an address of the kernel's, which is a multiple of 8.
+    /// Reads eight bytes at a kernel address that is a multiple of 8.
     pub fn u64(&self, address: u64) -> Option<u64> {
         self.ram.u64(self.physical(address)?)
     }
 
-    /// Four bytes.
+    /// Reads four bytes at a kernel address that is a multiple of 4.
     pub fn u32(&self, address: u64) -> Option<u32> {
         self.ram.u32(self.physical(address)?)
     }
 
-    /// A text that ends in a zero byte.
+    /// Reads a string that ends in a zero byte.
     pub fn text(&self, address: u64) -> Option<String> {
         let mut text = Vec::new();
         for at in address..address + LONGEST_NAME as u64 {
@@ -109,7 +110,7 @@ impl Memory {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The object of a slab that an address lies in. Its site is the address of its cache.
+    /// The slab object that contains an address. Its site is the address of its cache.
     pub fn object(&self, address: u64) -> Option<ObjectRecord> {
         if !DIRECT.contains(&address) {
             return None;
@@ -132,18 +133,20 @@ impl Memory {
         Some(ObjectRecord { start, size: object_size, site: cache, serial: 0 })
     }
 
-    /// What a cache is called.
+    /// The name of a cache.
     pub fn cache_name(&self, cache: u64) -> Option<String> {
         self.text(self.u64(cache + self.cache_name)?)
     }
 
-    /// Where per-processor variables and the nodes' structures lie, one a line: what, number, address.
+    /// The addresses of per-processor variables and of the nodes' structures, one per line: kind,
+    /// number, address.
     pub fn places(&self) -> String {
         let mut text = String::new();
         for (what, array) in [("cpu", self.per_cpu), ("node", self.nodes)] {
             let Some(array) = array else { continue };
             let elements = (0..together::MOST as u64).map_while(|at| self.u64(array + 8 * at));
-            // The first processor's area is put in place before there is a second one.
+            // The first processor's area moves to its final position before there is a second
+            // processor.
             for (at, address) in
                 elements.take_while(|&address| DIRECT.contains(&address)).enumerate()
             {

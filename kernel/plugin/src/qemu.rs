@@ -1,11 +1,11 @@
-//! QEMU's plugin interface, declared by hand: what this plugin uses of it.
+//! The part of QEMU's plugin interface that this plugin uses, declared by hand.
 //!
 //! Source: QEMU's documentation of TCG plugins, version 1 of the interface (QEMU 4.2 to 8.1). All
 //! functions are exported by the program that loads the plugin.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// A plugin, as QEMU numbers it.
+/// QEMU's number of a plugin.
 pub type Id = u64;
 /// The size and kind of an access, packed.
 pub type MemInfo = u32;
@@ -15,12 +15,12 @@ pub type MemInfo = u32;
 pub struct Block {
     private: [u8; 0],
 }
-/// An instruction of it.
+/// An instruction of a block.
 #[repr(C)]
 pub struct Insn {
     private: [u8; 0],
 }
-/// Where an access goes in the guest's memory.
+/// The position of an access in the guest's memory.
 #[repr(C)]
 pub struct HwAddr {
     private: [u8; 0],
@@ -29,17 +29,17 @@ pub struct HwAddr {
 /// The emulated machine.
 #[repr(C)]
 pub struct Info {
-    /// Such as `x86_64`.
+    /// The emulated architecture, such as `x86_64`.
     pub target: *const c_char,
-    /// The oldest version of the interface that this QEMU has.
+    /// The oldest version of the interface that this QEMU supports.
     pub version_min: c_int,
-    /// The newest.
+    /// The newest version of the interface that it supports.
     pub version_now: c_int,
-    /// Whether a machine is emulated, and not a program.
+    /// Whether a whole machine is emulated, and not a program.
     pub system: bool,
     /// Virtual processors.
     pub processors: c_int,
-    /// Most virtual processors.
+    /// The most virtual processors there can be.
     pub most_processors: c_int,
 }
 

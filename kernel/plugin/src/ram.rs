@@ -1,8 +1,9 @@
-//! The guest's memory, as this process has it: the file behind `memory-backend-memfd`, mapped once
-//! more for reading.
+//! The guest's memory in this process: the file behind `memory-backend-memfd`, mapped a second time
+//! for reading.
 //!
-//! The interface for plugins gives neither registers nor values. With a memory back end that can be
-//! shared, QEMU has a descriptor of the memory, which is found by its name among those of the process.
+//! The plugin interface gives neither registers nor values. With a memory back end that can be
+//! shared, QEMU has a file descriptor of the memory, which is found by its name among the process's
+//! descriptors.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -10,16 +11,16 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// How the kernel names QEMU's file.
+/// The name of QEMU's file in the kernel.
 const NAME: &str = "memory-backend-memfd";
 
-/// The mapping; it stays for the life of the process.
+/// The mapping, which exists for the life of the process.
 pub struct Ram {
     base: *const u8,
     size: u64,
 }
 
-// SAFETY: the mapping is only read, by atomic loads, and never goes.
+// SAFETY: the mapping is only read, by atomic loads, and is never unmapped.
 unsafe impl Send for Ram {}
 // SAFETY: as above.
 unsafe impl Sync for Ram {}
@@ -50,34 +51,34 @@ fn find() -> Option<Ram> {
 }
 
 impl Ram {
-    /// Copies bytes from a physical address; false where there is no memory.
+    /// Copies bytes from a physical address; returns false if there is no memory.
     pub fn copy(&self, from: u64, to: &mut [u8]) -> bool {
         if from.checked_add(to.len() as u64).is_none_or(|end| end > self.size) {
             return false;
         }
         for (at, byte) in to.iter_mut().enumerate() {
-            // SAFETY: inside of the mapping. The guest may write to it meanwhile; each byte is read
-            // atomically, and what is torn is a value that was wrong to expect.
+            // SAFETY: inside the mapping. The guest may write to it meanwhile. Each byte is read
+            // atomically, and no caller relies on a consistent value.
             *byte = unsafe { AtomicU8::from_ptr(self.base.add(from as usize + at).cast_mut()) }
                 .load(Ordering::Relaxed);
         }
         true
     }
 
-    /// Eight bytes at a physical address, which is a multiple of 8; `None` where there is no
+    /// Reads eight bytes at a physical address that is a multiple of 8; `None` if there is no
     /// memory.
     pub fn u64(&self, at: u64) -> Option<u64> {
         if at >= self.size || !at.is_multiple_of(8) {
             return None;
         }
-        // SAFETY: inside of the mapping, aligned; only read, atomically.
+        // SAFETY: inside the mapping and aligned; only read, atomically.
         Some(
             unsafe { AtomicU64::from_ptr(self.base.add(at as usize).cast_mut().cast()) }
                 .load(Ordering::Relaxed),
         )
     }
 
-    /// Four bytes at a physical address, which is a multiple of 4.
+    /// Reads four bytes at a physical address that is a multiple of 4.
     pub fn u32(&self, at: u64) -> Option<u32> {
         if at >= self.size || !at.is_multiple_of(4) {
             return None;

@@ -1,20 +1,21 @@
-//! Holds the virtual processors together, by the instructions that they have executed.
+//! Keeps the virtual processors together, by the instructions that they have executed.
 //!
-//! Under emulation each is a thread of the host, and waits for a lock because the host has put its holder
-//! aside. So one that is more than a quantum ahead of the slowest that is not idle waits. It waits a
-//! millisecond at most: QEMU sometimes needs all of them to stop, and the slowest may be waiting for that.
+//! Under emulation each processor is a thread of the host, so it may find a lock held only because
+//! the host has preempted the holder. So a processor that is more than a quantum ahead of the
+//! slowest busy one waits. It waits a millisecond at most: QEMU sometimes needs all processors to
+//! stop, and the slowest may be waiting for that.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Most virtual processors that are held together.
+/// The most virtual processors that are kept together.
 pub const MOST: usize = 64;
 const NAP: Duration = Duration::from_micros(50);
 const NAPS: u32 = 20;
 
 struct One {
     executed: AtomicU64,
-    /// Whether it executes at all: not before it was started, and not while it is idle.
+    /// Whether it executes: not before it was started, and not while it is idle.
     busy: AtomicBool,
 }
 
@@ -24,18 +25,18 @@ static QUANTUM: AtomicU64 = AtomicU64::new(0);
 static WAITS: AtomicU64 = AtomicU64::new(0);
 static GIVEN_UP: AtomicU64 = AtomicU64::new(0);
 
-/// How far one may be ahead, in instructions; 0 for no limit.
+/// Sets how far a processor may be ahead, in instructions; 0 for no limit.
 pub fn set_quantum(instructions: u64) {
     QUANTUM.store(instructions, Ordering::Relaxed);
 }
 
-/// How often one waited, and how often it gave up.
+/// How often a processor waited, and how often it gave up waiting.
 pub fn waits() -> (u64, u64) {
     (WAITS.load(Ordering::Relaxed), GIVEN_UP.load(Ordering::Relaxed))
 }
 
-/// Called when a processor has executed this many instructions in all. Returns the number at which
-/// it is to call again.
+/// Called when a processor has executed `executed` instructions in all. Returns the number at which
+/// it must call again.
 pub fn advance(processor: usize, executed: u64) -> u64 {
     let quantum = QUANTUM.load(Ordering::Relaxed);
     let own = &ALL[processor];
@@ -63,13 +64,13 @@ pub fn advance(processor: usize, executed: u64) -> u64 {
     executed + (quantum / 4).max(1)
 }
 
-/// Called when a processor has nothing to do.
+/// Called when a processor becomes idle.
 pub fn idle(processor: usize) {
     ALL[processor].busy.store(false, Ordering::Relaxed);
 }
 
-/// Called when it goes on. Returns the others' number of instructions by now; `None` if all are
-/// idle.
+/// Called when a processor resumes. Returns the greatest number of instructions of the others;
+/// `None` if all are idle.
 pub fn resume(processor: usize) -> Option<u64> {
     let others = ALL.iter().enumerate();
     let busy = others.filter(|(n, one)| *n != processor && one.busy.load(Ordering::Relaxed));

@@ -13,7 +13,8 @@ use crate::cpu::{self, callbacks};
 use crate::export;
 use crate::qemu::{self, Block, Id, Insn, OnExec, OnMem};
 
-/// `nop dword ptr [rax + NUMBER]`, without the number's lowest byte.
+/// The bytes of `nop dword ptr [rax + NUMBER]`: those before the number, and then (`MARKER_NUMBER`)
+/// those of the number without its lowest byte.
 const MARKER: [u8; 3] = [0x0f, 0x1f, 0x80];
 const MARKER_NUMBER: [u8; 3] = [0x4e, 0x59, 0x53];
 const START: u8 = 1;
@@ -21,18 +22,19 @@ const STOP: u8 = 2;
 const EXPORT: u8 = 3;
 
 static CODE: OnceLock<Code> = OnceLock::new();
-/// The addresses at which tries succeed, as found in their code.
+/// The addresses that prove tries successful, as found in the code.
 static PROOFS: Mutex<Option<HashMap<u64, Role>>> = Mutex::new(None);
 
-/// Follows this code.
+/// Sets the code to follow.
 pub fn follow(code: Code) {
-    // It is set once, at the start.
+    // Called once, at the start.
     let _ = CODE.set(code);
 }
 
-/// QEMU has translated a block.
+/// Called when QEMU has translated a block.
 pub extern "C" fn on_translation(_: Id, block: *mut Block) {
-    // SAFETY: the block, its instructions and their bytes are QEMU's, for the length of this call.
+    // SAFETY: the block, its instructions and their bytes belong to QEMU, and live until this call
+    // returns.
     let insns = unsafe {
         let insns = (0..qemu::qemu_plugin_tb_n_insns(block))
             .map(|at| qemu::qemu_plugin_tb_get_insn(block, at));
@@ -65,9 +67,9 @@ struct One<'a> {
 
 impl One<'_> {
     /// # Safety
-    /// The instruction is of the block that is being translated.
+    /// The instruction belongs to the block that is being translated.
     unsafe fn new(insn: *mut Insn) -> Self {
-        // SAFETY: by this function's own condition.
+        // SAFETY: this function's own condition.
         unsafe {
             let size = qemu::qemu_plugin_insn_size(insn);
             let bytes =
@@ -77,7 +79,7 @@ impl One<'_> {
     }
 
     fn on_exec(&self, call: OnExec, data: *mut c_void) {
-        // SAFETY: the instruction is of the block that is being translated.
+        // SAFETY: the instruction belongs to the block that is being translated.
         unsafe {
             qemu::qemu_plugin_register_vcpu_insn_exec_cb(self.insn, call, qemu::NO_REGS, data);
         }
@@ -98,7 +100,7 @@ extern "C" fn on_stop(_: u32, _: *mut c_void) {
     cpu::stop();
 }
 
-/// The markers of the guest's first process.
+/// Finds the markers of the guest's first process.
 fn markers(insns: &[One<'_>]) {
     for (at, one) in insns.iter().enumerate() {
         if one.bytes.len() != 7 || one.bytes[..3] != MARKER || one.bytes[4..] != MARKER_NUMBER {

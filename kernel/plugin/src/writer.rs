@@ -1,7 +1,7 @@
-//! The thread that writes the trace. Virtual processors hand it what they have finished, and go on.
+//! The thread that writes the trace. Virtual processors send it their finished sections, and go on.
 //!
-//! Words get their objects here, acquisitions are added up by thread, lock and call site, and the names
-//! of the allocator's caches are noted as they are met.
+//! This thread looks up the objects of words, adds up acquisitions by thread, lock and call site,
+//! and notes the names of the allocator's caches when they first occur.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,32 +21,32 @@ use syncline_trace::writer::{Contents, File, Folder, Start, Writer};
 
 use crate::memory::Memory;
 
-/// A processor that is this many messages ahead waits.
+/// A processor waits if this many messages are unread.
 const AHEAD: usize = 8192;
-/// The clock counts instructions; a second is a thousand million of them, as if each took a nanosecond.
+/// The clock counts instructions; a second has 10⁹ of them, as if each took a nanosecond.
 const TICKS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What the thread is told.
+/// A message to the thread.
 pub enum Message {
-    /// There is a thread of this number; its process number in the guest.
+    /// A new thread: its number, its process number in the guest, and the tick at which it started.
     Thread(u32, u32, u64),
-    /// A thread has a name, or another one.
+    /// The name of a thread, or its new name.
     Name(u32, [u8; 16]),
-    /// A thread has executed a section.
+    /// A section that a thread has executed.
     Section(u32, Box<Finished>),
-    /// Nothing more comes.
+    /// The last message.
     End(u64),
 }
 
 static TO_WRITER: OnceLock<SyncSender<Message>> = OnceLock::new();
 static WRITER: Mutex<Option<JoinHandle<Summary>>> = Mutex::new(None);
 
-/// What was written.
+/// Counts of what was written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Summary {
-    /// Sections.
+    /// Sections that were written.
     pub sections: u64,
-    /// Sections for which there was no room.
+    /// Sections for which the trace had no room.
     pub dropped: u64,
 }
 
@@ -70,7 +70,7 @@ pub fn start(trace: &Path, folder: &Path, largest: u64, memory: Memory) -> Resul
     let writing = thread::Builder::new().name("syncline writer".to_owned()).spawn(move || {
         let mut sink = Sink::new(file, memory);
         let summary = sink.run(&from);
-        // Without names, caches are told by their addresses.
+        // Without this file, caches are shown by their addresses.
         let _ = fs::write(caches, sink.caches());
         let _ = fs::write(places, sink.memory.places());
         summary
@@ -80,15 +80,15 @@ pub fn start(trace: &Path, folder: &Path, largest: u64, memory: Memory) -> Resul
     TO_WRITER.set(to).map_err(|_| "a trace is being written already".to_owned())
 }
 
-/// Hands something over. Waits if the writer is far behind.
+/// Sends a message. Waits if the writer is far behind.
 pub fn send(message: Message) {
     if let Some(to) = TO_WRITER.get() {
-        // Without a writer there is nobody to tell.
+        // Fails if the writer has ended; then the message is of no use.
         let _ = to.send(message);
     }
 }
 
-/// Ends the trace, at this tick, and waits until all of it is written.
+/// Ends the trace at this tick, and waits until all of it is written.
 pub fn finish(now: u64) -> Option<Summary> {
     let writing = WRITER.lock().expect("nothing panics with it").take()?;
     send(Message::End(now));
@@ -98,7 +98,7 @@ pub fn finish(now: u64) -> Option<Summary> {
 struct Sink {
     file: File,
     memory: Memory,
-    /// By the plugin's number.
+    /// Writers by the plugin's number of the thread.
     threads: FxHashMap<u32, Writer>,
     counts: BTreeMap<(u32, u64, u64, u32), CountRecord>,
     caches: BTreeMap<u64, (u64, String)>,
@@ -146,7 +146,7 @@ impl Sink {
         self.count(number, &finished);
         let holder = self.threads.get(&finished.held.holder).map_or(NONE, Writer::index);
         let mut words = words(&mut finished.accesses);
-        // The lock's own first, which its name hangs on.
+        // The lock's own object comes first, since the lock is named by it.
         let mut objects: Vec<ObjectRecord> =
             self.memory.object(finished.held.lock).into_iter().collect();
         for word in &mut words {
@@ -235,7 +235,7 @@ impl Sink {
         }
     }
 
-    /// The names of the caches, one a line: address, bytes of an object, name.
+    /// The names of the caches, one per line: address, size of an object in bytes, name.
     fn caches(&self) -> String {
         let line =
             |(cache, (size, name)): (&u64, &(u64, String))| format!("{cache:x} {size} {name}\n");

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Types as the kernel would tell them, made by hand.
+/// Types in the kernel's format, made by hand.
 #[derive(Default)]
 struct Made {
     types: Vec<u32>,
@@ -46,7 +46,7 @@ impl Made {
     }
 }
 
-/// A directory's entry, with a lock in a union behind a name.
+/// A directory entry, with a lock in a named union.
 fn entry() -> Vec<u8> {
     let mut made = Made::default();
     made.integer("u32", 4); // 1

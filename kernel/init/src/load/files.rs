@@ -1,5 +1,5 @@
-//! Creating, renaming, reading and removing files in 64 directories of ext4, by as many processes as there
-//! are processors and one more.
+//! Creates, renames, reads and removes files in 64 directories of ext4, with one process more than
+//! there are processors.
 
 use std::io;
 use std::{fs, thread};
@@ -10,7 +10,7 @@ use crate::machine;
 const FOLDERS: usize = 64;
 const DISK: &str = "/dev/nvme0n1";
 
-/// Mounts the disk and makes the folders; not a part of what is recorded.
+/// Mounts the disk and makes the folders; this part is not recorded.
 ///
 /// # Errors
 /// A message that says what failed.

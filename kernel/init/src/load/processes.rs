@@ -1,4 +1,4 @@
-//! Processes of a load.
+//! Runs a load in several processes.
 
 use std::io;
 
@@ -6,12 +6,12 @@ use std::io;
 pub fn processes(count: usize, work: &dyn Fn(usize) -> io::Result<()>) -> Result<(), String> {
     let mut children = Vec::new();
     for number in 0..count {
-        // SAFETY: this process has one thread, so its child may do what it likes.
+        // SAFETY: this process has one thread, so its child may call any function.
         match unsafe { libc::fork() } {
             -1 => return Err(format!("fork: {}", io::Error::last_os_error())),
             0 => {
                 let failed = work(number).is_err();
-                // SAFETY: ends this process and nothing else.
+                // SAFETY: ends this process and does nothing else.
                 unsafe { libc::_exit(failed.into()) };
             }
             child => children.push(child),

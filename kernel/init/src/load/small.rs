@@ -1,5 +1,5 @@
-//! The shortest load: processes that make, read, rename and remove files in folders of their own and in
-//! one that they share, and send each other bytes through pipes.
+//! The shortest load: processes create, read, rename and remove files in folders of their own and
+//! in a shared one, and send each other bytes through pipes.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -9,7 +9,7 @@ use super::processes::processes;
 
 const PROCESSES: usize = 8;
 
-/// Runs it.
+/// Runs the load.
 ///
 /// # Errors
 /// A message that says what failed.
@@ -41,11 +41,11 @@ fn work(number: usize, scale: u32) -> io::Result<()> {
 
 fn pipe() -> io::Result<(fs::File, fs::File)> {
     let mut ends = [0; 2];
-    // SAFETY: room for two descriptors.
+    // SAFETY: the array has room for two descriptors.
     if unsafe { libc::pipe(ends.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: new descriptors that nobody else knows.
+    // SAFETY: the descriptors are new and used nowhere else.
     let [from, to] = ends.map(|end| fs::File::from(unsafe { OwnedFd::from_raw_fd(end) }));
     Ok((from, to))
 }

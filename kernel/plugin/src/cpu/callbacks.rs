@@ -1,4 +1,4 @@
-//! What QEMU calls: each finds its processor and what it is about, and says what was executed.
+//! The functions that QEMU calls: each finds its processor and passes on what was executed.
 
 use std::ffi::{c_uint, c_void};
 
@@ -10,7 +10,7 @@ use super::{cpu, physical};
 use crate::qemu::{self, MemInfo};
 use crate::{ledger, together};
 
-/// A role as a pointer, and back.
+/// Packs a role into a pointer; the inverse is below.
 pub fn pack(role: Role) -> *mut c_void {
     let at = ROLES.iter().position(|(_, known)| *known == role).unwrap_or(0);
     std::ptr::without_provenance_mut(at)
@@ -33,7 +33,7 @@ pub extern "C" fn on_user_block(number: c_uint, data: *mut c_void) {
 }
 
 pub extern "C" fn on_call(number: c_uint, info: MemInfo, address: u64, data: *mut c_void) {
-    // SAFETY: called from a callback for this access.
+    // SAFETY: called from the callback for this access.
     if unsafe { qemu::qemu_plugin_mem_is_store(info) } {
         let cpu = cpu(number);
         cpu.call = Call { stack: address, returns: data.addr() as u64 };
@@ -41,7 +41,7 @@ pub extern "C" fn on_call(number: c_uint, info: MemInfo, address: u64, data: *mu
 }
 
 pub extern "C" fn on_push(number: c_uint, info: MemInfo, address: u64, _: *mut c_void) {
-    // SAFETY: called from a callback for this access.
+    // SAFETY: called from the callback for this access.
     if unsafe { qemu::qemu_plugin_mem_is_store(info) } {
         cpu(number).call.stack = address;
     }
@@ -61,7 +61,7 @@ pub extern "C" fn on_word(number: c_uint, info: MemInfo, address: u64, data: *mu
 }
 
 pub extern "C" fn on_release(number: c_uint, info: MemInfo, address: u64, data: *mut c_void) {
-    // SAFETY: called from a callback for this access.
+    // SAFETY: called from the callback for this access.
     if unsafe { qemu::qemu_plugin_mem_is_store(info) } {
         cpu(number).release(unpack(data), address);
     }

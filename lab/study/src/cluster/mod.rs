@@ -1,10 +1,9 @@
 //! Programs on distributed shared memory, on simulated clusters.
 //!
 //! ```text
-//! programs   what the paper's programs access between two synchronizations, and how long they
-//! compute
-//! marks      pages of which only the state is kept, not the bytes
-//! run        a program on a number of nodes
+//!   programs   what the paper's programs access between two synchronizations, and their work
+//!   marks      pages of which only the state is kept, not the bytes
+//!   run        a program on a number of nodes
 //! ```
 //!
 //! The nodes run the same code as real processes (`syncline_dsm::node`: Carina, Pyxis, homes,
