@@ -1,5 +1,5 @@
-//! Changes the value of a key: look it up, make the new entry, take the bucket, store its slot,
-//! release the bucket, give the old entry's block back.
+//! Changes the value of a key: looks it up, makes the new entry, takes the bucket, stores its slot,
+//! releases the bucket, and frees the old entry's block.
 
 use syncline_fabric::{Dead, Fabric, Place};
 
@@ -12,7 +12,7 @@ use crate::mode::Mode;
 use crate::table::Table;
 use crate::wait::Wait;
 
-/// After this many failed looks a bucket is held while it is read.
+/// After this many failed look-ups a bucket is held while it is read.
 const PATIENCE: u32 = 16;
 
 /// The change to make to a key.
@@ -24,7 +24,7 @@ pub(crate) enum Next {
     Nothing,
 }
 
-/// A new entry in a block of its own, which is given back if nothing comes to refer to it.
+/// A new entry in a block of its own, which is freed if no slot comes to refer to it.
 pub(crate) struct Draft<'t, F: Fabric, M: Mode<F>> {
     table: &'t Table<F, M>,
     key: Key<'t>,
@@ -72,15 +72,15 @@ impl<'t, F: Fabric, M: Mode<F>> Draft<'t, F, M> {
 impl<F: Fabric, M: Mode<F>> Drop for Draft<'_, F, M> {
     fn drop(&mut self) {
         if let Some((block, bytes)) = self.block {
-            // If its rank is dead, there is nothing to give back.
+            // If its rank is dead, there is nothing to free.
             let _ = self.table.layout.heap().give(&self.table.fabric, block, bytes);
         }
     }
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Looks a key up until a look was not disturbed, and passes the result to a function: the
-    /// value, if the key has one.
+    /// Looks a key up until no change disturbed the look-up, and passes the result to a function:
+    /// the value, if the key has one.
     #[inline]
     pub(crate) fn read<R>(
         &self,
@@ -100,7 +100,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         })
     }
 
-    /// Looks a key up again, after a first look that something disturbed.
+    /// Looks a key up again after a change disturbed the first look-up.
     #[cold]
     fn look_again(&self, key: Key<'_>, first: Look, buffer: &mut Buffer) -> Result<bool, Dead> {
         let (mut look, mut wait, mut looks) = (first, Wait::new(), 1);
@@ -119,7 +119,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// Takes the bucket first, and then looks, so that other ranks can't keep this one from it for
+    /// Takes the bucket before the look-up, so that other ranks can't keep this one from it for
     /// ever.
     #[cold]
     fn look_held(&self, key: Key<'_>, buffer: &mut Buffer) -> Result<(Look, Held<'_, F, M>), Dead> {
@@ -138,8 +138,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// Changes the value of a key, at one moment, by a function of the old value. The function may
-    /// be called again, if other ranks were faster. Returns whether the key had a value.
+    /// Changes the value of a key atomically, by a function of the old value. The function may be
+    /// called again if other ranks were faster. Returns whether the key had a value.
     pub(crate) fn change(
         &self,
         draft: &mut Draft<'_, F, M>,
@@ -174,7 +174,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
                     (Next::Draft, Some((place, _))) => (place, draft.slot().0),
                     (Next::Draft, None) => match self.vacancy(&look, has_room)? {
                         Vacancy::At(place) => (place, draft.slot().0),
-                        // Both take the bucket only if it is as it was read.
+                        // Both take the bucket only if it has not changed since it was read.
                         Vacancy::Split => {
                             drop(held);
                             has_room = self.split(&look.bucket)?;
@@ -202,7 +202,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
                 };
                 let Some(mut held) = held else { continue };
                 held.store(place, word)?;
-                // The version changes here, before the old entry is given back.
+                // The version changes here, before the old entry is freed.
                 drop(held);
                 if next == Next::Draft {
                     draft.block = None;
@@ -215,7 +215,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         })
     }
 
-    /// Gives an entry's block back: what is in the buffer was read from it.
+    /// Frees an entry's block; the buffer has what was read from it.
     fn give_back(&self, key: Key<'_>, slot: Slot, old: &Buffer) -> Result<(), Dead> {
         if let Some((key_bytes, value)) = old.entry() {
             let bytes = entry::bytes(key_bytes, value);

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! An entry is written before a slot refers to it, and never changed: a new value is a new entry. A
-//! reader may be overtaken by its block's next owner, and then finds arbitrary bytes: lengths are
-//! checked against what was read, and the bucket's version says whether the entry was still the
+//! reader may be so late that its block has another owner, and then finds arbitrary bytes. Lengths
+//! are checked against what was read, and the bucket's version says whether the entry was still the
 //! slot's.
 
 use syncline_fabric::{Dead, Fabric, Place};
@@ -17,10 +17,10 @@ use crate::key::Hash;
 use crate::layout::{LONG, Slot};
 
 const HEAD: usize = 16;
-/// Words of an entry that is read without allocating.
+/// Words of an entry that can be read without allocating.
 const FEW: usize = 32;
 
-/// Bytes of an entry.
+/// Size of an entry in bytes.
 pub(crate) fn bytes(key: &[u8], value: &[u8]) -> usize {
     (HEAD + key.len() + value.len()).next_multiple_of(8)
 }
@@ -37,7 +37,7 @@ pub(crate) fn write(into: &mut Vec<u8>, hash: Hash, key: &[u8], value: &[u8]) {
     into.resize(into.len().next_multiple_of(8), 0);
 }
 
-/// Room for an entry that is read.
+/// Room for reading an entry.
 pub(crate) struct Buffer {
     few: [u64; FEW],
     many: Vec<u64>,
@@ -65,7 +65,8 @@ impl Buffer {
         if self.words == LONG {
             fabric.get(at, bytemuck::cast_slice_mut(&mut self.few[..HEAD / 8]))?;
             let (key, value) = lengths(self.few[1]);
-            // An overtaken entry may have any length; nothing is read beyond the part.
+            // An entry that was reused meanwhile may have any length; nothing is read beyond the
+            // part.
             let bytes = (HEAD + key + value).next_multiple_of(8).min(fabric.bytes() - at.at);
             self.words = bytes / 8;
         }
@@ -77,7 +78,7 @@ impl Buffer {
         if self.words <= FEW { &self.few[..self.words] } else { &self.many[..self.words] }
     }
 
-    /// The key and the value; `None` if what was read is no entry.
+    /// The key and the value; `None` if the bytes that were read are not an entry.
     #[inline]
     pub fn entry(&self) -> Option<(&[u8], &[u8])> {
         let words = self.all();
@@ -87,7 +88,7 @@ impl Buffer {
         Some((bytes.get(HEAD..key_end)?, bytes.get(key_end..key_end + value)?))
     }
 
-    /// The value, if this is the entry of a key.
+    /// The value, if this is the key's entry.
     #[inline]
     pub fn value_of(&self, hash: Hash, key: &[u8]) -> Option<&[u8]> {
         if *self.all().first()? != hash.0 {

@@ -1,9 +1,9 @@
-//! What can go wrong.
+//! Errors of operations on a table.
 
 use syncline_fabric::{Dead, Full};
 use thiserror::Error as ThisError;
 
-/// Why an operation on a table was not done.
+/// Why an operation on a table failed.
 #[derive(Clone, Copy, Debug, ThisError, PartialEq, Eq)]
 pub enum Error {
     /// The key's rank is dead, and its memory with it: the key and its value are lost.
@@ -12,12 +12,12 @@ pub enum Error {
         /// The rank.
         rank: usize,
     },
-    /// The part that the key belongs in has no room. The table is as it was before.
+    /// The key's part has no room. The table is unchanged.
     #[error("rank {rank} has no room for {bytes} more bytes: give the ranks larger parts")]
     Full {
         /// The rank.
         rank: usize,
-        /// The bytes asked for.
+        /// The size that was requested, in bytes.
         bytes: usize,
     },
     /// A key or a value has 4 GiB or more.
@@ -28,13 +28,13 @@ pub enum Error {
         "a table can't have {bytes} bytes at {at} of each part: at least {least}, at most {most}, at a multiple of 64"
     )]
     Size {
-        /// Where the table was to begin.
+        /// The requested offset of the table in each part.
         at: usize,
-        /// How many bytes of each part it was to have.
+        /// The requested size in each part, in bytes.
         bytes: usize,
-        /// The least that it needs.
+        /// The smallest possible size, in bytes.
         least: usize,
-        /// The most that it can use.
+        /// The greatest usable size, in bytes.
         most: usize,
     },
     /// Ranks have opened the table with different options, modes or versions of this library.

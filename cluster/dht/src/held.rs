@@ -1,7 +1,7 @@
 //! A bucket that this rank holds, and the repair of one whose holder has died.
 //!
-//! A dead rank leaves a bucket as before or after a change of one slot: there is nothing to repair.
-//! A split has more steps, in this order (`split`); both buckets are marked as split:
+//! A rank that dies leaves a bucket as it was before or after a change of one slot: nothing needs
+//! repair. A split has more steps, in this order (`split`); both buckets are marked as split:
 //!
 //! 1. the new bucket's slots,
 //! 2. its depth: from here on it is in use,
@@ -10,11 +10,11 @@
 //! 5. the old bucket is released,
 //! 6. the new bucket is released.
 //!
-//! If the new bucket is in use, the split is finished from 3; otherwise it has not begun, and the next
-//! one begins at 1. The new bucket stays as it is until 5 is done: otherwise entries that have
-//! moved would be given back while the old bucket's slots still refer to them, and step 4 would
-//! read another's hash. So a rank that finds the new bucket left by a dead rank repairs the old one
-//! first.
+//! If the new bucket is in use, the split is finished from step 3; otherwise it has not begun, and
+//! the next one begins at step 1. The new bucket stays unchanged until step 5 is done: otherwise
+//! entries that have moved could be freed while the old bucket's slots still refer to them, and
+//! step 4 would read the hash of another entry. So a rank that finds the new bucket left by a dead
+//! rank repairs the old one first.
 
 use syncline_fabric::{Dead, Fabric, Place};
 
@@ -34,7 +34,7 @@ pub(crate) struct Held<'t, F: Fabric, M: Mode<F>> {
 }
 
 impl<'t, F: Fabric, M: Mode<F>> Held<'t, F, M> {
-    /// A bucket that this rank has taken, and will leave with another version.
+    /// A bucket that this rank has taken, and will release with another version.
     pub fn new(table: &'t Table<F, M>, place: Place, held: Version) -> Self {
         Held { table, place, held, changed: true }
     }
@@ -51,21 +51,21 @@ impl<F: Fabric, M: Mode<F>> Drop for Held<'_, F, M> {
     fn drop(&mut self) {
         if M::FINE {
             let free = if self.changed { self.held.next() } else { self.held.free() };
-            // If its rank is dead, so is the bucket, and the next operation returns that.
+            // If its rank is dead, so is the bucket, and the next operation returns that error.
             let _ = self.table.fabric.store(self.place, free.0);
         }
     }
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Takes a bucket if it is as it was read; `None` if it is not.
+    /// Takes a bucket if it has not changed since it was read; `None` if it has.
     #[inline]
     pub(crate) fn hold(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
         self.exchange(bucket, bucket.seen.held(self.fabric.rank()))
     }
 
-    /// Takes a bucket if it is as it was read, to change more than one word of it; `None` if it is
-    /// not.
+    /// Takes a bucket, to change more than one word of it, if it has not changed since it was read;
+    /// `None` if it has.
     pub(crate) fn hold_to_split(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
         self.exchange(bucket, bucket.seen.split(self.fabric.rank()))
     }
@@ -110,7 +110,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.vacate_moved(&mut held, bucket, depth)
     }
 
-    /// Whether the bucket that this one's keys came from is not being split; finishes the split if
+    /// Whether the bucket from which this one's keys came is not being split; finishes the split if
     /// the rank that splits it is dead.
     fn came_from_is_mended(&self, bucket: &Bucket) -> Result<bool, Dead> {
         let Bucket { number, place, .. } = *bucket;

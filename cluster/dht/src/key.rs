@@ -1,4 +1,4 @@
-//! The position of a key: the rank's part, the bucket, and the mark of its slot.
+//! The position of a key: the rank's part, the bucket, and the tag in its slot.
 
 use std::hash::BuildHasher;
 
@@ -6,7 +6,8 @@ use foldhash::quality::FixedState;
 
 use crate::layout::mask;
 
-/// Any constant: all ranks of a table must agree, and `probe` says whether they do.
+/// An arbitrary constant: all ranks of a table must agree on it, and `probe` checks whether they
+/// do.
 const SEED: u64 = 0x5ca1_ab1e_0dd5_eed5;
 
 /// A key's hash.
@@ -25,20 +26,20 @@ impl Hash {
         ((u128::from(self.0) * ranks as u128) >> 64) as usize
     }
 
-    /// The bucket among two to the power of this many, by the lowest bits.
+    /// The number of the bucket among 2^`bits` buckets, from the lowest bits.
     #[inline]
     pub fn bucket(self, bits: u32) -> u64 {
         self.0 & mask(bits)
     }
 
-    /// By bits in the middle.
+    /// The tag in a slot, from bits in the middle.
     #[inline]
     pub fn tag(self) -> u64 {
         self.0 >> 36 & mask(20)
     }
 }
 
-/// The hash of a known key: different if two programs hash differently.
+/// The hash of a known key: it differs if two programs hash differently.
 pub(crate) fn probe() -> u64 {
     Hash::of(b"syncline-dht").0
 }

@@ -17,13 +17,13 @@
 //!   slot     20 bits tag of the hash | 12 bits words | 32 bits displacement / 64; 0 if vacant
 //! ```
 //!
-//! The depth says how many bits of a hash the keys of a bucket have in common. In the first row it
-//! counts from the row's own bits; in later rows 0 means that the bucket was never used, and that its
-//! keys are in the bucket whose number lacks the highest bit.
+//! The depth is the number of hash bits that all keys of a bucket share. In the first row it is
+//! counted from the row's own bits. In later rows 0 means that the bucket was never used, and that
+//! its keys are in the bucket whose number lacks the highest bit.
 
 use syncline_fabric::{Heap, Place};
 
-/// Bytes of a line, and what displacements count.
+/// Size of a line in bytes, and the unit of displacements.
 pub(crate) const LINE: usize = 64;
 /// Slots of a line.
 pub(crate) const SLOTS: usize = 6;
@@ -31,7 +31,7 @@ pub(crate) const SLOTS: usize = 6;
 pub(crate) const HEAD: usize = 2;
 /// Words of a line.
 pub(crate) const WORDS: usize = HEAD + SLOTS;
-/// Rows of buckets behind the first.
+/// The most rows of buckets behind the first.
 pub(crate) const ROWS: usize = 32;
 
 const FORMAT: usize = 0;
@@ -40,7 +40,7 @@ const ROWS_AT: usize = 2 * LINE;
 const GLOBAL: usize = ROWS_AT + 8 * ROWS;
 const PART: usize = GLOBAL + LINE;
 const FIRST: usize = 2048;
-/// Bytes that a part's lock may take.
+/// The most bytes of a part's lock.
 pub(crate) const LOCK: usize = FIRST - PART;
 
 /// The offsets of a table's parts in each rank's part.
@@ -48,7 +48,7 @@ pub(crate) const LOCK: usize = FIRST - PART;
 pub(crate) struct Layout {
     pub at: usize,
     pub bytes: usize,
-    /// The buckets of the first row, as a power of two.
+    /// The number of buckets in the first row, as a power of two.
     pub bits: u32,
 }
 
@@ -57,7 +57,7 @@ impl Layout {
         self.place(rank, FORMAT)
     }
 
-    /// Counts lines behind full buckets.
+    /// The word that counts lines behind full buckets.
     pub fn linked(self, rank: usize) -> Place {
         self.place(rank, LINKED)
     }
@@ -79,7 +79,7 @@ impl Layout {
         self.place(rank, FIRST + LINE * number as usize)
     }
 
-    /// Bytes before the heap.
+    /// Size of everything before the heap, in bytes.
     pub fn fixed(bits: u32) -> usize {
         FIRST + (LINE << bits)
     }
@@ -93,14 +93,14 @@ impl Layout {
         Place { rank, at: self.at + offset }
     }
 
-    /// The second word of a bucket in words: how deep it is; `None` if it was never used.
+    /// The depth of a bucket, from its second word; `None` if it was never used.
     pub fn depth(self, number: u64, link: Link) -> Option<u32> {
         let is_first = number < 1 << self.bits;
         (is_first || link.depth() > 0).then(|| self.bits + link.depth())
     }
 }
 
-/// The lowest bits of a hash.
+/// A mask of the lowest bits of a hash.
 pub(crate) fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
@@ -123,22 +123,22 @@ impl Version {
         self.0 & SPLIT != 0
     }
 
-    /// Held by a rank that changes one slot.
+    /// The version held by a rank that changes one slot.
     pub fn held(self, rank: usize) -> Version {
         Version(self.free().0 | (rank as u64 + 1))
     }
 
-    /// Held by a rank that changes many.
+    /// The version held by a rank that changes many slots.
     pub fn split(self, rank: usize) -> Version {
         Version(self.held(rank).0 | SPLIT)
     }
 
-    /// Free, and nothing was changed.
+    /// The version when free, if nothing was changed.
     pub fn free(self) -> Version {
         Version(self.0 & !(HOLDER | SPLIT))
     }
 
-    /// Free, and changed.
+    /// The version when free, after a change.
     pub fn next(self) -> Version {
         Version(self.free().0.wrapping_add(ONE))
     }
@@ -157,7 +157,7 @@ impl Link {
         Link(u64::from(depth) << 40 | self.0 & mask(40))
     }
 
-    /// The line behind this one, in the same part.
+    /// The line linked behind this one, in the same part.
     pub fn behind(self, rank: usize) -> Option<Place> {
         let lines = (self.0 & mask(40)) as usize;
         (lines != 0).then_some(Place { rank, at: lines * LINE })
@@ -172,7 +172,7 @@ impl Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot(pub u64);
 
-/// Entries of this many words or more say in their head how long they are.
+/// Entries of this many words or more have their length in their head.
 pub(crate) const LONG: usize = 0xfff;
 
 impl Slot {
@@ -186,7 +186,7 @@ impl Slot {
         Place { rank, at: (self.0 & mask(32)) as usize * LINE }
     }
 
-    /// Words of the entry; [`LONG`] means as many, or more.
+    /// Words of the entry; [`LONG`] means that many or more.
     pub fn words(self) -> usize {
         (self.0 >> 32 & mask(12)) as usize
     }
@@ -196,7 +196,7 @@ impl Slot {
     }
 }
 
-/// Displacements that a slot can hold.
+/// The least displacement that a slot can't hold, in bytes.
 pub(crate) const REACH: usize = LINE << 32;
 
 #[cfg(test)]

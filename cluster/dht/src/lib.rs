@@ -14,8 +14,8 @@
 //!   mode        the table's own mode, and the paper's under window locks
 //! ```
 //!
-//! It is written once over [`Fabric`](syncline_fabric::Fabric), is checked on simulated ranks that die,
-//! and runs on ranks of one machine.
+//! The table is written once over [`Fabric`](syncline_fabric::Fabric), checked on simulated ranks
+//! that die, and runs on ranks of one machine.
 //!
 //! ```
 //! use syncline_dht::{Options, Table};

@@ -1,9 +1,10 @@
 //! Iterates over the entries of one rank's part, while other ranks change it.
 //!
-//! Buckets are split meanwhile, and never merged. So the iteration is by endings of hashes, with as
-//! many bits as there are at first. The bucket that has an ending's keys at its turn is copied as a
-//! whole, between two looks at its version. If it is shallower, only the entries with that ending
-//! are taken; if the ending was split meanwhile, its halves are visited instead.
+//! Buckets are split meanwhile, and never merged. So the iteration goes by endings of hashes, with
+//! as many bits as the part has at first. The bucket that has an ending's keys at that moment is
+//! copied as a whole, between two reads of its version. If the bucket is shallower, only the
+//! entries with that ending are taken; if the ending was split meanwhile, its halves are visited
+//! instead.
 
 use std::collections::VecDeque;
 
@@ -21,11 +22,11 @@ use crate::wait::Wait;
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
-/// The entries of a rank's part: see [`Table::local`].
+/// An iterator over the entries of a rank's part: see [`Table::local`].
 pub struct Entries<'t, F, M> {
     table: &'t Table<F, M>,
     rank: usize,
-    /// The next ending of this many bits, and halves that come before it.
+    /// The next ending with this many bits; halves that were split off come before it.
     next: u64,
     bits: u32,
     halves: Vec<(u64, u32)>,
@@ -34,15 +35,16 @@ pub struct Entries<'t, F, M> {
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// The entries that this rank's part has.
+    /// Iterates over the entries of this rank's own part.
     ///
-    /// A key that has a value all the while comes once, with a value that it has had meanwhile; one that
-    /// is put or removed meanwhile comes once or not at all. Each bucket is copied at one moment.
+    /// A key that has a value all the while is returned once, with a value that it has had
+    /// meanwhile. A key that is put or removed meanwhile is returned once or not at all. Each
+    /// bucket is copied at one moment.
     pub fn local(&self) -> Entries<'_, F, M> {
         self.entries_of(self.fabric.rank())
     }
 
-    /// The entries that a rank's part has; like [`local`](Self::local).
+    /// Iterates over the entries of a rank's part; like [`local`](Self::local).
     ///
     /// # Panics
     ///
@@ -74,7 +76,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// `None` if a writer was there.
+    /// `None` if a writer has changed the bucket meanwhile.
     fn copy_bucket(
         &self,
         bucket: &Bucket,

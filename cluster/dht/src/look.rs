@@ -1,13 +1,13 @@
-//! Looking a key up: the bucket that it belongs in, its slot there, and the version of both.
+//! Look-ups: the bucket in which a key belongs, the key's slot there, and the bucket's version.
 //!
-//! 1. A writer holds a bucket while it changes one slot, or one link, by one atomic store. So a reader
-//!    that comes meanwhile sees the bucket before that store or after it, and does not wait.
+//! 1. A writer holds a bucket while it changes one slot, or one link, by one atomic store. So a
+//!    reader that comes meanwhile sees the bucket before that store or after it, and does not wait.
 //! 2. A writer that changes several slots marks the version as split, and readers wait.
-//! 3. An entry's block is given back after the version has changed. So what a reader has copied was
-//!    the slot's entry all the time, if the version is the same behind it.
-//! 4. A writer looks without holding the bucket. It takes the bucket by an exchange of the version
-//!    that it has seen: what it has seen is then still valid, and it holds the bucket for two
-//!    stores.
+//! 3. An entry's block is freed after the version has changed. So the entry that a reader has
+//!    copied was the slot's entry all the time, if the version is the same afterwards.
+//! 4. A writer looks up without holding the bucket. It takes the bucket by an exchange of the
+//!    version that it has seen. If that succeeds, what it has seen is still valid, and it holds the
+//!    bucket for only two stores.
 
 use syncline_fabric::{Dead, Fabric, Place};
 
@@ -34,7 +34,7 @@ pub(crate) struct Bucket {
     pub seen: Version,
 }
 
-/// What was seen.
+/// The result of a look-up.
 #[derive(Debug)]
 pub(crate) struct Look {
     pub bucket: Bucket,
@@ -42,11 +42,11 @@ pub(crate) struct Look {
     pub found: Option<(Place, Slot)>,
     /// A vacant slot, and whether it is in the bucket's first line.
     pub vacancy: Option<(Place, bool)>,
-    /// The last line and its link; only if the key was not found.
+    /// The last line and its link; valid only if the key was not found.
     pub last: (Place, Link),
 }
 
-/// Reads a line but for its version.
+/// Reads a line without its version.
 #[inline]
 pub(crate) fn line(fabric: &impl Fabric, at: Place) -> Result<[u64; WORDS], Dead> {
     let mut words = [0; WORDS];
@@ -60,8 +60,8 @@ pub(crate) fn slot_place(line: Place, slot: usize) -> Place {
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// The bucket that keys with this hash belong in, and its first line. If its version says that it
-    /// is split, the rest is not valid.
+    /// The bucket in which keys with this hash belong, and its first line. If its version says that
+    /// it is being split, the rest is not valid.
     #[inline]
     pub(crate) fn bucket(&self, home: usize, hash: Hash) -> Result<(Bucket, [u64; WORDS]), Dead> {
         let mut number = hash.bucket(self.rows.bits(home));
@@ -74,13 +74,13 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
                     return Ok((Bucket { number, place, depth, seen }, words));
                 }
                 Some(depth) => number = hash.bucket(depth),
-                // It was never used: its keys are in the bucket with one bit less.
+                // The bucket was never used: its keys are in the bucket with one bit less.
                 None => number ^= 1 << number.ilog2(),
             }
         }
     }
 
-    /// Looks a key up. The result is valid if the bucket's version is the same afterwards.
+    /// Looks a key up. The result is valid if the bucket's version is still the same afterwards.
     #[inline]
     pub(crate) fn look(&self, key: Key<'_>, buffer: &mut Buffer) -> Result<Look, Dead> {
         let (bucket, words) = self.bucket(key.home, key.hash)?;
@@ -121,15 +121,14 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// Whether what was read of a bucket is valid: no writer has changed it since.
+    /// Whether what was read of a bucket is valid: no writer has changed the bucket since.
     #[inline]
     pub(crate) fn unchanged(&self, bucket: &Bucket) -> Result<bool, Dead> {
         if !M::FINE {
             return Ok(true);
         }
         let now = Version(self.fabric.load(bucket.place)?);
-        // Which rank holds it does not matter (1): nothing is given back before the version changes
-        // (3).
+        // Which rank holds it does not matter (1): nothing is freed before the version changes (3).
         Ok(now.free() == bucket.seen.free() && !now.is_split() && !bucket.seen.is_split())
     }
 }

@@ -6,7 +6,7 @@ use crate::key::Hash;
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// The part of the keys that is lost: those whose hashes fall to ranks whose memory is gone.
+/// The part of the keys that is lost: those whose hashes belong to ranks whose memory is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     lost: Vec<usize>,
@@ -19,12 +19,12 @@ impl Lost {
         &self.lost
     }
 
-    /// Whether a key is lost, if it was there.
+    /// Whether a key is lost, if the table had it.
     pub fn has(&self, key: &[u8]) -> bool {
         self.lost.binary_search(&Hash::of(key).home(self.ranks)).is_ok()
     }
 
-    /// The share of all keys that are lost, from 0 to 1, if keys are many.
+    /// The expected share of lost keys, from 0 to 1, if there are many keys.
     pub fn share(&self) -> f64 {
         self.lost.len() as f64 / self.ranks as f64
     }
@@ -36,7 +36,7 @@ impl Lost {
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Which part of the keys is lost. It asks each rank's part once.
+    /// Finds out which part of the keys is lost. It reads each rank's part once.
     pub fn lost(&self) -> Lost {
         let ranks = self.fabric.ranks();
         let is_lost = |rank: &usize| self.fabric.load(self.layout.format(*rank)).is_err();

@@ -1,4 +1,4 @@
-//! How operations of several ranks on one part are kept apart: the modes of a table.
+//! The modes of a table: how operations of several ranks on one part exclude each other.
 
 use std::marker::PhantomData;
 
@@ -24,8 +24,8 @@ pub trait Mode<F: Fabric>: private::Sealed {
     fn alone<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R;
 }
 
-/// Readers copy between two looks at a bucket's version and write nothing; writers lock a bucket for
-/// the moment of one change.
+/// Readers copy between two reads of a bucket's version and write nothing; writers lock a bucket
+/// for the moment of one change.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fine;
 
@@ -45,10 +45,11 @@ impl<F: Fabric> Mode<F> for Fine {
     }
 }
 
-/// The paper's way (Figure 2): a reader shares the whole part of the key's rank, a writer has it
-/// alone, under a window's lock `L`.
+/// The paper's method (Figure 2): a reader locks the whole part of the key's rank as shared, a
+/// writer locks it exclusively, with a window's lock `L`.
 ///
-/// It exists for comparison. A rank that dies while it holds a part keeps all others from it.
+/// It exists for comparison. A rank that dies while it holds a part blocks all others from it for
+/// ever.
 ///
 /// Source: Christgau and Schnor, "Design of MPI Passive Target Synchronization for a
 /// Non-Cache-Coherent Many-Core Processor" (2019), section 2.2.
@@ -82,8 +83,8 @@ where
     W: Wait,
 {
     fn with<R>(&self, rank: usize, act: impl FnOnce(&Part<'_, W, L>) -> R) -> R {
-        // SAFETY: the table has these bytes for the locks alone, as `Layout` says, and all are zero at
-        // first; the rank that opens the table has entered the fabric.
+        // SAFETY: the table reserves these bytes for the locks, as `Layout` says, and all are zero
+        // at first; the rank that opens the table has entered the fabric.
         let lock: &L = unsafe { Region::lock::<F, L>(Place { rank, at: self.part }) };
         // SAFETY: as above. `Global` is a word.
         let global = unsafe { Region::value::<Global<W, Window<F>>>(self.global) };
@@ -127,7 +128,7 @@ where
     }
 }
 
-/// Also where a caller's function panics.
+/// Runs even if the caller's function panics.
 struct OnDrop<A: FnMut()>(A);
 
 impl<A: FnMut()> Drop for OnDrop<A> {

@@ -1,4 +1,4 @@
-//! The operations on a table: those on a key, and making room.
+//! The operations of a table: those on a key, and making room.
 
 use syncline_fabric::Fabric;
 
@@ -9,7 +9,7 @@ use crate::look::Key;
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// Entries for each bucket that a part is made for.
+/// Entries per bucket for which [`resize`](Table::resize) makes room.
 const FILL: u64 = 4;
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
@@ -19,7 +19,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Key { bytes, hash, home: hash.home(self.fabric.ranks()) }
     }
 
-    /// A copy of the value of a key, if it has one.
+    /// Returns a copy of a key's value, if it has one.
     ///
     /// # Errors
     ///
@@ -29,9 +29,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.read(self.key(key), |value| value.map(<[u8]>::to_vec))
     }
 
-    /// Gives a copy of the value of a key, if it has one, to a function, and returns what that returns:
-    /// [`get`](Self::get) without an allocation. In the coarse mode the function runs while the key's
-    /// part is locked, and must not use the table.
+    /// Calls a function with a copy of a key's value, if it has one, and returns the function's
+    /// result: [`get`](Self::get) without an allocation. In the coarse mode the function runs while
+    /// the key's part is locked, and must not use the table.
     ///
     /// # Errors
     ///
@@ -55,8 +55,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] as for [`get`](Self::get); [`Error::Full`] and [`Error::TooLong`], and the table
-    /// is then as it was.
+    /// [`Error::Lost`] as for [`get`](Self::get); [`Error::Full`] and [`Error::TooLong`], which
+    /// leave the table unchanged.
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
         let mut draft = self.draft(key)?;
         draft.fill(value)?;
@@ -73,12 +73,12 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.change(&mut draft, |_, _| Ok(Next::Nothing))
     }
 
-    /// Gives a key the value that a function makes of the one that it has, at one moment: `None`
-    /// removes it, or leaves a key without a value as it is. Returns whether it had a value before.
+    /// Replaces a key's value atomically with the result of a function of it: `None` removes the
+    /// value, or leaves a key without a value as it is. Returns whether it had a value before.
     ///
-    /// The function may be called several times, if others change the key meanwhile; only the
+    /// The function may be called several times if others change the key meanwhile; only the
     /// argument and the result of the last call count. It must not use the table: after many failed
-    /// tries, and always in the coarse mode, it runs while others are kept out.
+    /// tries, and always in the coarse mode, it runs while other ranks are excluded.
     ///
     /// # Errors
     ///
@@ -102,8 +102,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Draft::new(self, self.key(key)))
     }
 
-    /// Makes room for this many entries in all, spread over the ranks: their buckets then need not
-    /// be added one row after the other. Any rank may call it, at any time; nothing becomes
+    /// Makes room for this many entries in all, spread over the ranks, so that rows of buckets need
+    /// not be added one after the other later. Any rank may call it at any time; nothing becomes
     /// smaller. Dead ranks are left out.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 //! Rows of buckets: the position of a bucket, and the growth by rows.
 //!
-//! The first row is at the same place in every part. Each later row has as many buckets as there were
-//! before, and never moves, so a rank caches the positions of rows. How many bits number the
-//! buckets of a part follows from how many rows it has; a rank that knows too few rows notices it
-//! by the depth of the bucket that it reads.
+//! The first row is at the same position in every part. Each later row has as many buckets as there
+//! were before, and never moves, so a rank caches the positions of rows. The number of rows decides
+//! how many bits number the buckets of a part. A rank that knows too few rows notices it by the
+//! depth of the bucket that it reads.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{
@@ -14,13 +14,13 @@ use syncline_fabric::{Dead, Fabric, Full, Place};
 
 use crate::layout::{LINE, Layout, ROWS};
 
-/// Zeros are written in pieces of this many bytes.
+/// Zeros, which are written in pieces of this size.
 const ZEROS: [u8; 4096] = [0; 4096];
 
-/// What a rank knows of all parts' rows.
+/// What a rank knows about the rows of all parts.
 pub(crate) struct Rows {
     layout: Layout,
-    /// Of parts that have more than the first row.
+    /// For parts that have more than the first row.
     parts: Vec<OnceLock<Box<Known>>>,
 }
 
@@ -43,10 +43,10 @@ impl Rows {
         self.layout.bits + rows
     }
 
-    /// Asks the part for rows that this rank does not know, and returns the bits.
+    /// Reads from the part the rows that this rank does not know yet, and returns the bits.
     pub fn learn(&self, fabric: &impl Fabric, rank: usize) -> Result<u32, Dead> {
         let known = self.parts[rank].get_or_init(Box::default);
-        // Relaxed: several threads of this rank may learn, and write the same.
+        // Relaxed: several threads of this rank may do this at once; they write the same values.
         let mut row = known.rows.load(Relaxed) as usize;
         while row < ROWS {
             let at = fabric.load(self.layout.row(rank, row))?;

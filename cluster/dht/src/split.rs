@@ -1,8 +1,8 @@
-//! Splitting a bucket, and adding a line behind a full one.
+//! Splits a bucket, or adds a line behind a full one.
 //!
-//! A bucket is split when a key finds no vacancy in its first line and the part has more bits than the
-//! bucket is deep. If it has not, a line is linked behind the bucket; and when one bucket in `MOST` has
-//! such a line the part gets another row, which is where later splits go.
+//! A bucket is split when a key finds no vacancy in its first line and the part has more bits than
+//! the bucket's depth. Otherwise a line is linked behind the bucket. When one bucket in `MOST` has
+//! such a line, the part gets another row, into which later splits go.
 
 use syncline_fabric::{Dead, Fabric, Full, Place};
 
@@ -13,8 +13,8 @@ use crate::look::{Bucket, Look};
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// A part grows when it has more lines behind buckets than one for this many buckets: at four and a
-/// half entries a bucket, roughly.
+/// A part grows when it has more than one line behind buckets per this many buckets: roughly at
+/// four and a half entries per bucket.
 const MOST: u64 = 8;
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
@@ -30,7 +30,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
         let there = bucket.number | 1 << bucket.depth;
         let there = self.rows.bucket(&self.fabric, rank, there)?;
-        // Released after `held`, since it is dropped later.
+        // Dropped after `held`, so it is released later.
         let Some(_sibling) = self.fill(there, bucket.depth + 1, &moving)? else { return Ok(false) };
         let mut held = held;
         let link = Link(self.fabric.load(bucket.place.plus(8))?);
@@ -39,8 +39,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(true)
     }
 
-    /// Makes a bucket of slots that was never used, and holds it; `None` if there is no room. No
-    /// other rank has it, except for one that died here.
+    /// Fills a bucket that was never used with slots, and holds it; `None` if there is no room. No
+    /// other rank uses the bucket, except one that died here.
     fn fill(
         &self,
         there: Place,
@@ -71,7 +71,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Some(held))
     }
 
-    /// Lines with these slots, linked; `None` if there is no room, `Some(None)` if there are no slots.
+    /// Makes linked lines with these slots; `None` if there is no room, `Some(None)` if there are
+    /// no slots.
     fn lines(&self, rank: usize, slots: &[u64]) -> Result<Option<Option<Place>>, Dead> {
         let mut lines: Vec<Place> = Vec::new();
         for chunk in slots.chunks(SLOTS) {
@@ -86,7 +87,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Some(lines.pop()))
     }
 
-    /// A new line; `None` if there is no room.
+    /// Makes a new line; `None` if there is no room.
     fn line(
         &self,
         rank: usize,
@@ -106,8 +107,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Some(line))
     }
 
-    /// Links a line with one slot behind a bucket, if the bucket is as it was read. Returns whether
-    /// it was; `None` if there is no room.
+    /// Links a line with one slot behind a bucket, if the bucket has not changed since it was read.
+    /// Returns whether it had not; `None` if there is no room.
     pub(crate) fn link(&self, look: &Look, slot: Slot) -> Result<Option<bool>, Dead> {
         let rank = look.bucket.place.rank;
         let Some(line) = self.line(rank, &[slot.0], None)? else { return Ok(None) };
@@ -121,7 +122,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         let lines = self.fabric.add(self.layout.linked(rank), 1)? + 1;
         let bits = self.rows.bits(rank);
         if lines > (1 << bits) / MOST {
-            // Without room for a row the table goes on with longer buckets.
+            // Without room for a row the table continues with longer chains.
             match self.rows.grow(&self.fabric, rank, bits) {
                 Err(Full::Dead(dead)) => return Err(dead),
                 Ok(()) | Err(Full::Full { .. }) => {}

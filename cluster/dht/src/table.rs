@@ -1,4 +1,4 @@
-//! The table as each rank opens it.
+//! The table, and how each rank opens it.
 
 use std::fmt;
 
@@ -16,16 +16,16 @@ use crate::rows::Rows;
 /// The version of the layout.
 const VERSION: u64 = 1;
 
-/// Where a table is in the ranks' parts. All ranks must say the same.
+/// The position of a table in the ranks' parts. All ranks must use the same options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Where in each part it begins, in bytes: a multiple of 64. Zero unless this is set.
+    /// The table's offset in each part, in bytes: a multiple of 64. Zero by default.
     pub at: usize,
-    /// How many bytes of each part it has, which are zero before the first rank opens it. All from
-    /// `at` on unless this is set.
+    /// The table's size in each part, in bytes. They must be zero before the first rank opens it.
+    /// By default everything behind `at`.
     pub bytes: Option<usize>,
-    /// How many buckets each part has at first, rounded up to a power of two: 64 unless this is set.
-    /// The table adds more by itself.
+    /// The initial number of buckets in each part, rounded up to a power of two: 64 by default. The
+    /// table adds more by itself.
     pub buckets: usize,
 }
 
@@ -50,26 +50,26 @@ impl Options {
     }
 }
 
-/// A hash table whose parts lie in the memories of all ranks of a fabric: from bytes to bytes.
+/// A hash table from bytes to bytes whose parts lie in the memories of all ranks of a fabric.
 ///
-/// A key belongs to one rank, whose part has it and its value; any rank reads and changes it without
-/// that rank's help. Each rank [opens](Table::open) the table with the same [`Options`].
+/// A key belongs to one rank, whose part holds the key and its value; any rank reads and changes it
+/// without that rank's help. Each rank [opens](Table::open) the table with the same [`Options`].
 ///
-/// Each operation on a key takes effect at one moment while it runs (it is linearizable), and what the
-/// caller did before a put is visible to callers that find what was put, as far as the fabric shows
-/// it.
+/// Each operation on a key takes effect at one moment while it runs (it is linearizable).
+/// Everything that the caller did before a put is visible to callers that find the value, as far as
+/// the fabric makes it visible.
 ///
 /// **Deaths.** When a rank dies, the keys of other ranks remain. If its part is gone with it,
-/// operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which those are;
-/// on a fabric whose parts outlive their ranks, as [`Host`](syncline_fabric::Host)'s, nothing is
-/// lost. An operation that a rank died in has taken effect or has not. If it held a bucket, others
-/// wait until the fabric knows of the death, and take the bucket over: 100 ms after that at the
-/// latest. A block of memory that it had taken may stay unused.
+/// operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which keys those
+/// are; on a fabric whose parts outlive their ranks, such as [`Host`](syncline_fabric::Host),
+/// nothing is lost. An operation in which a rank died has either taken effect or not. If the rank
+/// held a bucket, others wait until the fabric knows of the death, and take the bucket over, at the
+/// latest 100 ms after that. A block of memory that it had taken may stay unused.
 ///
 /// **Threads.** A table may be used by several threads of a rank if the fabric may.
 ///
-/// **Memory.** A new value is written beside the old one, whose memory is then used again. Buckets are
-/// never given back.
+/// **Memory.** A new value is written beside the old one, whose memory is then reused. Buckets are
+/// never freed.
 pub struct Table<F, M = Fine> {
     pub(crate) fabric: F,
     pub(crate) layout: Layout,
@@ -78,12 +78,12 @@ pub struct Table<F, M = Fine> {
 }
 
 impl<F: Fabric> Table<F> {
-    /// Opens the table as this rank. The first one to do so need not wait for the others: zeros are an
+    /// Opens the table as this rank. The first rank need not wait for the others: zeros are an
     /// empty table.
     ///
     /// # Errors
     ///
-    /// If the parts are too small, or another rank has opened it otherwise.
+    /// If the parts are too small, or another rank has opened the table differently.
     ///
     /// # Panics
     ///
@@ -118,7 +118,7 @@ where
         Table { rows: Rows::new(layout, fabric.ranks()), fabric, layout, mode }.agree(lock)
     }
 
-    /// The heap that nodes of a table's locks come from.
+    /// The heap for the nodes of a table's locks.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ where
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Compares what this rank has opened with what others have; `lock` identifies the mode.
+    /// Compares this rank's options and mode with those of others; `lock` identifies the mode.
     fn agree(self, lock: u64) -> Result<Self, Error> {
         assert!(self.fabric.ranks() < usize::from(u16::MAX), "a table is for 65,534 ranks");
         let Layout { at, bytes, bits } = self.layout;

@@ -1,4 +1,4 @@
-//! Waits for a rank that holds a bucket, and takes over if it has died.
+//! Waits for a rank that holds a bucket, and detects its death.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use syncline_fabric::{Fabric, Place};
 
 use crate::layout::Version;
 
-/// After a wait of this length, a waiter asks whether the holder lives; then after twice as long,
-/// and so on up to `RARELY`. A holder has few operations to do, so it is asked only about those
-/// that lost their processor, or died.
+/// After a wait of this length, a waiter checks whether the holder lives; then after twice as long,
+/// and so on up to `RARELY`. A holder has few operations to do, so the check is made only for
+/// holders that were preempted, or died.
 const ASK: Duration = Duration::from_millis(1);
 const RARELY: Duration = Duration::from_millis(100);
-/// The clock is read once in this many looks.
+/// The clock is read once in this many polls.
 const LOOKS: u32 = 16;
 
-/// A wait, so far.
+/// A wait in progress.
 pub(crate) struct Wait {
     looks: u32,
-    /// When to ask next, and how long after that.
+    /// When to check next, and how long after that.
     ask_at: Option<Duration>,
     again: Duration,
 }
@@ -27,8 +27,8 @@ impl Wait {
         Wait { looks: 0, ask_at: None, again: ASK }
     }
 
-    /// Pauses before the next look at a bucket's version. Returns whether the rank that holds it by
-    /// the version is known to be dead.
+    /// Pauses before the next read of a bucket's version. Returns whether the rank that holds the
+    /// bucket, according to its version, is known to be dead.
     #[cold]
     pub fn pause(&mut self, fabric: &impl Fabric, at: Place, version: Version) -> bool {
         self.looks += 1;

@@ -1,57 +1,57 @@
-//! The trait: what a rank can do with the others' memory, and what it is promised.
+//! The trait: what a rank can do with other ranks' memory, and what the fabric promises.
 //!
-//! Every rank has a *part* of the same size, zero at first; a [`Place`] is a rank and a displacement
-//! in its part. The promises are the least that one-sided MPI gives (MPI 4.1, 12.7), so that what is
-//! written over them runs on any carrier:
+//! Every rank has a *part* of the same size, initially zero; a [`Place`] is a rank and a
+//! displacement in its part. The promises are the weakest of one-sided MPI (MPI 4.1, 12.7), so that
+//! code written over them runs on any carrier:
 //!
-//! 1. A change of a word, and a look at one by [`Fabric::load`], is atomic and has taken effect when
-//!    it returns; all of them are in one order that all ranks agree upon.
+//! 1. A change of a word, and a load of one by [`Fabric::load`], is atomic and has taken effect
+//!    when it returns; all of them are in one order on which all ranks agree.
 //! 2. A put takes effect, word by word and in any order, between its call and the end of the next
 //!    flush of that rank. Until then another put, a get or a change of the same rank may overtake it.
-//! 3. A get has read when it returns, word by word in any order. What others put at the same time may
-//!    be seen in part; aligned words of 64 bits are never torn.
+//! 3. A get has read when it returns, word by word in any order. Data that other ranks put at the
+//!    same time may be seen in part; aligned words of 64 bits are never torn.
 //! 4. A word has one kind of access while it is shared: either changes and loads, or puts and gets.
-//!    What a put and a change of the same word at the same time leave is not said. A get may read
-//!    words that are changed, and sees each before or after the change.
+//!    The result of a put and a change of the same word at the same time is unspecified. A get may
+//!    read words that are changed, and sees each before or after the change.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Where something is: in which rank's part, and how far into it.
+/// The position of a byte or word: a rank, and a displacement in its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     /// The rank.
     pub rank: usize,
-    /// The displacement in bytes; of a word, a multiple of 8.
+    /// The displacement in bytes; for a word, a multiple of 8.
     pub at: usize,
 }
 
 impl Place {
-    /// This many bytes further.
+    /// The place this many bytes further.
     #[must_use]
     pub fn plus(self, bytes: usize) -> Place {
         Place { at: self.at + bytes, ..self }
     }
 }
 
-/// What becomes of a word, given an operand.
+/// How a word is changed, given an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It stays: an atomic look.
+    /// The word stays: an atomic load.
     Keep,
-    /// The operand takes its place.
+    /// The operand replaces the word.
     Replace,
-    /// The sum, wrapping around; the difference, with a negated operand.
+    /// The sum, wrapping around; with a negated operand, the difference.
     Add,
-    /// The bits of both.
+    /// The bits that are set in both.
     And,
-    /// The bits of either.
+    /// The bits that are set in either.
     Or,
 }
 
 impl Change {
-    /// The new word.
+    /// Computes the new word.
     pub fn apply(self, old: u64, operand: u64) -> u64 {
         match self {
             Change::Keep => old,
@@ -63,7 +63,7 @@ impl Change {
     }
 }
 
-/// A rank has died, and its part with it.
+/// The error for a rank that has died, and its part with it.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("rank {rank} is dead, and so is its memory")]
 pub struct Dead {
@@ -71,79 +71,81 @@ pub struct Dead {
     pub rank: usize,
 }
 
-/// One rank's access to the parts of all; see [the crate](crate) for which fabrics there are.
+/// One rank's access to the parts of all; see [the crate](crate) for the fabrics that exist.
 ///
-/// All functions that take a [`Place`] panic if it is not within the part of a rank that there is,
-/// and those for words if it is not a multiple of 8: that is the caller's mistake on any fabric.
+/// All functions that take a [`Place`] panic if it is not within the part of an existing rank, and
+/// those for words if it is not a multiple of 8: that is a mistake of the caller on any fabric.
 ///
-/// An error means that the target has died: then and from then on nothing of its part can be
-/// reached. A fabric on which parts outlive their ranks, as [`Host`](crate::Host)'s, gives none.
+/// An error means that the target has died; from then on nothing in its part can be accessed. A
+/// fabric whose parts outlive their ranks, such as [`Host`](crate::Host), returns none.
 pub trait Fabric {
-    /// The number of the caller, from 0.
+    /// The number of the calling rank, from 0.
     fn rank(&self) -> usize;
 
-    /// How many ranks there are, the dead included.
+    /// The number of ranks, including dead ones.
     fn ranks(&self) -> usize;
 
     /// The size of each rank's part in bytes.
     fn bytes(&self) -> usize;
 
-    /// Writes bytes, complete at the next [`flush`](Self::flush) of that rank. The caller may use
-    /// `bytes` for something else at once. That a target is dead the flush says.
+    /// Writes bytes; they are complete after the next [`flush`](Self::flush) of that rank. The
+    /// caller may reuse `bytes` at once. The flush reports a dead target.
     fn put(&self, to: Place, bytes: &[u8]);
 
     /// Reads bytes, and waits for them.
     ///
     /// # Errors
     ///
-    /// If the target is dead; what `into` holds is then not said.
+    /// If the target is dead; the contents of `into` are then unspecified.
     fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead>;
 
-    /// Writes `new` to a word that holds `old`, and returns what it held: `old`, if it was written.
+    /// Writes `new` to a word that holds `old`. Returns what the word held: `old`, if `new` was
+    /// written.
     ///
     /// # Errors
     ///
     /// If the target is dead.
     fn compare_and_swap(&self, at: Place, old: u64, new: u64) -> Result<u64, Dead>;
 
-    /// Changes a word, and returns what it held.
+    /// Changes a word, and returns its former value.
     ///
     /// # Errors
     ///
     /// If the target is dead.
     fn fetch_and(&self, at: Place, change: Change, operand: u64) -> Result<u64, Dead>;
 
-    /// Waits until all that this rank has put to that one has taken effect. Costs nothing if nothing
-    /// was put there since the last flush.
+    /// Waits until everything that this rank has put to that one has taken effect. Costs nothing if
+    /// nothing was put there since the last flush.
     ///
     /// # Errors
     ///
     /// If the target is dead.
     fn flush(&self, rank: usize) -> Result<(), Dead>;
 
-    /// [`flush`](Self::flush) of every rank that something was put to since; of the dead, nothing
-    /// is said.
+    /// [`flush`](Self::flush) of every rank to which something was put since its last flush; dead
+    /// ranks are not reported.
     fn flush_all(&self);
 
-    /// The pause between two looks at a word; `looks` counts the looks since the wait began, from 1,
-    /// and lets the pauses grow. A fabric may return early when something changes there.
+    /// The pause between two polls of a word; `looks` counts the polls since the wait began, from
+    /// 1, and lets the pauses grow. A fabric may return early when the word changes.
     fn pause(&self, at: Place, looks: u32);
 
-    /// Stays away from all memory for so long, roughly.
+    /// Makes no memory access for roughly this time.
     fn rest(&self, time: Duration);
 
     /// Whether a rank lives, as far as this one knows. It may take a while until a death is known.
-    /// Once it is, nothing that the dead rank has begun will take effect any more. Before, an operation
-    /// on its part may fail already: a rank that takes over from the dead waits for this.
+    /// Once it is, nothing that the dead rank has begun will take effect any more. Before, an
+    /// operation on its part may already fail: a rank that takes over from a dead one waits until
+    /// this returns `false`.
     fn is_alive(&self, rank: usize) -> bool;
 
-    /// The number of the machine that a rank is on, from 0: ranks of one machine are near each other.
+    /// The number of the rank's machine, from 0: ranks of one machine are near each other.
     fn machine(&self, rank: usize) -> usize;
 
     /// The time since some moment in the past.
     fn now(&self) -> Duration;
 
-    /// Looks at a word atomically.
+    /// Loads a word atomically.
     ///
     /// # Errors
     ///
@@ -153,8 +155,8 @@ pub trait Fabric {
         self.fetch_and(at, Change::Keep, 0)
     }
 
-    /// Writes a word atomically; it is written when this returns. What was put before need not be:
-    /// a store that publishes it comes after a flush.
+    /// Stores a word atomically; the store has taken effect when this returns. Earlier puts may not
+    /// have: a store that publishes them must come after a flush.
     ///
     /// # Errors
     ///
@@ -164,7 +166,7 @@ pub trait Fabric {
         self.fetch_and(at, Change::Replace, value).map(|_| ())
     }
 
-    /// Adds to a word, and returns what it held.
+    /// Adds to a word, and returns its former value.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Blocks of a rank's part, of any size, taken and given back by any rank.
+//! A heap in each rank's part: blocks of any size, taken and freed by any rank.
 //!
 //! ```text
 //!   top                 how far the heap was ever used
@@ -6,15 +6,16 @@
 //!   blocks ...          a free block's first word is the next one of its stack, as in `free`
 //! ```
 //!
-//! A block is a power of two, at least a line, and on lines of its own. One is popped by looking at
-//! the top, at its successor, and exchanging. The tag counts exchanges: a rank that was overtaken
-//! in between may have read anything as the successor, and fails by the tag. The successor is read
-//! by a get, which may meet a put of the block's new owner as well as a change by the rank that
-//! gives it back. An owner has flushed its puts before it gives a block back. A tag has 24 bits, so
-//! that a rank would have to be overtaken sixteen million times between two accesses, to a place,
-//! to err.
+//! A block's size is a power of two, at least a line, and it occupies lines of its own. A block is
+//! popped by reading the top, then its successor, and exchanging the top. The tag counts exchanges:
+//! if another rank has popped the block in between, the successor may be any value, and the
+//! exchange fails by the tag. The successor is read by a get, which may coincide with a put of the
+//! block's new owner as well as with a change by the rank that frees it. An owner has flushed its
+//! puts before it frees a block. A tag has 24 bits, so an error would require exactly a multiple of
+//! sixteen million exchanges between two accesses of a rank.
 //!
-//! A rank that dies between taking a block and linking it to something leaves the block unused.
+//! A rank that dies between taking a block and linking it to something leaves the block unused for
+//! ever.
 //!
 //! Source: Treiber, "Systems Programming: Coping with Parallelism" (IBM, 1986), with the tag of
 //! Michael and Scott (PODC'96).
@@ -23,27 +24,27 @@ use thiserror::Error;
 
 use crate::fabric::{Dead, Fabric, Place};
 
-/// The least block, and what displacements count.
+/// Size of the smallest block, and the unit of displacements, in bytes.
 const LINE: usize = 64;
-/// Sizes of blocks: up to 64 << 31 bytes.
+/// Number of block sizes: up to 64 << 31 bytes.
 const CLASSES: usize = 32;
-/// Bits of a displacement in lines, in a stack's word: 64 TiB.
+/// Bits of a displacement in lines in a stack's word: 64 TiB.
 const BITS: u32 = 40;
 const DISPLACEMENT: u64 = (1 << BITS) - 1;
-/// The words before the first block, in bytes.
+/// Size of the words before the first block, in bytes.
 const HEAD: usize = (8 * (1 + CLASSES)).next_multiple_of(LINE);
 
-/// A range of every rank's part, of which blocks are taken. It is described, not shared: ranks that
-/// name the same range use the same heap.
+/// A range of every rank's part from which blocks are taken. This value only describes the range:
+/// ranks that name the same range use the same heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heap {
-    /// Where it begins in each part; a multiple of 64. The bytes there are zero at first.
+    /// The range's offset in each part; a multiple of 64. The bytes there must be zero at first.
     pub at: usize,
     /// Its size in bytes.
     pub bytes: usize,
 }
 
-/// Why there is no block.
+/// Why a block could not be taken.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Full {
     /// The rank's part of the heap has no room for a block of this size.
@@ -51,7 +52,7 @@ pub enum Full {
     Full {
         /// The rank.
         rank: usize,
-        /// The bytes asked for.
+        /// The size that was requested, in bytes.
         bytes: usize,
     },
     /// The rank is dead.
@@ -60,7 +61,7 @@ pub enum Full {
 }
 
 impl Heap {
-    /// The size of the block that one of this many bytes comes in.
+    /// The size of the block that a request for this many bytes gets.
     pub fn block(bytes: usize) -> usize {
         bytes.max(LINE).next_power_of_two()
     }
@@ -77,7 +78,7 @@ impl Heap {
         Place { rank, at: self.at + 8 * (1 + class) }
     }
 
-    /// A block in a rank's part, at a multiple of 64. What is in it is not said.
+    /// Takes a block in a rank's part, at a multiple of 64. Its contents are unspecified.
     ///
     /// # Errors
     ///
@@ -91,7 +92,7 @@ impl Heap {
         let mut seen = fabric.load(free)?;
         while seen & DISPLACEMENT != 0 {
             let block = Place { rank, at: (seen & DISPLACEMENT) as usize * LINE };
-            // A get, as its new owner may put to the block by now: that may be seen in part.
+            // A get, since the block's new owner may already put to it: that may be seen in part.
             let mut next = [0; 8];
             fabric.get(block, &mut next)?;
             let next = u64::from_ne_bytes(next);
@@ -104,7 +105,7 @@ impl Heap {
         self.fresh(fabric, rank, Self::block(bytes))?.ok_or(full)
     }
 
-    /// A block that never was one; `None` if the heap's end is reached.
+    /// A block that was never used; `None` if the heap's end is reached.
     fn fresh(
         &self,
         fabric: &impl Fabric,
@@ -126,11 +127,11 @@ impl Heap {
         }
     }
 
-    /// Gives a block back that was taken with this size. Whatever was put to it is flushed.
+    /// Frees a block that was taken with this size. All puts to it must have been flushed.
     ///
     /// # Errors
     ///
-    /// If the rank is dead, and the block gone with it.
+    /// If the rank is dead, and the block is gone with it.
     pub fn give(&self, fabric: &impl Fabric, block: Place, bytes: usize) -> Result<(), Dead> {
         let free = self.free(block.rank, Self::class(bytes));
         let mut seen = fabric.load(free)?;
@@ -146,7 +147,7 @@ impl Heap {
     }
 }
 
-/// A stack's word with another displacement, and the next tag.
+/// A stack's word with another displacement and the next tag.
 fn tagged(old: u64, displacement: u64) -> u64 {
     ((old >> BITS) + 1) << BITS | displacement & DISPLACEMENT
 }

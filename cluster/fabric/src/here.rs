@@ -1,18 +1,18 @@
-//! Ranks that running code finds by itself.
+//! Fabrics on which running code finds its own rank.
 
 use crate::fabric::Fabric;
 use crate::heap::Heap;
 
-/// A fabric that running code finds its rank of by itself, as words of a [`Window`](crate::Window)
-/// have to.
+/// A fabric on which running code can find its own rank, as words of a [`Window`](crate::Window)
+/// must.
 pub trait Here: Fabric + Sized + 'static {
-    /// Gives the rank that this code runs in.
+    /// Calls a function with the rank in which this code runs.
     ///
     /// # Panics
     ///
-    /// If it runs in none.
+    /// If it runs in no rank.
     fn here<R>(then: impl FnOnce(&Self) -> R) -> R;
 
-    /// Where this rank takes the nodes of its locks from; all ranks use one heap, each its own part.
+    /// The heap for this rank's lock nodes; all ranks use one heap, each in its own part.
     fn nodes(&self) -> Heap;
 }

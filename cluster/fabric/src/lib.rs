@@ -11,9 +11,9 @@
 //!   window      a memory of the lock library: the catalogue's locks over a fabric's words
 //! ```
 //!
-//! What stands on a fabric (the hash table, shared memory, locks) is written once over [`Fabric`],
-//! is checked on [`Simulated`], and runs on [`Host`]. There is no fabric over MPI or over a network
-//! of one's own yet.
+//! The structures on a fabric (the hash table, shared memory, locks) are written once over
+//! [`Fabric`], checked on [`Simulated`], and run on [`Host`]. There is no fabric over MPI or over a
+//! network yet.
 //!
 //! ```
 //! use syncline_fabric::{Fabric, Host, Place};

@@ -1,27 +1,27 @@
 //! Whether a process lives, for ranks that wait for what it holds.
 //!
-//! A number alone does not say: it is given to another process in time. So a process is known by the
-//! time that it was started at as well. Processes that see numbers of another kind, in a container or
-//! on another host, can't judge each other, and take each other to live.
+//! A number alone does not identify a process: after some time it is given to another one. So a
+//! process is identified by its start time as well. Processes that see different process numbers,
+//! in a container or on another host, can't check each other, and take each other for alive.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Error;
 
-/// What a process is known by. All zero is none that can be judged.
+/// The identity of a process. All zero stands for one that can't be checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Process {
-    /// Its number.
+    /// The process's number.
     pub number: u64,
-    /// When it was started, in ticks since the machine was.
+    /// When the process was started, in clock ticks since the machine was started.
     pub started: u64,
-    /// Where its number and its start are counted.
+    /// The name space in which its number and its start are counted.
     pub space: u64,
 }
 
 impl Process {
-    /// This process.
+    /// The identity of this process.
     pub fn own() -> Process {
         let number = std::process::id();
         let links = ["pid", "time"].map(|name| fs::read_link(format!("/proc/self/ns/{name}")).ok());
@@ -36,24 +36,24 @@ impl Process {
         }
     }
 
-    /// Whether it lives, as `judge` sees it, which is this process. Once it does not, it never will.
+    /// Whether it lives, as far as `judge` sees, which is this process. A dead process stays dead.
     pub fn lives(&self, judge: &Process) -> bool {
         let Ok(number) = libc::pid_t::try_from(self.number) else { return true };
         if number == 0 || self.space != judge.space || self == judge {
             return true;
         }
-        // SAFETY: signal 0 is sent to nobody.
+        // SAFETY: signal 0 is never delivered.
         let gone = unsafe { libc::kill(number, 0) } != 0
             && Error::last_os_error().raw_os_error() == Some(libc::ESRCH);
-        // What is there but can't be read may live.
+        // A process that exists but can't be read may live.
         let is_other = |now: State| now.ended || now.started != self.started;
         !gone && !state(number.unsigned_abs()).is_some_and(is_other)
     }
 }
 
-/// What the kernel says of a process.
+/// The kernel's information about a process.
 struct State {
-    /// It has ended, and its parent has not asked yet.
+    /// Whether it has ended but was not waited for.
     ended: bool,
     started: u64,
 }
@@ -63,10 +63,10 @@ fn state(number: u32) -> Option<State> {
     // The name before it may have spaces and parentheses of its own.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let letter = fields.next()?;
-    // Fields 20 and 22; the letter was the third.
+    // Fields 20 and 22; the state letter was the third.
     let threads: u64 = fields.nth(16)?.parse().ok()?;
     let started = fields.nth(1)?.parse().ok()?;
-    // Of a process that goes on in other threads, the first may have ended.
+    // A process may continue in other threads after its first has ended.
     Some(State { ended: matches!(letter, "Z" | "X") && threads <= 1, started })
 }
 

@@ -1,7 +1,7 @@
-//! Ranks of one machine, as processes and as threads: sums under locks are exact, and who dies leaves
-//! its part.
+//! Ranks of one machine, as processes and as threads: sums under locks are exact, and a rank that
+//! dies leaves its part.
 //!
-//! A process that is a rank is this program again, told by its environment to be [`rank`].
+//! A process that is a rank runs this program again; its environment tells it to be [`rank`].
 
 use std::env;
 use std::os::unix::process::ExitStatusExt;
@@ -25,7 +25,7 @@ const LATE: Duration = Duration::from_secs(60);
 
 type Memories = Window<Host>;
 
-/// What a rank does is named here.
+/// Names what a rank does.
 const SCENE: &str = "SYNCLINE_TEST_SCENE";
 
 fn processes(ranks: usize, scene: &str) -> Job {
@@ -39,7 +39,7 @@ fn processes(ranks: usize, scene: &str) -> Job {
     started.expect("processes start")
 }
 
-/// What a process that is a rank does; nothing elsewhere.
+/// The code of a process that is a rank; does nothing otherwise.
 #[test]
 fn rank() {
     let Ok(scene) = env::var(SCENE) else { return };

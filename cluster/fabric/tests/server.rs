@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use syncline_fabric::server::{Answers, Card, Gone, Link, Peer, Service, serve};
 
-/// Answers with what it was asked, or waits for the switch if that is "wait"; counts the peers that
-/// have left.
+/// Answers with the request itself, or waits for the switch if the request is "wait"; counts the
+/// peers that have left.
 #[derive(Clone, Default)]
 struct Echo {
     switch: Arc<AtomicBool>,
@@ -82,7 +82,7 @@ fn who_waits_holds_nobody_up() {
     let (echo, card) = started();
     let links = [(); 3].map(|()| Link::connect(&card).expect("a connection"));
     let waits = links[0].ask(b"wait").expect("it is there");
-    // Long enough for the server to have gone to sleep between looks.
+    // Long enough that the server sleeps between polls.
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(30) {
         assert_eq!(links[1].call(b"other", rest).as_deref(), Ok(&b"other"[..]));

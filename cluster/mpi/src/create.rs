@@ -1,7 +1,7 @@
-//! A window that is made: under the scheme that its ranks want, if they can have it.
+//! Creates windows under the scheme that their ranks request, if possible.
 //!
-//! The ranks agree on a scheme ([`Ranks`]), and meet: those of each host come to share a segment
-//! ([`Meeting`]). Where all are on one host, `MPI_Win_allocate` makes a shared window.
+//! The ranks agree on a scheme ([`Ranks`]), and meet: those of each host then share a segment
+//! ([`Meeting`]). If all ranks are on one host, `MPI_Win_allocate` makes a shared window.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -19,20 +19,20 @@ use crate::registry;
 use crate::scheme::{goes_by_messages, locks};
 use crate::window::{Made, Window};
 
-/// Whose memory a window has.
+/// The owner of a window's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The program's, at each rank for itself.
+    /// The program, separately at each rank.
     Private,
-    /// The MPI library's.
+    /// The MPI library.
     Allocated,
-    /// The MPI library's, mapped at all ranks.
+    /// The MPI library, with all ranks' memory mapped at each rank.
     Shared,
 }
 
-/// Makes a window of the ranks of `comm` by `make`, which writes its handle to `window`. It is told
-/// whether to make a window of shared memory, which may be asked of one of [`Kind::Allocated`], and
-/// with which Info.
+/// Makes a window of the ranks of `comm` by calling `make`, which writes the handle to `window`.
+/// `make` gets the Info to use, and whether to make a window of shared memory; only for
+/// [`Kind::Allocated`] can that be requested.
 pub fn create(
     kind: Kind,
     info: Word,
@@ -42,8 +42,8 @@ pub fn create(
 ) -> c_int {
     let Some(mpi) = constants() else { return make(false, info) };
     let mut ranks = Ranks { mpi, comm, rank: 0, count: 0 };
-    // SAFETY: both numbers are written to. If it is no communicator they stay, and the library below
-    // says so.
+    // SAFETY: both numbers are written to. If `comm` is not a communicator they stay unchanged, and
+    // the library below reports it.
     unsafe {
         below::PMPI_Comm_rank(comm, &raw mut ranks.rank);
         below::PMPI_Comm_size(comm, &raw mut ranks.count);
@@ -80,7 +80,8 @@ pub fn create(
             parts,
             shared_below,
             served,
-            // Shared memory is used without a call that would show it.
+            // The program accesses shared memory without calls, so nothing would trigger a deferred
+            // acquisition.
             deferred: agreed.scheme == Scheme::MessageDeferred && kind != Kind::Shared,
             unified: is_unified(mpi, handle),
             threads: has_threads(mpi),
@@ -94,7 +95,7 @@ pub fn create(
 fn agreed_locks(scheme: Scheme, meeting: Meeting, number: usize, rank: usize) -> Arc<dyn Locks> {
     let Meeting { area, firsts, peers } = meeting;
     let (ranks, first) = (firsts.len(), firsts[rank]);
-    // On one host that is its queue.
+    // On one host, `hierarchical` is the host's queue alone.
     let is_flat = peers.is_none() && scheme == Scheme::Hierarchical;
     let scheme = if is_flat { Scheme::Fair } else { scheme };
     let own = |rank| locks(scheme, Arc::clone(&area), rank, ranks, Process::own());
@@ -111,17 +112,17 @@ fn agreed_locks(scheme: Scheme, meeting: Meeting, number: usize, rank: usize) ->
     Arc::new(spread(rank))
 }
 
-/// Whether a window's memory is one for the rank's own accesses and for others'.
+/// Whether a rank's own accesses and those of other ranks use the same memory of a window.
 fn is_unified(mpi: &Constants, window: Word) -> bool {
     let (mut model, mut found) = (ptr::null(), 0);
-    // SAFETY: a live window; where the attribute is found, a number's address is written.
+    // SAFETY: a live window; if the attribute is found, the address of a number is written.
     unsafe {
         below::PMPI_Win_get_attr(window, mpi.win_model, &raw mut model, &raw mut found);
         found != 0 && model.as_ref() == Some(&mpi.win_unified)
     }
 }
 
-/// Whether threads may call MPI at once; if that is unknown, they may.
+/// Whether threads may call MPI at the same time; true if unknown.
 fn has_threads(mpi: &Constants) -> bool {
     let mut level = mpi.thread_multiple;
     // SAFETY: the level is written to.

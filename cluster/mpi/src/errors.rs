@@ -1,20 +1,20 @@
-//! The error classes that MPI does not have.
+//! Error classes that are added to MPI's.
 
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
 use crate::library::{SUCCESS, below};
 
-/// An error that is added to MPI's.
+/// An error class that is added to MPI's.
 #[derive(Clone, Copy, Debug)]
 pub struct Added {
     /// The error class.
     pub class: c_int,
-    /// The error of that class; Open MPI knows no class of an added class itself.
+    /// An error code of that class; Open MPI does not map an added class itself to a class.
     pub code: c_int,
 }
 
-/// What stands for a lock whose owner has died. It is held, and what it protects may be half done.
+/// The error for a lock whose owner has died. The lock is held, and its data may be half changed.
 #[cold]
 pub fn owner_died() -> Added {
     static ADDED: OnceLock<Added> = OnceLock::new();
@@ -24,7 +24,7 @@ pub fn owner_died() -> Added {
     })
 }
 
-/// What stands for a part that can't be locked any more. It is not held.
+/// The error for a part that can't be locked any more. It is not held.
 #[cold]
 pub fn rank_gone() -> Added {
     static ADDED: OnceLock<Added> = OnceLock::new();
@@ -35,7 +35,8 @@ pub fn rank_gone() -> Added {
 }
 
 fn add(text: &CStr) -> Added {
-    // If the library has no room for them, this is another error in all libraries.
+    // If the library has no room for more classes, this is `MPI_ERR_OTHER` in Open MPI, and
+    // `MPI_ERR_INTERN` in MPICH.
     let (mut class, mut code) = (16, 16);
     // SAFETY: the numbers are written to, and the text is a string.
     unsafe {

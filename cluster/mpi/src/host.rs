@@ -1,12 +1,13 @@
-//! Windows whose memory all ranks have mapped: made so, and used by copying.
+//! Windows whose memory is mapped at all ranks: how they are made, and how they are accessed by
+//! copying.
 //!
 //! A window of `MPI_Win_allocate` whose ranks are on one host is made by `MPI_Win_allocate_shared`
-//! below, each rank's part at pages of its own. Some of the MPI libraries' windows can't be; then
-//! the program's own call is made after all.
+//! below, with each rank's part on pages of its own. Some windows of the MPI libraries can't be
+//! made so; then the program's own call is made after all.
 //!
 //! A put or get of basic datatypes is then a copy of bytes, which is complete when it returns. All
-//! else goes to the MPI library, accumulates among it: they are atomic with each other because one
-//! library does them all.
+//! other operations go to the MPI library, including accumulates: these are atomic with respect to
+//! each other because one library performs them all.
 
 use std::ffi::c_int;
 use std::ptr::{self, with_exposed_provenance, with_exposed_provenance_mut};
@@ -14,22 +15,22 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crate::library::{Constants, SUCCESS, Word, below};
 
-/// What is moved, as a program says it to `MPI_Put` or `MPI_Get`.
+/// The arguments of an `MPI_Put` or `MPI_Get`.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
-    /// To the target, and not from it.
+    /// Whether it moves to the target, not from it.
     pub put: bool,
     /// The address of the caller's memory.
     pub origin: Word,
-    /// This many elements there.
+    /// The number of elements there.
     pub count: isize,
-    /// Of this type.
+    /// The type of these elements.
     pub kind: Word,
-    /// How far into the target's part, in its units.
+    /// The position in the target's part, in the part's displacement units.
     pub at: isize,
-    /// This many elements there.
+    /// The number of elements there.
     pub target_count: isize,
-    /// Of this type.
+    /// The type of these elements.
     pub target_kind: Word,
 }
 
@@ -45,11 +46,11 @@ struct Part {
 }
 
 impl Parts {
-    /// The parts of a shared window of this many ranks.
+    /// Queries the parts of a shared window of this many ranks.
     pub fn of(window: Word, ranks: c_int) -> Option<Parts> {
         let part = |rank| {
             let (mut size, mut unit, mut base) = (0, 0, 0);
-            // SAFETY: a window of shared memory and a rank of it; the three are written to.
+            // SAFETY: a window of shared memory and a rank of it; three values are written.
             let code = unsafe {
                 let size = &raw mut size;
                 below::PMPI_Win_shared_query(window, rank, size, &raw mut unit, &raw mut base)
@@ -60,12 +61,13 @@ impl Parts {
         (0..ranks).map(part).collect::<Option<_>>().map(Parts)
     }
 
-    /// Moves elements of this many bytes; `false`, and nothing is done, if that is not to be done
-    /// by copying: what is not as it should be is the MPI library's to say.
+    /// Moves elements of these sizes. Returns `false` without an effect if copying is not possible;
+    /// the MPI library then reports what is wrong.
     ///
     /// # Safety
     ///
-    /// The caller's memory is as it says, and it may access this part now. There is such a rank.
+    /// The caller's memory is as `it` says, the caller may access this part now, and the rank
+    /// exists.
     pub unsafe fn copy(&self, rank: usize, it: &Transfer, sizes: (usize, usize)) -> bool {
         let part = &self.0[rank];
         let bytes = |count: isize, size: usize| usize::try_from(count).ok()?.checked_mul(size);
@@ -79,14 +81,14 @@ impl Parts {
         }
         let there = part.base + at;
         let (from, to) = if it.put { (it.origin, there) } else { (there, it.origin) };
-        // SAFETY: this many bytes of the part, which is mapped here, and of the caller's memory.
-        // What other processes do to them at the same time MPI's rules forbid.
+        // SAFETY: there are this many bytes in the part, which is mapped here, and in the caller's
+        // memory. MPI's rules forbid other processes to access them at the same time.
         unsafe { copy(with_exposed_provenance(from), with_exposed_provenance_mut(to), length) };
         true
     }
 }
 
-/// Copies bytes, which may overlap; a word is never seen in halves.
+/// Copies bytes, whose ranges may overlap; no other thread sees half of a word.
 ///
 /// # Safety
 ///
@@ -94,8 +96,8 @@ impl Parts {
 #[inline]
 unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     let is_aligned = (from.addr() | to.addr()) & (length - 1) == 0;
-    // SAFETY: our caller's promise; the words are aligned. What is only read may lie in memory that
-    // can't be written to: a load of a word is one instruction that reads.
+    // SAFETY: our caller's promise; the words are aligned. Memory that is only read may be
+    // read-only: a load of a word is one instruction that only reads.
     // Relaxed: a lock or a fence orders it.
     unsafe {
         match length {
@@ -112,8 +114,8 @@ unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     }
 }
 
-/// Calls `make` to make a shared window, with an Info that has each rank's part begin at a page. An
-/// error is returned, whatever the communicator's handler is.
+/// Calls `make` to make a shared window, with an Info that lets each rank's part begin at a page.
+/// An error is returned regardless of the communicator's error handler.
 pub fn make_shared(
     mpi: &Constants,
     info: Word,
@@ -122,9 +124,8 @@ pub fn make_shared(
 ) -> c_int {
     let (mut handler, mut own) = (0, 0);
     let is_null = mpi.handle(info) == mpi.info_null;
-    // SAFETY: a live communicator, which others do not use for anything collective meanwhile; the
-    // words have room for either kind of handle. The Info is a live one or none, and the strings are
-    // strings.
+    // SAFETY: a live communicator, on which no other collective call runs meanwhile; the words have
+    // room for either kind of handle. The Info is live or null, and the strings are terminated.
     unsafe {
         let copied = if is_null {
             below::PMPI_Info_create(&raw mut own)

@@ -1,9 +1,9 @@
-//! The sizes of basic datatypes, whose elements lie in memory one behind the other without gaps: what
-//! is sent of such a type may be copied.
+//! The sizes of basic datatypes whose elements lie in memory contiguously: operations on such types
+//! may be copies.
 //!
-//! A type is asked about only after the MPI library has accepted it: to ask about a handle that is
-//! none would be an error of the program that the library has to tell it of. What is found out
-//! stays true, since basic types are never freed. Derived types are left to the library.
+//! A type is queried only after the MPI library has accepted it: a query with an invalid handle
+//! would be an error that the library has to report to the program. The result stays valid, since
+//! basic types are never freed. Derived types are left to the library.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::library::{Constants, SUCCESS, Word, below};
 
-/// Places of types: the handle, of which 56 bits are used, and the size in the lowest byte. A type is
-/// at one of a few places in a row; where all are taken it pushes out another.
+/// A table of types: each slot has the handle, of which 56 bits are used, and the size in the
+/// lowest byte. A type is in one of a few consecutive slots; if all are taken it replaces another.
 static KNOWN: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
 const PLACES: usize = 128;
 const IN_A_ROW: usize = 4;
@@ -27,33 +27,34 @@ fn places(handle: u64) -> impl Iterator<Item = &'static AtomicU64> {
 #[inline]
 pub fn size(mpi: &Constants, kind: Word) -> Option<usize> {
     let handle = mpi.handle(kind) as u64;
-    // Relaxed: the word says all.
+    // Relaxed: the word has all the data.
     let mut known = places(handle).map(|place| place.load(Relaxed));
     known.find(|known| known >> 8 == handle && *known != 0).map(|known| (known & 0xff) as usize)
 }
 
-/// Finds out about a type that the MPI library has accepted.
+/// Queries a type that the MPI library has accepted.
 #[cold]
 pub fn learn(mpi: &Constants, kind: Word) {
     static NAMED: OnceLock<Option<c_int>> = OnceLock::new();
     let handle = mpi.handle(kind);
-    // How it is made: as `MPI_BYTE` is, by nobody.
+    // The combiner of predefined types, such as `MPI_BYTE`.
     let named = *NAMED.get_or_init(|| combiner(mpi.byte));
     if named.is_none() || combiner(handle) != named {
         return;
     }
     let (mut size, mut lower, mut extent) = (0, 0, 0);
-    // SAFETY: a type that the library knows; all three numbers are written to.
+    // SAFETY: a type that the library knows; all three numbers are written.
     let codes = unsafe {
         let code = below::PMPI_Type_size(handle, &raw mut size);
         (code, below::PMPI_Type_get_extent(handle, &raw mut lower, &raw mut extent))
     };
-    // Pairs such as `MPI_DOUBLE_INT` end in a gap.
+    // Pairs such as `MPI_DOUBLE_INT` end in padding.
     let dense = lower == 0 && extent == size as isize;
     if codes == (SUCCESS, SUCCESS) && dense && (1..256).contains(&size) && handle >> 56 == 0 {
         let handle = handle as u64;
         let known = handle << 8 | size as u64;
-        // Relaxed: as in `size`. Another thread may take the same place, and the type is learnt again.
+        // Relaxed: as in `size`. Another thread may take the same slot; then the type is queried
+        // again.
         let is_free = |place: &&AtomicU64| [0, known].contains(&place.load(Relaxed));
         if let Some(place) = places(handle).find(is_free).or_else(|| places(handle).next()) {
             place.store(known, Relaxed);
@@ -61,10 +62,10 @@ pub fn learn(mpi: &Constants, kind: Word) {
     }
 }
 
-/// How a type is made.
+/// The combiner of a type: how it was made.
 fn combiner(kind: Word) -> Option<c_int> {
     let (mut integers, mut addresses, mut kinds, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: a type that the library knows; the four numbers are written to.
+    // SAFETY: a type that the library knows; the four numbers are written.
     let code = unsafe {
         below::PMPI_Type_get_envelope(
             kind,

@@ -1,5 +1,5 @@
-//! The library that `syncline mpi` preloads into MPI programs: another lock scheme for each window,
-//! chosen by an Info key, in a program that was not recompiled.
+//! The library that `syncline mpi` preloads into MPI programs: it gives each window another lock
+//! scheme, chosen by an Info key, without recompiling the program.
 //!
 //! ```text
 //!   program --> entries    one function for each of MPI's that a window's locks concern
@@ -21,20 +21,22 @@
 //!               library    which MPI is loaded, its constants, its functions behind ours
 //! ```
 //!
-//! **Lock words lie in memory that the ranks of a host share**, and the processor's atomics change
-//! them. Words in an MPI window, changed by MPI's atomics, would cost more than the MPI library's own
-//! lock. Where the ranks of a window can't all share memory, the window keeps that lock.
+//! **Lock words lie in memory that the ranks of a host share**, and are changed by the processor's
+//! atomic instructions. Words in an MPI window, changed by MPI's atomics, would cost more than the
+//! MPI library's own lock. If the ranks of a window can't all share memory, the window keeps that
+//! lock.
 //!
 //! **The program's window stays in one epoch of the library below**, `lock_all` with
-//! `MPI_MODE_NOCHECK`: opened at the first lock, closed before another kind of epoch and at the end.
-//! An unlock flushes, and only targets that something was sent to.
+//! `MPI_MODE_NOCHECK`: it is opened at the first lock, and closed at the end or before another kind
+//! of epoch. An unlock flushes only the targets to which the rank has sent something.
 //!
-//! **A waiter drives MPI's progress**, since the holder may wait in its flush for just this rank.
+//! **A waiter drives MPI's progress**, since the holder may be waiting in its flush for this very
+//! rank.
 //!
-//! **One library for all MPIs**: a handle is a word (`library`), so nothing of an MPI is needed to
-//! build this one.
+//! **One library works with all MPIs**: a handle is a word (`library`), so this library is built
+//! without any MPI's headers.
 //!
-//! A window without a scheme, or without a rank that asks for one, is passed through untouched.
+//! A window without a scheme, for which no rank has requested one, is passed through unchanged.
 
 #![allow(non_snake_case, clippy::too_many_arguments, reason = "names and arguments are MPI's")]
 

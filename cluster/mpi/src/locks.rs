@@ -1,21 +1,20 @@
-//! The locks of a window as one rank uses them, whichever scheme they are of, and where a segment has
-//! them.
+//! The locks of a window as one rank uses them, under any scheme, and their positions in a segment.
 
 use std::time::Duration;
 
-/// Lines that processors fetch in pairs.
+/// Size of a pair of lines, which processors fetch together.
 pub const LINE: usize = 128;
-/// Where the window's word is.
+/// Offset of the window's word.
 pub const GLOBAL: usize = LINE;
-/// Where the parts' locks begin.
+/// Offset of the first part's lock.
 pub const LOCKS: usize = 2 * LINE;
-/// In a part's line, behind its lock: whether an owner of it has died.
+/// Offset of the word behind a part's lock that says whether an owner has died.
 pub const ORPHANED: usize = 64;
 
 /// Why a part was not acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The scheme knows no deadlines.
+    /// The scheme has no deadlines.
     Unsupported,
     /// The part's rank has died, or can't be reached any more.
     Gone,
@@ -23,15 +22,15 @@ pub enum Refusal {
 
 /// The locks of a window, as one rank uses them.
 pub trait Locks: Send + Sync {
-    /// Waits for a rank's part, and takes or shares it. Has Acquire ordering.
+    /// Waits for a rank's part, and acquires it exclusively or shared. Has Acquire ordering.
     ///
     /// # Safety
     ///
-    /// The rank neither holds nor waits for this part, and there is a rank of this number.
+    /// The rank neither holds nor waits for this part, and `target` is a rank.
     unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal>;
 
     /// Like [`acquire`](Self::acquire), but waits at most until the deadline on the segment's
-    /// clock. Returns whether the lock was taken.
+    /// clock. Returns whether the lock was acquired.
     ///
     /// # Safety
     ///
@@ -45,29 +44,29 @@ pub trait Locks: Send + Sync {
         Err(Refusal::Unsupported)
     }
 
-    /// Gives a rank's part back. Has Release ordering.
+    /// Releases a rank's part. Has Release ordering.
     ///
     /// # Safety
     ///
-    /// The rank holds this part in this way.
+    /// The rank holds this part in this mode.
     unsafe fn release(&self, target: usize, exclusive: bool);
 
-    /// Waits until nobody holds a part alone, and shares all. Has Acquire ordering.
+    /// Waits until no rank holds any part exclusively, and shares all parts. Has Acquire ordering.
     fn acquire_all(&self);
 
-    /// [`acquire_all`](Self::acquire_all) if that is possible at once. Whether it was.
+    /// Like [`acquire_all`](Self::acquire_all), if possible at once. Returns whether it was.
     fn try_acquire_all(&self) -> Result<bool, Refusal>;
 
-    /// Gives up the share of all parts. Has Release ordering. If it is not held, the locks keep
-    /// nobody apart any more.
+    /// Releases the share of all parts. Has Release ordering. If the share is not held, the locks
+    /// no longer exclude anyone.
     fn release_all(&self);
 
-    /// Whether an owner of the part has died, and nobody has made it consistent since.
+    /// Whether an owner of the part has died, and no rank has made it consistent since.
     fn is_orphaned(&self, target: usize) -> bool;
 
-    /// Notes that an owner of the part has died. The part is held in its name.
+    /// Records that an owner of the part has died. The part is held in its name.
     fn orphan(&self, target: usize);
 
-    /// Says that what the part protects is as it should be. The rank holds the part.
+    /// Declares consistent what the part protects. The rank holds the part.
     fn make_consistent(&self, target: usize);
 }

@@ -1,8 +1,8 @@
-//! The locks of the schemes with queues, in a segment: the words of [`robust`](crate::robust), and behind
-//! them a queue for each part ([`Table`]).
+//! The locks of the schemes with queues, in a segment: the words of [`robust`](crate::robust),
+//! followed by a queue for each part ([`Table`]).
 //!
 //! A rank that waits in a queue which a death has broken leaves it by unwinding its stack
-//! ([`unless`]), from wherever the queue's own text waits.
+//! ([`unless`]) from where the queue's own code waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -18,7 +18,7 @@ use crate::queues::{Table, table_size};
 use crate::robust::{self, Words};
 use crate::segment::{Area, Segment, unless};
 
-/// The bytes of a segment for this many ranks.
+/// Size in bytes of a segment for this many ranks.
 pub fn size(ranks: usize) -> usize {
     queues_at(ranks) + table_size(ranks)
 }
@@ -30,11 +30,12 @@ fn queues_at(ranks: usize) -> usize {
 struct Orders<L> {
     words: Words<false>,
     queues: Table<L>,
-    /// Of the parts that this rank has: whether it is in the part's queue.
+    /// For each part that this rank has: whether the rank is in the part's queue.
     lined: Box<[AtomicBool]>,
 }
 
-/// The locks in a segment of that size, as this rank uses them, or a stand-in; `process` is the rank's.
+/// The locks in a segment of that size, as this rank or its stand-in uses them; `process` is the
+/// rank's.
 pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
     area: Arc<Area>,
     rank: usize,
@@ -87,8 +88,8 @@ impl<L: RawSharedLock<Memory = Segment>> Orders<L> {
 
 impl<L: RawSharedLock<Memory = Segment>> Locks for Orders<L> {
     unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
-        // SAFETY: behind the window's end nobody uses the segment; and where it is called, nobody else
-        // uses this rank's node of this target, so it may be written.
+        // SAFETY: nothing uses the segment after the window's end. Where this is called, nothing
+        // else uses this rank's node for this target, so it may be written.
         let lined = unsafe {
             if exclusive {
                 self.locks().acquire(target, || self.queues.new_node::<L::Node>(target))
@@ -97,7 +98,7 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Orders<L> {
                     .acquire_shared(target, || self.queues.new_node::<L::SharedNode>(target))
             }
         };
-        // Relaxed, here and below: for this rank's own release.
+        // Relaxed, here and below: read only by this rank's own release.
         self.lined[target].store(lined, Relaxed);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The queue locks of a window whose ranks' deaths a server notices, in a segment:
+//! The queue locks in a segment of a window whose ranks' deaths are noticed by a server:
 //!
 //! ```text
 //!   0    the segment's token
@@ -7,8 +7,8 @@
 //!   ...  queue nodes: a row for each rank, with one for each target
 //! ```
 //!
-//! A rank uses the nodes of its own row only. It holds or waits for a target once at a time, so that
-//! one node for each target is enough, however many targets it holds at once.
+//! A rank uses only the nodes of its own row. It holds or waits for a target once at a time, so one
+//! node for each target is enough, however many targets it holds at once.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use syncline::window::{Global, Part};
 use crate::locks::{GLOBAL, LINE, LOCKS, Locks, ORPHANED, Refusal};
 use crate::segment::{Area, Segment};
 
-/// The room for a queue node.
+/// Size reserved for a queue node, in bytes.
 const NODE: usize = 64;
 
-/// The bytes of this many ranks' locks.
+/// Size in bytes of the locks for this many ranks.
 pub fn table_size(ranks: usize) -> usize {
     (nodes(ranks) + ranks * ranks * NODE).next_multiple_of(LINE)
 }
 
-/// Where the nodes begin.
+/// Offset of the nodes.
 fn nodes(ranks: usize) -> usize {
     LOCKS + ranks * LINE
 }
@@ -37,14 +37,14 @@ fn nodes(ranks: usize) -> usize {
 /// Queue locks in a segment, one for each part, and the window's word.
 pub struct Table<L> {
     area: Arc<Area>,
-    /// Where they begin.
+    /// Offset of the locks in the segment.
     at: usize,
     rank: usize,
     ranks: usize,
     lock: PhantomData<fn() -> L>,
 }
 
-/// The locks from a segment's start on, as this rank uses them.
+/// The locks from the start of a segment, as this rank uses them.
 pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
     area: Arc<Area>,
     rank: usize,
@@ -54,7 +54,7 @@ pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
 }
 
 impl<L: RawSharedLock<Memory = Segment>> Table<L> {
-    /// The locks from this place of a segment on, as this rank uses them.
+    /// The locks from offset `at` of a segment, as this rank uses them.
     pub fn new(area: Arc<Area>, at: usize, rank: usize, ranks: usize) -> Self {
         const {
             assert!(size_of::<L>() <= ORPHANED && align_of::<L>() <= LINE);
@@ -64,14 +64,14 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
         Table { area, at, rank, ranks, lock: PhantomData }
     }
 
-    /// The bytes of this many ranks' locks.
+    /// Size in bytes of the locks for this many ranks.
     pub fn size(ranks: usize) -> usize {
         table_size(ranks)
     }
 
     fn global(&self) -> &Global<Yield, Segment> {
-        // SAFETY: the segment has it at this place, made of zeros, which is its initial state, and
-        // all processes change it by atomics only.
+        // SAFETY: the segment has the word at this position. Zeros are its initial state, and all
+        // processes change it only by atomics.
         unsafe { &*self.area.at(self.at + GLOBAL) }
     }
 
@@ -81,7 +81,7 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
 
     /// A part's lock.
     pub fn lock(&self, target: usize) -> &L {
-        // SAFETY: the segment has a lock for each rank, made of zeros, as above.
+        // SAFETY: the segment has a lock for each rank, initially zeros, as above.
         unsafe { &*self.place(target) }
     }
 
@@ -90,11 +90,11 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
         self.area.at(self.at + LOCKS + target * LINE)
     }
 
-    /// Makes all locks new, whatever state they are in.
+    /// Resets all locks to their initial state, whatever state they are in.
     ///
     /// # Safety
     ///
-    /// No living rank uses one, and none will before this has returned.
+    /// No living rank uses one of the locks, and none will before this returns.
     pub unsafe fn renew(&self) {
         for target in 0..self.ranks {
             // SAFETY: our caller's promise; zeros are a lock's initial state.
@@ -104,7 +104,7 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
 
     fn orphaned(&self, target: usize) -> &AtomicU32 {
         assert!(target < self.ranks);
-        // SAFETY: the segment has a word there, made of zeros, changed by atomics only.
+        // SAFETY: the segment has a word there, initially zero and changed only by atomics.
         unsafe { &*self.area.at(self.at + LOCKS + target * LINE + ORPHANED) }
     }
 
@@ -118,14 +118,14 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
 }
 
 impl<L: RawSharedLock<Memory = Segment>> Table<L> {
-    /// This rank's node for a target, made new.
+    /// This rank's node for a target, reset.
     ///
     /// # Safety
     ///
-    /// It is not in use, and is of this kind until the next call.
+    /// The node is not in use, and is of this type until the next call.
     pub unsafe fn new_node<T: Default>(&self, target: usize) -> &T {
         let node = self.node::<T>(target);
-        // SAFETY: the segment has room for it, which nobody else uses, and keeps it.
+        // SAFETY: the segment has room for the node, which nothing else uses, and stays mapped.
         unsafe {
             node.write(T::default());
             &*node
@@ -136,8 +136,8 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
 impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
     unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
         let part = self.part(target);
-        // SAFETY: the rank has no other use for its node of this target, so it may be written; it
-        // stays in the segment until the release, and longer.
+        // SAFETY: the rank has no other use for its node of this target, so the node may be
+        // written. It stays in the segment at least until the release.
         unsafe {
             if exclusive {
                 part.acquire(self.new_node(target));
@@ -173,12 +173,12 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
     }
 
     fn is_orphaned(&self, target: usize) -> bool {
-        // Relaxed: marked before the lock was released that let this rank in.
+        // Relaxed: marked before the release of the lock that let this rank in.
         self.orphaned(target).load(Relaxed) != 0
     }
 
     fn orphan(&self, target: usize) {
-        // Relaxed: the release of the part carries it on.
+        // Relaxed: the release of the part publishes it.
         self.orphaned(target).store(1, Relaxed);
     }
 

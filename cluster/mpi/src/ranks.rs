@@ -1,8 +1,8 @@
 //! The ranks that make a window, and the scheme that they agree on.
 //!
-//! Making a window is collective, so the ranks can talk. Each rank sends the name of the scheme
-//! that it was given, by the Info key or else by the environment. All ranks see all names, and so
-//! come to the same result, be it an error.
+//! Making a window is collective, so the ranks can communicate. Each rank sends the name of the
+//! scheme that it was given, by the Info key or else by the environment. All ranks see all names,
+//! and so reach the same result, which may be an error.
 
 use std::env;
 use std::ffi::{CStr, c_char, c_int};
@@ -20,13 +20,13 @@ use crate::segment::{can_interrupt, position, use_fences};
 pub const KEY: &CStr = c"passive_sync_mode";
 /// The Info key that says whether `MPI_Win_allocate` may make shared memory: `false` forbids it.
 const HOST_MEMORY: &CStr = c"syncline_host_memory";
-/// The variable that says the same for windows without the key.
+/// The variable that names the scheme for windows without the key.
 const VARIABLE: &str = "SYNCLINE_PASSIVE_SYNC_MODE";
 
-/// Bytes for a scheme's name; a longer name is cut off there, in messages too.
+/// Bytes for a scheme's name; a longer name is cut off, in messages too.
 const NAME: usize = 56;
 
-/// The scheme's name that a rank was given: by the key, else by the variable, else the library's.
+/// The scheme's name that a rank was given: by the key, else by the variable, else [`LIBRARY`].
 pub fn told(mpi: &Constants, info: Word) -> String {
     let by_key = value(mpi, info, KEY).filter(|value| !value.is_empty());
     let by_variable = || env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());

@@ -1,7 +1,7 @@
-//! From MPI's handle to the window that is under a scheme.
+//! Maps MPI's handles to windows under a scheme.
 //!
-//! A thread remembers the window that it used last, so that a lock costs no look-up. What it
-//! remembers is good until any window is made or freed, which a number tells.
+//! A thread remembers the window that it used last, so that a lock costs no look-up. The memory is
+//! valid until any window is made or freed, which changes a number.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -15,11 +15,11 @@ use crate::window::Window;
 
 static WINDOWS: LazyLock<RwLock<HashMap<Word, Arc<Window>>>> = LazyLock::new(RwLock::default);
 
-/// How many windows were added and removed; 0 while there never was one.
+/// How many windows were added and removed; 0 as long as there was none.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// `CHANGES`, a handle, and the window or none, as they last were.
+    /// The last look-up: `CHANGES`, the handle, and the window or null.
     static LAST: Cell<(u64, Word, *const Window)> = const { Cell::new((0, 0, null())) };
 }
 
@@ -31,7 +31,7 @@ pub fn add(handle: Word, window: Arc<Window>) {
     CHANGES.fetch_add(1, Release);
 }
 
-/// Forgets a window that is about to be freed. By MPI's rules no thread uses it any more.
+/// Removes a window that is about to be freed. By MPI's rules no thread uses it any more.
 pub fn remove(handle: Word) -> Option<Arc<Window>> {
     let mut windows = WINDOWS.write().unwrap_or_else(PoisonError::into_inner);
     let window = windows.remove(&handle);
@@ -40,10 +40,10 @@ pub fn remove(handle: Word) -> Option<Arc<Window>> {
     window
 }
 
-/// Calls `f` with the window of a handle as the program passed it; `None` if it is under no scheme.
+/// Calls `f` with the window of a handle that the program passed; `None` if it is under no scheme.
 #[inline]
 pub fn with<R>(handle: Word, f: impl FnOnce(&Window) -> R) -> Option<R> {
-    // Acquire: pairs with the Release of the change that the program has been told of.
+    // Acquire: pairs with the Release of the last change that the program knows of.
     let changes = CHANGES.load(Acquire);
     if changes == 0 {
         return None;
@@ -54,8 +54,9 @@ pub fn with<R>(handle: Word, f: impl FnOnce(&Window) -> R) -> Option<R> {
         window = find(handle);
         LAST.set((changes, handle, window));
     }
-    // SAFETY: it was in the table when `CHANGES` was read, and has not been removed since: that is
-    // a part of freeing the window, which the program does not do while another thread uses it.
+    // SAFETY: the window was in the table when `CHANGES` was read, and has not been removed since:
+    // removal is a part of freeing the window, which the program does not do while another thread
+    // uses it.
     unsafe { window.as_ref() }.map(f)
 }
 

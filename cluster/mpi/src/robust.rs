@@ -1,4 +1,4 @@
-//! The locks of the schemes that outlive a rank's death, in a segment:
+//! The locks in a segment of the schemes that survive the death of a rank:
 //!
 //! ```text
 //!   0     the segment's token
@@ -24,13 +24,13 @@ use crate::segment::{Area, Segment};
 
 const REPAIRER: usize = 64;
 const BROKEN: usize = 68;
-/// Milliseconds between two questions of failed tries.
+/// Milliseconds between two checks for deaths by tries that fail.
 const ASK_AFTER: u64 = 100;
-/// In a rank's row, behind its process.
+/// Offset in a rank's row, behind its process.
 const LINED: usize = 60;
 const ENTRIES: usize = 64;
 
-/// The bytes of a segment for this many ranks.
+/// Size in bytes of a segment for this many ranks.
 pub fn size(ranks: usize) -> usize {
     rows(ranks) + ranks * row(ranks)
 }
@@ -49,11 +49,12 @@ pub struct Words<const BACK_OFF: bool> {
     own: Process,
     rank: usize,
     ranks: usize,
-    /// When a failed try has last asked which ranks live, in milliseconds.
+    /// When a failed try last checked which ranks live, in milliseconds.
     asked: AtomicU64,
 }
 
-/// The locks in a segment of that size, as this rank uses them, or a stand-in; `process` is the rank's.
+/// The locks in a segment of that size, as this rank or its stand-in uses them; `process` is the
+/// rank's.
 pub fn table<const BACK_OFF: bool>(
     area: Arc<Area>,
     rank: usize,
@@ -64,27 +65,28 @@ pub fn table<const BACK_OFF: bool>(
 }
 
 impl<const BACK_OFF: bool> Words<BACK_OFF> {
-    /// The words as this rank uses them, or a stand-in; `process` is the rank's.
+    /// The words as this rank or its stand-in uses them; `process` is the rank's.
     pub fn new(area: Arc<Area>, rank: usize, ranks: usize, process: Process) -> Self {
         const { assert!(size_of::<Process>() <= LINED) };
         let words = Words { area, own: Process::own(), rank, ranks, asked: AtomicU64::new(0) };
-        // SAFETY: the row's beginning is this rank's, and nobody reads it before this rank has added
-        // something to the words; what is read half could only be taken to live.
+        // SAFETY: the row's beginning belongs to this rank, and no rank reads it before this rank
+        // has added something to the words. A process that is read half-written could only be taken
+        // for a living one.
         unsafe { words.process(rank).write_volatile(process) };
         words
     }
 
-    /// Which rank's they are.
+    /// The rank that uses these words.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// Whether the queues in front are broken.
+    /// Whether the queues before the words are broken.
     pub fn broken(&self) -> &AtomicU32 {
         self.word(BROKEN)
     }
 
-    /// In how many queues a rank is.
+    /// The number of queues that a rank is in.
     pub fn lined(&self, rank: usize) -> &AtomicU32 {
         assert!(rank < self.ranks);
         self.word(rows(self.ranks) + rank * row(self.ranks) + LINED)
@@ -96,7 +98,7 @@ impl<const BACK_OFF: bool> Words<BACK_OFF> {
 
     fn is_time_to_ask(&self) -> bool {
         let now = Segment::now().as_millis() as u64;
-        // Relaxed: two threads may ask at once.
+        // Relaxed: two threads may check at once.
         let is_time = now.saturating_sub(self.asked.load(Relaxed)) >= ASK_AFTER;
         if is_time {
             self.asked.store(now, Relaxed);
@@ -105,8 +107,8 @@ impl<const BACK_OFF: bool> Words<BACK_OFF> {
     }
 
     fn word(&self, at: usize) -> &AtomicU32 {
-        // SAFETY: the segment has a word at this place, made of zeros, which all processes change by
-        // atomics only.
+        // SAFETY: the segment has a word at this position, initially zero, which all processes
+        // change only by atomics.
         unsafe { &*self.area.at(at) }
     }
 
@@ -134,14 +136,14 @@ impl<const BACK_OFF: bool> Table<BACK_OFF, Yield, Segment> for Words<BACK_OFF> {
     }
 
     fn global(&self) -> &Global<Yield, Segment> {
-        // SAFETY: the segment has it at this place, made of zeros, which is its initial state, and
-        // all processes change it by atomics only.
+        // SAFETY: the segment has the word at this position. Zeros are its initial state, and all
+        // processes change it only by atomics.
         unsafe { &*self.area.at(GLOBAL) }
     }
 
     fn part(&self, target: usize) -> &BestEffort<BACK_OFF, Yield, Segment> {
         assert!(target < self.ranks);
-        // SAFETY: the segment has a lock for each rank, made of zeros, as above.
+        // SAFETY: the segment has a lock for each rank, initially zeros, as above.
         unsafe { &*self.area.at(LOCKS + target * LINE) }
     }
 
@@ -180,9 +182,9 @@ impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
     ) -> Result<bool, Refusal> {
         // SAFETY: our caller's promise.
         let mut taken = unsafe { self.take(target, exclusive, Some(deadline)) };
-        // A rank that only ever tries has to ask as well, now and then.
+        // A rank that only ever tries must also check for deaths now and then.
         if !taken && self.is_time_to_ask() && self.locks().repair_after_deaths() {
-            // SAFETY: our caller's promise, since nothing was taken.
+            // SAFETY: our caller's promise, since nothing was acquired.
             taken = unsafe { self.take(target, exclusive, Some(Segment::now())) };
         }
         Ok(taken)
@@ -216,7 +218,7 @@ impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
     }
 
     fn orphan(&self, target: usize) {
-        // Relaxed: the release of the part carries it on.
+        // Relaxed: the release of the part publishes it.
         self.orphaned(target).store(1, Relaxed);
     }
 

@@ -1,10 +1,10 @@
-//! What the library has to say to the user, on standard error. A rank of many says it: callers see
-//! to that.
+//! Prints messages of this library on standard error. Callers make sure that only one of many ranks
+//! prints a message.
 
 use std::io::{Write, stderr};
 
-/// Says a sentence.
+/// Prints a sentence.
 pub fn say(sentence: &str) {
-    // Standard error may be closed, and there is nowhere else to say it.
+    // Standard error may be closed, and there is no other output.
     let _ = writeln!(stderr(), "syncline: {sentence}");
 }

@@ -1,8 +1,8 @@
 //! The locks of a window under each scheme.
 //!
-//! A scheme is a lock of the library for each rank's part, and one word for the whole window in
-//! front ([`syncline::window`]). Those without queues are in [`robust`], those with queues in
-//! [`ordered`]; where a server notices deaths, [`queues`](crate::queues) are enough.
+//! A scheme consists of a lock of the library for each rank's part, and one word for the whole
+//! window before them ([`syncline::window`]). Schemes without queues are in [`robust`], those with
+//! queues in [`ordered`]; where a server notices deaths, [`queues`](crate::queues) suffices.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::queues::{table, table_size};
 use crate::segment::{Area, Segment};
 use crate::{ordered, robust};
 
-/// The name that leaves a window to the MPI library.
+/// The name of the scheme that keeps the MPI library's own locks.
 pub const LIBRARY: &str = "library";
 
-/// The most ranks that a window's locks are made for: the nodes of more would take gigabytes.
+/// The most ranks of a window under a scheme: the nodes of more would take gigabytes.
 pub const MOST_RANKS: usize = 2048;
 
-/// The bytes of a segment for this many ranks.
+/// Size in bytes of a segment for this many ranks.
 pub fn size(scheme: Scheme, ranks: usize) -> usize {
     match scheme {
         Scheme::FullSupport | Scheme::BestEffort => robust::size(ranks),
@@ -34,19 +34,19 @@ pub fn size(scheme: Scheme, ranks: usize) -> usize {
     }
 }
 
-/// Where a host's own locks begin under `hierarchical`: behind those between hosts. Behind these it is
-/// what the host has of each part's lock, a line each.
+/// Offset of a host's own locks under `hierarchical`: behind those between hosts. They are followed
+/// by what the host holds of each part's lock, a line each.
 pub fn local_at(ranks: usize) -> usize {
     table_size(ranks).next_multiple_of(LINE)
 }
 
-/// Whether all requests go to the part's own rank by messages, those of its host as well.
+/// Whether all requests go to the part's own rank by messages, even those of its own host.
 pub fn goes_by_messages(scheme: Scheme) -> bool {
     matches!(scheme, Scheme::MessageDeferred | Scheme::MessageImmediate)
 }
 
-/// The locks in a segment of that size, as this rank uses them, or a stand-in for it; `process` is the
-/// rank's, or none that can be judged.
+/// The locks in a segment of that size, as this rank or a stand-in for it uses them; `process` is
+/// the rank's, or one that is never checked.
 pub fn locks(
     scheme: Scheme,
     area: Arc<Area>,

@@ -1,4 +1,5 @@
-//! Processes that are killed: at any moment, and before each of their accesses to the others' memory.
+//! Processes that are killed: at any moment, and before each of their accesses to other ranks'
+//! memory.
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,14 +12,15 @@ use syncline_fabric::{Change, Dead, Fabric, Host, Place};
 use crate::values::{increment, is_whole, number, value};
 use crate::{KEYS, OPTIONS, processes, wait};
 
-/// In each rank's part: how many increments have returned.
+/// Offset in each rank's part of the number of increments that have returned.
 const RETURNED: usize = 192;
-/// Of rank 0: puts of the one that dies that have returned.
+/// Word of rank 0: the puts of the dying rank that have returned.
 const PUTS: Place = Place { rank: 0, at: 256 };
-/// Keys that the one that dies puts.
+/// Keys that the dying rank puts.
 const DYING_KEYS: u64 = 60;
 
-/// Rank 0 goes on until the others are killed, and then counts; these increment until they are.
+/// Rank 0 continues until the others are killed, and then counts; the others increment until they
+/// are killed.
 pub fn work_until_killed(host: Host) {
     let table = Table::open(host.clone(), OPTIONS).unwrap();
     let alive = || (1..host.ranks()).filter(|&rank| host.is_alive(rank)).count();
@@ -80,7 +82,7 @@ impl Fabric for Dying {
         self.host.compare_and_swap(at, old, new)
     }
     fn fetch_and(&self, at: Place, change: Change, operand: u64) -> Result<u64, Dead> {
-        // A look leaves nothing behind.
+        // A load leaves nothing behind.
         if change != Change::Keep {
             self.count();
         }
@@ -109,7 +111,8 @@ impl Fabric for Dying {
     }
 }
 
-/// Rank 1 dies at an access, with buckets held or half split; rank 0 then uses all that it has left.
+/// Rank 1 dies at an access, with buckets held or half split; rank 0 then uses everything that it
+/// has left.
 pub fn one_dies(host: Host, at: u64) {
     let options = Options { buckets: 1, ..OPTIONS };
     let key = |n: u64| format!("key {n}").into_bytes();

@@ -1,7 +1,7 @@
-//! Ranks of one machine as processes: counts are exact, entries come once, and a rank that is
-//! killed leaves a table that goes on.
+//! Ranks of one machine as processes: counts are exact, each entry is found once, and a rank that
+//! is killed leaves a table that others can go on using.
 //!
-//! A process that is a rank is this program again, told by its environment to be [`rank`].
+//! A process that is a rank runs this program again; its environment tells it to be [`rank`].
 
 mod deaths;
 mod values;
@@ -21,7 +21,7 @@ use syncline_fabric::{Fabric, Host, Place, Window};
 use values::{increment, is_whole, number, value};
 
 const BYTES: usize = 4 << 20;
-/// A table begins behind what the tests use.
+/// A table begins behind the words that the tests use.
 const OPTIONS: Options = Options { at: 4096, bytes: Some(512 << 10), buckets: 2 };
 /// Increments of each rank.
 const TIMES: u64 = 1000;
@@ -33,7 +33,7 @@ const ENTRIES: Place = Place { rank: 0, at: 64 };
 const REFUSED: Place = Place { rank: 0, at: 128 };
 const LATE: Duration = Duration::from_secs(100);
 
-/// What a rank does is named here.
+/// Names what a rank does.
 const SCENE: &str = "SYNCLINE_TEST_SCENE";
 
 fn processes(ranks: usize, scene: &str) -> Job {
@@ -47,7 +47,7 @@ fn processes(ranks: usize, scene: &str) -> Job {
     started.expect("processes start")
 }
 
-/// What a process that is a rank does; nothing elsewhere.
+/// The code of a process that is a rank; does nothing otherwise.
 #[test]
 fn rank() {
     let Ok(scene) = env::var(SCENE) else { return };
@@ -123,7 +123,7 @@ fn coarse(host: &Host) {
     under::<FairRw<Yield, Window<Host>>>(host, 4);
 }
 
-/// Two ranks with different options: at least one is told.
+/// Two ranks with different options: at least one gets an error.
 fn different(host: Host) {
     let options = Options { buckets: 2 << host.rank(), ..OPTIONS };
     match Table::open(host.clone(), options) {

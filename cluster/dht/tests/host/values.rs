@@ -1,9 +1,9 @@
-//! Values that say whether they are whole.
+//! Values that show whether they are whole.
 
 use syncline_dht::{Mode, Table};
 use syncline_fabric::Fabric;
 
-/// Values become longer and shorter as they change; all bytes behind the number are the same.
+/// Values become longer and shorter as they change; all bytes after the number are the same.
 pub fn value(number: u64) -> Vec<u8> {
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.resize(8 + number as usize * 7 % 300, number as u8);

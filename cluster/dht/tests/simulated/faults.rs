@@ -1,9 +1,9 @@
 //! Tables with one fault, each of which must be found.
 //!
-//! A fault is put between the table and its fabric: what the table does is the shipped text, and the
-//! fabric does one of its operations otherwise, as a table would that has forgotten it. Which operation
-//! it is shows in the words: a version's place is a multiple of 64, and its lowest 17 bits say who
-//! holds the bucket.
+//! A fault is put between the table and its fabric: the table's code is the shipped one, and the
+//! fabric performs one of its operations differently, as if the table had forgotten it. The words
+//! show which operation it is: the place of a version is a multiple of 64, and the lowest 17 bits
+//! of a version say who holds the bucket.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,27 +20,27 @@ const ONE: u64 = 1 << 17;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// A reader's second look at a version is its first one again.
+    /// A reader's second read of a version returns the first one again.
     NoSecondLook,
-    /// A writer changes the version after it has given the old entry back.
+    /// A writer changes the version after it has freed the old entry.
     VersionAfterData,
-    /// A writer leaves the version as it was.
+    /// A writer leaves the version unchanged.
     SameVersion,
-    /// An entry may come after the slot that refers to it.
+    /// An entry may be written after the slot that refers to it.
     NoFlush,
     /// Writers do not take the bucket.
     Unlocked,
     /// The slots of a new bucket are not written.
     LostResize,
-    /// A split does not say that it is one.
+    /// A split is not marked as one.
     SplitUnsaid,
-    /// A rank that lives is taken for dead.
+    /// A living rank is taken for dead.
     TakenForDead,
-    /// A dead rank is taken to live.
+    /// A dead rank is taken for alive.
     TakenToLive,
 }
 
-/// A fabric that does what its table has forgotten.
+/// A fabric that acts as if its table had forgotten one operation.
 struct Faulty {
     fabric: Simulated,
     fault: Fault,
@@ -57,7 +57,7 @@ impl Faulty {
         at.at.is_multiple_of(64)
     }
 
-    /// Whether this lets a bucket go that was changed.
+    /// Whether this releases a bucket that was changed.
     fn lets_go(at: Place, change: Change, value: u64) -> bool {
         let free = value & (HOLDER | SPLIT) == 0 && value >= ONE;
         Faulty::is_version(at) && change == Change::Replace && free
@@ -134,7 +134,7 @@ impl Fabric for Faulty {
         self.fabric.flush_all();
     }
     fn pause(&self, at: Place, looks: u32) {
-        // What waits for the word that is late would wait for itself.
+        // An operation that waits for the delayed word would wait for itself.
         let _ = self.be_late();
         self.fabric.pause(at, looks);
     }
@@ -158,7 +158,7 @@ impl Fabric for Faulty {
     }
 }
 
-/// How many seeds it takes until a fault is found, at most `MOST`.
+/// The number of seeds until a fault is found, at most `MOST`.
 fn finds(fault: Fault) {
     const MOST: u64 = 3000;
     for seed in 0..MOST {

@@ -1,14 +1,15 @@
 //! Whether a recorded history of one key has an explanation, if some of its ranks have died.
 //!
-//! An operation takes effect at one moment between its call and its return. One that has not returned,
-//! as its rank or the key's died, takes effect at some moment after its call, or never.
+//! An operation takes effect at one moment between its call and its return. One that has not
+//! returned, because its rank or the key's rank died, takes effect at some moment after its call,
+//! or never.
 //!
-//! The search is Wing and Gong's ("Testing and Verifying Concurrent Objects", 1993) with Lowe's memory
-//! of what was tried ("Testing for Linearizability", 2017).
+//! The search is Wing and Gong's ("Testing and Verifying Concurrent Objects", 1993) with Lowe's
+//! memoization of tried states ("Testing for Linearizability", 2017).
 
 use std::collections::HashSet;
 
-/// What was done.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     Get,
@@ -19,7 +20,7 @@ pub enum What {
     Update(u64),
 }
 
-/// What it answered: the value that was found, or whether there was one.
+/// The answer of an operation: the value that was found, or whether there was one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Value(Option<u64>),
@@ -29,14 +30,14 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
     pub called: u64,
-    /// `u64::MAX` if it has not returned.
+    /// When it returned; `u64::MAX` if it has not.
     pub returned: u64,
     pub what: What,
     pub answer: Option<Answer>,
 }
 
 impl Operation {
-    /// The value after it, if it could have answered what it did.
+    /// The value after the operation, if its answer was possible with the value before.
     fn apply(&self, value: Option<u64>) -> Option<Option<u64>> {
         let (after, answer) = match self.what {
             What::Get => (value, Answer::Value(value)),
@@ -49,10 +50,10 @@ impl Operation {
     }
 }
 
-/// Most operations on a key, so that a set of them is a word.
+/// The most operations on a key, so that a set of them is one word.
 pub const MOST: usize = 128;
 
-/// Whether the operations on one key, which was absent, have an explanation.
+/// Whether the operations on one key, initially absent, have an explanation.
 pub fn is_linearizable(operations: &[Operation]) -> bool {
     assert!(operations.len() <= MOST, "{} operations", operations.len());
     explains(operations, 0, None, &mut HashSet::new())
@@ -102,7 +103,7 @@ fn known_histories() {
     ];
     let wrong = [
         drawn(&[(0, 1, Put(7), Some(Was(false))), (2, 3, Get, Some(Value(None)))]),
-        // Seen, and then gone although nobody removed it.
+        // Seen, and then gone although no operation removed it.
         drawn(&[
             (0, NEVER, Put(7), None),
             (2, 3, Get, Some(Value(Some(7)))),
@@ -115,7 +116,7 @@ fn known_histories() {
             (3, 6, Update(1), Some(Value(Some(2)))),
         ]),
         drawn(&[(0, 1, Remove, Some(Was(true)))]),
-        // Before it was called.
+        // The value is seen before the put was called.
         drawn(&[(0, 1, Get, Some(Value(Some(7)))), (2, NEVER, Put(7), None)]),
     ];
     assert!(right.iter().all(|history| is_linearizable(history)));

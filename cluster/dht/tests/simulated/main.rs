@@ -1,8 +1,8 @@
-//! The table on simulated ranks, some of which die: every answer must have an explanation, over many
-//! seeds. Each seed is another order of what is on its way. Then the same on tables that do one thing
-//! wrong, which must be found.
+//! The table on simulated ranks, some of which die: every answer must have an explanation, over
+//! many seeds. Each seed gives another order of the operations on their way. Then the same runs on
+//! tables with one fault each, which must be found.
 //!
-//! `SYNCLINE_SEEDS=100000` runs as many as that says.
+//! `SYNCLINE_SEEDS=100000` runs that many seeds.
 
 mod faults;
 mod history;

@@ -1,8 +1,8 @@
-//! One run: ranks do what chance says to few keys, some die, and all that was answered must have an
+//! One run: ranks do random operations on few keys, some ranks die, and all answers must have an
 //! explanation.
 //!
-//! Values are of many sizes, and each byte follows from the value's number and size: what was torn, or
-//! is another's, is told at once. Other keys make the parts grow meanwhile.
+//! Values are of many sizes, and each byte follows from the value's number and size, so a torn
+//! value, or another key's, is detected at once. Other keys make the parts grow meanwhile.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::time::Duration;
@@ -14,24 +14,24 @@ use syncline_fabric::{Fabric, Simulated};
 
 use crate::history::{Answer, MOST, Operation, What, is_linearizable};
 
-/// An operation may take so long if ranks die meanwhile: until the fabric knows, and 100 ms.
+/// The longest duration of an operation if ranks die meanwhile: until the fabric knows, and 100 ms.
 const LONGEST: Duration = Duration::from_millis(500);
-/// This many ranks use one key.
+/// The number of ranks that use one key.
 const SHARERS: usize = 5;
 
-/// What is run.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
     pub seed: u64,
     pub ranks: usize,
-    /// How many ranks die, never the first.
+    /// How many ranks die; the first never does.
     pub deaths: usize,
     /// Operations of each rank on its key.
     pub steps: usize,
 }
 
 impl Scene {
-    /// The one that a seed stands for.
+    /// The parameters that a seed stands for.
     pub fn of(seed: u64, deaths: bool) -> Scene {
         let mut random = Rng::with_seed(seed);
         let ranks = if random.u8(..4) == 0 { random.usize(2..=64) } else { random.usize(2..=9) };
@@ -44,7 +44,7 @@ impl Scene {
         let bytes = if self.ranks <= 64 { 256 * 1024 } else { 32 * 1024 };
         let mut simulation = Simulation::new(self.ranks, bytes, self.seed);
         if random.u8(..4) == 0 {
-            // What is read and written word by word takes longer than a split.
+            // Reading and writing word by word takes longer than a split.
             simulation = simulation.on(Network { tear: 40_000, ..Network::default() });
         }
         for _ in 0..self.deaths {
@@ -53,7 +53,7 @@ impl Scene {
         simulation
     }
 
-    /// Keys that are homes to few ranks, so that they meet in buckets.
+    /// Keys whose homes are few ranks, so that they meet in buckets.
     fn keys<F: Fabric, M: Mode<F>>(&self, table: &Table<F, M>) -> Vec<Vec<u8>> {
         let mut random = Rng::with_seed(self.seed ^ 0x6b65);
         let homes = if random.bool() || self.ranks > 64 { self.ranks } else { 2 };
@@ -64,7 +64,7 @@ impl Scene {
     }
 }
 
-/// A value of this number: as many bytes as chance says, each as it has to be.
+/// A random number of bytes, each of which follows from the value's number and size.
 fn value(number: u64, random: &mut Rng) -> Vec<u8> {
     let length = match random.u8(..64) {
         0 => random.usize(..40_000),
@@ -80,7 +80,7 @@ fn byte(number: u64, length: usize, at: u64) -> u8 {
     (number * 31 + at * 7 + length as u64) as u8
 }
 
-/// Its number.
+/// The number of a value.
 fn number(value: &[u8]) -> Result<u64, String> {
     let torn =
         || format!("{} bytes are no value: {:?}", value.len(), &value[..value.len().min(24)]);
@@ -90,7 +90,7 @@ fn number(value: &[u8]) -> Result<u64, String> {
     (0..).zip(rest).all(right).then_some(number).ok_or_else(torn)
 }
 
-/// What all ranks of a run write down: they run in one thread.
+/// The records of all ranks of a run, which run in one thread.
 struct Notes {
     clock: Cell<u64>,
     keys: OnceCell<Vec<Vec<u8>>>,
@@ -117,7 +117,7 @@ impl Notes {
     }
 }
 
-/// Runs it, and says what is wrong, if anything is. `open` gives a rank its table.
+/// Runs it, and returns what is wrong, if anything. `open` gives a rank its table.
 pub fn run<F: Fabric, M: Mode<F>>(
     scene: Scene,
     open: impl Fn(Simulated, Options) -> Table<F, M>,
@@ -139,7 +139,7 @@ pub fn run<F: Fabric, M: Mode<F>>(
         for step in 0..scene.steps {
             let began = table.fabric().now();
             operate(&table, &notes, (mine, &keys[mine]), step, &mut random);
-            // Something else, that makes the part grow.
+            // Another key, which makes the part grow.
             let other = format!("other {rank} {step}");
             match table.put(other.as_bytes(), &value(step as u64, &mut random)) {
                 Ok(was) if was => notes.say(format!("{other} was there before it was put")),
@@ -204,7 +204,8 @@ fn operate<F: Fabric, M: Mode<F>>(
         What::Put(new) => table.put(key, &value(new, random)).map(Answer::Was),
         What::Remove => table.remove(key).map(Answer::Was),
         What::Update(by) => {
-            // What others change while this one looks is thrown away, so it may be anything.
+            // Values that others change while this look-up runs are discarded, so they may be
+            // anything.
             let old = Cell::new(None);
             let next = |found: Option<&[u8]>| {
                 let found = found.map(|value| number(value).unwrap_or(u64::MAX));
@@ -223,7 +224,7 @@ fn operate<F: Fabric, M: Mode<F>>(
             let operation = &mut notes.histories.borrow_mut()[index][at];
             (operation.returned, operation.answer) = (notes.now(), Some(answer));
         }
-        // Nothing was done.
+        // The operation had no effect.
         Err(Error::Full { .. }) => {
             let operation = &mut notes.histories.borrow_mut()[index][at];
             operation.what = What::Get;
@@ -234,7 +235,7 @@ fn operate<F: Fabric, M: Mode<F>>(
     }
 }
 
-/// What was put and not removed is there.
+/// Keys that were put and not removed must be present.
 fn look_at<F: Fabric, M: Mode<F>>(
     table: &Table<F, M>,
     notes: &Notes,
@@ -255,7 +256,7 @@ fn at_start(rank: usize) -> syncline_fabric::Place {
     syncline_fabric::Place { rank, at: 0 }
 }
 
-/// When all have ended or died: a look at every key, and through every part.
+/// When all ranks have ended or died: looks up every key, and iterates over every part.
 fn look_back<F: Fabric, M: Mode<F>>(table: &Table<F, M>, notes: &Notes, keys: &[Vec<u8>]) {
     let lost = table.lost();
     let mut all = std::collections::HashMap::new();

@@ -1,17 +1,17 @@
-//! Bytes of shared memory, copied word by word: others may write at the same time, and a word is
-//! never seen in halves.
+//! Copies bytes of shared memory word by word: other threads may write at the same time, and no
+//! half of a word is ever seen.
 //!
-//! All accesses are of whole aligned words, since atomic accesses of different sizes to the same
-//! bytes at the same time are undefined. A range's first and last word may be the range's in part:
-//! such a word is exchanged, with the other bytes as they are.
+//! All accesses are to whole aligned words, since atomic accesses of different sizes to the same
+//! bytes at the same time are undefined. The first and last word of a range may belong to it only
+//! in part: such a word is exchanged, keeping its other bytes.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const WORD: usize = size_of::<u64>();
 
-/// The words that this many bytes from an address lie in: for each its address, which of its bytes
-/// they are, and where those are in the range.
+/// The words that contain this many bytes from an address on: for each, its address, which of its
+/// bytes belong to the range, and their position in the range.
 fn pieces(from: usize, length: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
     let end = from + length;
     (from / WORD * WORD..end).step_by(WORD).map(move |word| {
@@ -32,7 +32,7 @@ unsafe fn at<'a>(start: *mut u8, word: usize) -> &'a AtomicU64 {
 ///
 /// # Safety
 ///
-/// The words that they lie in are live shared memory.
+/// The words that contain the bytes are live shared memory.
 #[inline]
 pub unsafe fn read(from: *mut u8, into: &mut [u8]) {
     if from.addr().is_multiple_of(WORD) && into.len().is_multiple_of(WORD) {

@@ -1,6 +1,6 @@
-//! Ranks as processes that are started here, and as threads.
+//! Starts ranks as processes, or as threads.
 //!
-//! A process is told its rank and where the segment is by its environment:
+//! A process learns its rank and its segment from the environment:
 //!
 //! ```text
 //!   SYNCLINE_FABRIC=/proc/4711/fd/5     the launcher's descriptor, or any file's name
@@ -21,26 +21,26 @@ use super::rank::Host;
 use super::segment::{Error, Segment};
 use crate::fabric::Place;
 
-/// Where the segment is.
+/// Names the segment.
 const FABRIC: &str = "SYNCLINE_FABRIC";
-/// Which rank a process is.
+/// Names the rank of a process.
 const RANK: &str = "SYNCLINE_RANK";
 
 /// Ranks that were started as processes. Those that still run when this is dropped are killed.
 #[derive(Debug)]
 pub struct Job {
     children: Vec<Child>,
-    /// By which the ranks open the segment.
+    /// The file by which the ranks open the segment.
     file: File,
     segment: Segment,
 }
 
 impl Job {
-    /// How each rank has ended, once all have.
+    /// Waits until all ranks have ended, and returns their exit statuses.
     ///
     /// # Errors
     ///
-    /// If the system can't say.
+    /// If the system reports an error.
     pub fn wait(&mut self) -> io::Result<Vec<ExitStatus>> {
         self.children.iter_mut().map(Child::wait).collect()
     }
@@ -59,11 +59,11 @@ impl Job {
         self.children[rank].wait().map(|_| ())
     }
 
-    /// How a rank has ended; `None` if it still runs.
+    /// A rank's exit status; `None` if it still runs.
     ///
     /// # Errors
     ///
-    /// If the system can't say.
+    /// If the system reports an error.
     ///
     /// # Panics
     ///
@@ -72,17 +72,17 @@ impl Job {
         self.children[rank].try_wait()
     }
 
-    /// Looks at a word of a rank's part, whether the rank lives or not.
+    /// Loads a word of a rank's part, whether the rank lives or not.
     ///
     /// # Panics
     ///
-    /// If the place is no word of a part.
+    /// If the place is not a word of a part.
     pub fn load(&self, at: Place) -> u64 {
-        // SeqCst: as every look at a word of a fabric.
+        // SeqCst: like every load of a fabric's word.
         self.segment.word(at).load(SeqCst)
     }
 
-    /// The name by which ranks join that were not started here; it is good while this lives.
+    /// The name by which other processes join as ranks; it is valid while this lives.
     pub fn name(&self) -> PathBuf {
         name(&self.file)
     }
@@ -91,7 +91,7 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         for child in &mut self.children {
-            // It may have ended already.
+            // The process may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -104,11 +104,12 @@ fn name(file: &File) -> PathBuf {
 
 impl Host {
     /// Starts processes as ranks, each with a part of this many bytes; `command` makes the command
-    /// of a rank. They join by [`from_environment`](Self::from_environment).
+    /// for a rank. They join by [`from_environment`](Self::from_environment).
     ///
     /// # Errors
     ///
-    /// If there is no memory for the parts, or a process does not start; those that did are killed.
+    /// If there is too little memory for the parts, or a process can't be started; those already
+    /// started are killed.
     ///
     /// # Panics
     ///
@@ -128,11 +129,11 @@ impl Host {
         Ok(job)
     }
 
-    /// The only rank there is, with a part of this many bytes.
+    /// Makes a single rank, with a part of this many bytes.
     ///
     /// # Errors
     ///
-    /// If there is no memory for the part.
+    /// If there is too little memory for the part.
     pub fn alone(bytes: usize) -> Result<Host, Error> {
         let (_, segment) = Segment::make(1, bytes)?;
         segment.join(0)?;
@@ -144,39 +145,39 @@ impl Host {
         env::var_os(FABRIC).is_some()
     }
 
-    /// The rank that this process was started as.
+    /// Joins as the rank that this process was started as.
     ///
     /// # Errors
     ///
-    /// If it was started as none, or can't join.
+    /// If it was not started as a rank, or can't join.
     pub fn from_environment() -> Result<Host, Error> {
         let path = env::var_os(FABRIC).ok_or(Error::Environment(FABRIC))?;
         let rank = env::var(RANK).ok().and_then(|rank| rank.parse().ok());
         Host::join(Path::new(&path), rank.ok_or(Error::Environment(RANK))?)
     }
 
-    /// Joins ranks by the name of their segment, as one of them.
+    /// Joins as one of the ranks that share the named segment.
     ///
     /// # Errors
     ///
-    /// If there is no such segment, not so many ranks, or another process is this rank.
+    /// If there is no such segment or rank, or another process is this rank.
     pub fn join(name: &Path, rank: usize) -> Result<Host, Error> {
         let segment = Segment::open(name)?;
         segment.join(rank)?;
         Ok(Host::new(Arc::new(segment), rank))
     }
 
-    /// Runs a function in a thread for each rank, with parts of this many bytes, and returns what
-    /// they returned.
+    /// Runs a function in a thread for each rank, with parts of this many bytes, and returns the
+    /// threads' results.
     ///
     /// # Errors
     ///
-    /// If there is no memory for the parts.
+    /// If there is too little memory for the parts.
     ///
     /// # Panics
     ///
-    /// If there are no ranks, or one panics, once the others have returned: those that wait for it
-    /// wait forever.
+    /// If there are no ranks. If a rank panics, this panics once the other ranks have returned;
+    /// ranks that wait for it wait forever.
     pub fn threads<R: Send>(
         ranks: usize,
         bytes: usize,

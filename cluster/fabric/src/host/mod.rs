@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Words are changed by the processor's atomics; puts and gets are copies. The mapping outlives the
-//! ranks: after a death all parts are there, and no operation fails.
+//! ranks: after a death all parts remain, and no operation fails.
 
 mod copy;
 mod launch;

@@ -1,4 +1,4 @@
-//! A rank of one machine: a fabric's operations, by the processor's on a shared mapping.
+//! A rank of one machine: implements a fabric's operations by the processor's, on a shared mapping.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -16,10 +16,10 @@ use crate::heap::Heap;
 use crate::here::Here;
 use crate::process::Process;
 
-/// After this many looks a waiter lets others run.
+/// After this many polls a waiter lets other threads run.
 const SPINS: u32 = 24;
 
-/// A rank on one machine. Its clones are the same rank, which several threads may use.
+/// A rank on one machine. Clones are the same rank; several threads may use it.
 #[derive(Clone)]
 pub struct Host {
     segment: Arc<Segment>,
@@ -33,13 +33,13 @@ thread_local! {
 }
 
 impl Host {
-    /// A rank that has joined the segment, in this process.
+    /// A rank in this process that has joined the segment.
     pub(super) fn new(segment: Arc<Segment>, rank: usize) -> Host {
         Host { segment, rank, own: Process::own() }
     }
 
-    /// Has this thread's words and locks of [`Window`](crate::Window) reach memory as this rank, and
-    /// take nodes from this heap; until another rank is entered.
+    /// Lets this thread's words and locks of [`Window`](crate::Window) access memory as this rank,
+    /// with nodes from this heap, until the thread enters another rank.
     pub fn enter(&self, nodes: Heap) {
         HERE.set(Some((self.clone(), nodes)));
     }
@@ -69,17 +69,17 @@ impl Fabric for Host {
     #[inline]
     fn put(&self, to: Place, bytes: &[u8]) {
         let address = self.segment.address(to, bytes.len());
-        // Release: pairs with the fence in `get`: a rank that sees a word of this, and then looks
-        // at a word that this rank has changed before, sees that change.
+        // Release: pairs with the fence in `get`: a rank that sees a word of this put, and then
+        // reads a word that this rank has changed before, sees that change.
         fence(Release);
-        // SAFETY: this many bytes of the mapping.
+        // SAFETY: the mapping has this many bytes there.
         unsafe { copy::write(address, bytes) };
     }
 
     #[inline]
     fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead> {
         let address = self.segment.address(from, into.len());
-        // SAFETY: this many bytes of the mapping.
+        // SAFETY: the mapping has this many bytes there.
         unsafe { copy::read(address, into) };
         // Acquire: pairs with the fence in `put`.
         fence(Acquire);
@@ -133,7 +133,8 @@ impl Fabric for Host {
         }
     }
 
-    /// Asks the kernel, which takes some microseconds. A rank that has not joined yet lives.
+    /// Asks the kernel, which takes a few microseconds. A rank that has not joined yet counts as
+    /// alive.
     fn is_alive(&self, rank: usize) -> bool {
         self.segment.process(rank).is_none_or(|process| process.lives(&self.own))
     }

@@ -7,8 +7,8 @@
 //!   ...    the parts, each at a page
 //! ```
 //!
-//! It is a `memfd`, without a name of its own, which others open by its launcher's descriptor in
-//! `/proc`: a killed job leaves nothing behind. Any other file will do as well.
+//! It is a `memfd`, without a name in a file system, which others open by its launcher's descriptor
+//! in `/proc`: a killed job leaves nothing behind. Any other file works as well.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -26,11 +26,11 @@ use crate::process::Process;
 /// "syncline" and the version of this layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"synfab02");
 const PAGE: usize = 4096;
-/// The process is claimed, and not written yet.
+/// The rank is claimed, but its process is not written yet.
 const CLAIMED: u64 = u64::MAX;
-/// Before the ranks' processes, in bytes.
+/// Size of the fields before the ranks' processes, in bytes.
 const FIXED: usize = 24;
-/// Of a rank's process.
+/// Size of a rank's process record, in bytes.
 const RECORD: usize = 24;
 
 /// Why a rank could not join.
@@ -39,21 +39,21 @@ pub enum Error {
     /// The segment could not be made, opened or mapped.
     #[error("the ranks' segment: {0}")]
     Io(#[from] io::Error),
-    /// The file is none of ours, or shorter than it says.
+    /// The file is not a segment, or is shorter than its header says.
     #[error("this file is no segment of ranks")]
     NoSegment,
-    /// There are not so many ranks.
+    /// There are fewer ranks.
     #[error("there is no rank {rank}: there are {ranks}")]
     NoRank {
-        /// The rank asked for.
+        /// The requested rank.
         rank: usize,
-        /// How many there are.
+        /// The number of ranks.
         ranks: usize,
     },
-    /// Somebody is this rank already.
+    /// Another process is this rank already.
     #[error("rank {0} has joined already")]
     Taken(usize),
-    /// The environment does not say which rank to be, or not in a form that is known.
+    /// The environment does not say which rank to be, or says it in an unknown form.
     #[error("the environment does not say which rank this process is ({0})")]
     Environment(&'static str),
 }
@@ -73,7 +73,7 @@ impl fmt::Debug for Segment {
     }
 }
 
-/// Where the first part begins, and how far one is from the next.
+/// The offset of the first part, the distance from one part to the next, and the segment's size.
 fn layout(ranks: usize, bytes: usize) -> Option<(usize, usize, usize)> {
     let first = ranks.checked_mul(RECORD)?.checked_add(FIXED)?.checked_next_multiple_of(PAGE)?;
     let stride = bytes.checked_next_multiple_of(PAGE)?;
@@ -81,7 +81,7 @@ fn layout(ranks: usize, bytes: usize) -> Option<(usize, usize, usize)> {
 }
 
 impl Segment {
-    /// A new segment, zero but for what describes it, and the file that others open.
+    /// Makes a new segment, which is zero except for its header, and the file that others open.
     pub(super) fn make(ranks: usize, bytes: usize) -> Result<(File, Segment), Error> {
         assert!(ranks > 0, "a fabric has at least one rank");
         let bytes = bytes.next_multiple_of(8);
@@ -89,12 +89,13 @@ impl Segment {
         let (.., size) = layout(ranks, bytes).ok_or_else(too_large)?;
         let file =
             memfd_create(c"syncline-fabric", MemfdFlags::CLOEXEC).map_err(io::Error::from)?;
-        // Here, so that a lack of memory is found now, and not by a signal at the first touch.
+        // Allocates the memory now, so that a lack of it is found here and not by a signal at the
+        // first access.
         fallocate(&file, FallocateFlags::empty(), 0, size as u64).map_err(io::Error::from)?;
         let file = File::from(file);
         let map = MmapOptions::new().len(size).map_raw(&file)?;
         for (number, value) in [ranks as u64, bytes as u64].into_iter().enumerate() {
-            // Relaxed: written before the magic is.
+            // Relaxed: published by the store of the magic number.
             word(&map, 8 * (1 + number)).store(value, Relaxed);
         }
         // Release: pairs with the Acquire in `map`.
@@ -102,7 +103,7 @@ impl Segment {
         Segment::of(map).map(|segment| (file, segment))
     }
 
-    /// The segment in this file.
+    /// Opens the segment in this file.
     pub(super) fn open(path: &Path) -> Result<Segment, Error> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() < PAGE as u64 {
@@ -116,7 +117,7 @@ impl Segment {
         if word(&map, 0).load(Acquire) != MAGIC {
             return Err(Error::NoSegment);
         }
-        // Relaxed: written before the magic was.
+        // Relaxed: written before the magic number.
         let number = |at| word(&map, at).load(Relaxed) as usize;
         let (ranks, bytes) = (number(8), number(16));
         match layout(ranks, bytes) {
@@ -135,7 +136,7 @@ impl Segment {
         self.bytes
     }
 
-    /// The address of this many bytes of a part.
+    /// The address of this many bytes in a part.
     #[inline]
     pub(super) fn address(&self, at: Place, length: usize) -> *mut u8 {
         let fits = at.at <= self.bytes && length <= self.bytes - at.at;
@@ -149,8 +150,8 @@ impl Segment {
     pub(super) fn word(&self, at: Place) -> &AtomicU64 {
         assert!(at.at.is_multiple_of(8), "{at:?} is no word's");
         let address = self.address(at, 8);
-        // SAFETY: eight aligned bytes of the mapping, which lives as long as this, and of which all
-        // accesses are of aligned words, atomically.
+        // SAFETY: eight aligned bytes of the mapping, which lives as long as this. All accesses to
+        // it are atomic accesses to aligned words.
         unsafe { AtomicU64::from_ptr(address.cast()) }
     }
 
@@ -160,11 +161,12 @@ impl Segment {
             return Err(Error::NoRank { rank, ranks: self.ranks });
         }
         let number = self.record(rank, 0);
-        // Relaxed: nothing is read by it.
+        // Relaxed: no data depends on it.
         if number.compare_exchange(0, CLAIMED, Relaxed, Relaxed).is_err() {
             return Err(Error::Taken(rank));
         }
-        // A process that the kernel says nothing of can't be judged, and is taken to live.
+        // If the kernel gives no information about a process, its death can't be detected, and it
+        // counts as alive.
         let own = Process::own();
         if own != Process::default() {
             // Relaxed: published by the last line.
@@ -191,10 +193,10 @@ impl Segment {
     }
 }
 
-/// A word of what describes the segment.
+/// A word of the header.
 fn word(map: &MmapRaw, at: usize) -> &AtomicU64 {
     assert!(at.is_multiple_of(8) && at + 8 <= map.len(), "beyond the segment");
-    // SAFETY: eight aligned bytes of the mapping, of which all accesses are atomic ones of words.
+    // SAFETY: eight aligned bytes of the mapping, whose accesses are all atomic accesses to words.
     unsafe { AtomicU64::from_ptr(map.as_mut_ptr().add(at).cast()) }
 }
 

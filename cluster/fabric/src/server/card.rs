@@ -1,27 +1,27 @@
-//! How a process's server is reached: its addresses, its port, and what a caller proves itself by.
+//! How to reach a process's server: its addresses, its port, and the token that callers must know.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ptr::null_mut;
 
-/// This many addresses of a machine are told; most have one or two.
+/// The most addresses of a machine in a card; most machines have one or two.
 const ADDRESSES: usize = 6;
 /// The size of a card in bytes.
 pub const CARD: usize = 16 + 8 + ADDRESSES * 16;
 
-/// How to reach a server. It is told to others by whatever they talk over before.
+/// How to reach a server. Processes exchange cards over a channel that they already have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Card {
-    /// Random bytes: a peer that does not know them is not let in, and they show which of several
+    /// Random bytes: a peer that does not know them is rejected, and they show which of several
     /// addresses is the right one.
     pub(super) token: u128,
     port: u16,
-    /// As IPv6 ones; `::` is none.
+    /// The addresses in IPv6 form; `::` stands for none.
     addresses: [[u8; 16]; ADDRESSES],
 }
 
 impl Card {
-    /// The card of a server at this port of this machine.
+    /// Makes the card of a server at this port of this machine.
     pub(super) fn new(port: u16) -> io::Result<Card> {
         let mut token = [0u8; 16];
         // SAFETY: the kernel fills in this many bytes.
@@ -42,7 +42,7 @@ impl Card {
         Ok(card)
     }
 
-    /// Where the server may be reached, the likelier ones first.
+    /// The addresses at which the server may be reached, the likelier ones first.
     pub(super) fn places(&self) -> impl Iterator<Item = SocketAddr> {
         let given = self.addresses.into_iter().map(Ipv6Addr::from);
         given.filter(|address| !address.is_unspecified()).map(|address| {
@@ -52,7 +52,7 @@ impl Card {
         })
     }
 
-    /// As bytes, to be sent.
+    /// Encodes the card.
     pub fn to_bytes(&self) -> [u8; CARD] {
         let mut bytes = [0; CARD];
         bytes[..16].copy_from_slice(&self.token.to_le_bytes());
@@ -63,7 +63,7 @@ impl Card {
         bytes
     }
 
-    /// From the bytes that were sent.
+    /// Decodes a card.
     pub fn from_bytes(bytes: &[u8; CARD]) -> Card {
         let mut card = Card::default();
         let mut token = [0; 16];
@@ -77,8 +77,8 @@ impl Card {
     }
 }
 
-/// The addresses of this machine's interfaces, but for those of one link only, which say nothing
-/// without the link.
+/// The addresses of this machine's interfaces, without link-local ones, which are useless without
+/// the link.
 fn addresses() -> io::Result<Vec<IpAddr>> {
     let mut list = null_mut();
     // SAFETY: the list is written to, and freed below.
@@ -87,7 +87,7 @@ fn addresses() -> io::Result<Vec<IpAddr>> {
     }
     let mut found = Vec::new();
     let mut next = list;
-    // SAFETY: a list of the C library's, whose entries have an address of the family that it says, or
+    // SAFETY: a list made by the C library, whose entries have an address of the stated family, or
     // none.
     while let Some(entry) = unsafe { next.as_ref() } {
         next = entry.ifa_next;
@@ -111,7 +111,7 @@ fn addresses() -> io::Result<Vec<IpAddr>> {
             found.push(address);
         }
     }
-    // SAFETY: the list that was given above.
+    // SAFETY: the list that the call above returned.
     unsafe { libc::freeifaddrs(list) };
     Ok(found)
 }

@@ -1,27 +1,27 @@
-//! Messages in a stream of bytes: the length and a number before each.
+//! Messages in a stream of bytes, each preceded by its length and a number.
 //!
 //! ```text
 //!   u32 length of the rest | u64 number | bytes       little-endian
 //! ```
 //!
-//! Streams do not block: what can't be read or written now is tried again later.
+//! Streams do not block: bytes that can't be read or written now are retried later.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// The longest message; a peer that announces more is not one of this program's.
+/// The longest message in bytes; a peer that announces more does not belong to this program.
 pub(super) const LONGEST: usize = 1 << 30;
-/// The longest message of a caller that has not said the token.
+/// The longest message of a caller that has not sent the token yet.
 pub(super) const HELLO: usize = 32;
 const HEAD: usize = 12;
-/// This much is read at once.
+/// The number of bytes that are read at once.
 const CHUNK: usize = 16 * 1024;
 
-/// What has come in, and is not taken yet.
+/// Bytes that have arrived but were not taken yet.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     bytes: Vec<u8>,
-    /// What has been taken.
+    /// How many of the bytes were taken.
     taken: usize,
 }
 
@@ -47,11 +47,11 @@ impl Inbox {
         }
     }
 
-    /// The next whole message: its number and its bytes.
+    /// Returns the next complete message: its number and its bytes.
     ///
     /// # Errors
     ///
-    /// If what came is no message, or is longer than this.
+    /// If the bytes are not a message, or the message is longer than `longest`.
     pub(super) fn next(&mut self, longest: usize) -> io::Result<Option<(u64, &[u8])>> {
         let left = &self.bytes[self.taken..];
         let Some((length, rest)) = left.split_first_chunk() else { return Ok(None) };
@@ -66,7 +66,7 @@ impl Inbox {
     }
 }
 
-/// What is to go out, and has not gone yet.
+/// Bytes that are to be sent but were not sent yet.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     bytes: Vec<u8>,
@@ -102,7 +102,8 @@ impl Outbox {
     }
 }
 
-/// Has a stream send at once, not block, and tell within seconds that the other machine is gone.
+/// Configures a stream to send at once, not to block, and to report within seconds that the other
+/// machine is gone.
 pub(super) fn prepare(stream: &TcpStream) -> io::Result<()> {
     use rustix::net::sockopt;
     use std::time::Duration;
@@ -113,7 +114,7 @@ pub(super) fn prepare(stream: &TcpStream) -> io::Result<()> {
     sockopt::set_tcp_keepidle(stream, Duration::from_secs(5))?;
     sockopt::set_tcp_keepintvl(stream, Duration::from_secs(5))?;
     sockopt::set_tcp_keepcnt(stream, 3)?;
-    // Milliseconds.
+    // 20 seconds, in milliseconds.
     sockopt::set_tcp_user_timeout(stream, 20_000)?;
     Ok(())
 }
@@ -133,7 +134,7 @@ mod tests {
         (here, there)
     }
 
-    /// More than the kernel takes at once, so that both ends have to continue later.
+    /// More than the kernel accepts at once, so that both ends have to continue later.
     #[test]
     fn long_messages_come_whole_and_in_order() {
         let (here, there) = pair();

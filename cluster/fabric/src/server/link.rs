@@ -1,4 +1,4 @@
-//! The calling side: one connection to another process's server, for all threads of this one.
+//! The calling side: one connection to another process's server, shared by all threads of this one.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -12,10 +12,10 @@ use thiserror::Error;
 use super::card::Card;
 use super::frames::{Inbox, LONGEST, Outbox, prepare};
 
-/// How long a connection may take to come about, at each address.
+/// How long connecting to an address may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The process at the other end has ended, or can't be reached any more.
+/// The error for a process at the other end that has ended or can't be reached any more.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the process at the other end has ended, or can't be reached any more")]
 pub struct Gone;
@@ -29,18 +29,18 @@ struct Ends {
     stream: TcpStream,
     inbox: Inbox,
     outbox: Outbox,
-    /// Answers that came while another thread looked for its own.
+    /// Answers that arrived while another thread polled for its own.
     answers: HashMap<u64, Vec<u8>>,
     asked: u64,
     gone: bool,
 }
 
 impl Link {
-    /// Connects to the server of this card.
+    /// Connects to the server with this card.
     ///
     /// # Errors
     ///
-    /// If none of its addresses leads there.
+    /// If the server is at none of its addresses.
     pub fn connect(card: &Card) -> io::Result<Link> {
         let mut last = io::Error::new(ErrorKind::AddrNotAvailable, "the server has no address");
         for place in card.places() {
@@ -58,7 +58,7 @@ impl Link {
         let (inbox, outbox) = Default::default();
         let ends = Ends { stream, inbox, outbox, answers: HashMap::new(), asked: 0, gone: false };
         let link = Link(Mutex::new(ends));
-        // The server answers to nobody who does not say this first.
+        // The server answers only peers that send the token first.
         let hello = link.ask(&card.token.to_le_bytes()).map_err(|_| ErrorKind::ConnectionReset)?;
         let start = Instant::now();
         loop {
@@ -75,7 +75,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// If the other end is known to be gone. That a message was sent does not say that it came.
+    /// If the other end is known to be gone. Success does not mean that the message arrived.
     pub fn tell(&self, bytes: &[u8]) -> Result<(), Gone> {
         self.ends().send(0, bytes)
     }
@@ -93,11 +93,11 @@ impl Link {
         Ok(number)
     }
 
-    /// Looks for the answer to a request. It is given once.
+    /// Polls for the answer to a request. It is returned once.
     ///
     /// # Errors
     ///
-    /// If the other end is gone, and the answer had not come before.
+    /// If the other end is gone, and the answer had not arrived before.
     pub fn answer(&self, number: u64) -> Result<Option<Vec<u8>>, Gone> {
         let mut ends = self.ends();
         let found = ends.answers.remove(&number);
@@ -111,7 +111,8 @@ impl Link {
         }
     }
 
-    /// Asks, and calls `pause` between looks for the answer, with how many there were.
+    /// Sends a request, and calls `pause` between polls for the answer, with the number of polls so
+    /// far.
     ///
     /// # Errors
     ///
@@ -136,7 +137,7 @@ impl Link {
 impl Ends {
     fn send(&mut self, number: u64, bytes: &[u8]) -> Result<(), Gone> {
         self.outbox.push(number, bytes);
-        // What does not go now is longer than the kernel's buffer: the server takes it in time.
+        // What can't be sent now exceeds the kernel's buffer; the server will read it eventually.
         while !self.gone && !self.outbox.is_empty() {
             self.gone = self.outbox.drain(&self.stream).is_err();
             if !self.outbox.is_empty() {

@@ -8,13 +8,13 @@
 //! ```
 //!
 //! A server does not depend on what its process does meanwhile: neither on its calls of MPI nor on
-//! whether it waits for a lock. Between a request and its answer lie two messages; the kernel wakes
-//! the server's thread in between. That a process has ended its connections tell: the kernel closes
-//! them.
+//! whether it waits for a lock. A request and its answer are two messages; the kernel wakes the
+//! server's thread in between. When a process ends, the kernel closes its connections, which tells
+//! the other end.
 //!
-//! A server listens at all addresses of its machine. It lets nobody in who does not know the random
-//! bytes of its [`Card`], which the processes of a job tell each other by what they talk over anyhow.
-//! What is sent is neither encrypted nor signed, as with MPI itself.
+//! A server listens at all addresses of its machine. It accepts only peers that know the random
+//! bytes of its [`Card`], which the processes of a job exchange over a channel that they already
+//! have. Messages are neither encrypted nor signed, as with MPI itself.
 
 mod card;
 mod frames;

@@ -1,8 +1,8 @@
-//! The serving side: a thread that takes all requests of all connections, one after the other.
+//! The serving side: a thread that handles the requests of all connections, one after the other.
 //!
-//! It sleeps until something comes. While a request waits for memory to change, which nobody can tell
-//! the thread of, it looks again and again: at first it only lets others run, then it sleeps for
-//! [`NAP`] in between.
+//! The thread sleeps until something arrives. While a request waits for memory to change, of which
+//! the thread gets no notice, it polls: at first it yields between polls, later it sleeps for
+//! [`NAP`] between them.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -18,35 +18,37 @@ use rustix::fd::OwnedFd;
 use super::card::Card;
 use super::frames::{HELLO, Inbox, LONGEST, Outbox, prepare};
 
-/// This many looks without success before the thread sleeps between them.
+/// After this many unsuccessful polls the thread sleeps between them.
 const LOOKS: u32 = 64;
-/// How long it sleeps then.
+/// Duration of such a sleep.
 const NAP: Duration = Duration::from_micros(50);
-/// The stack of the thread.
+/// Stack size of the thread in bytes.
 const STACK: usize = 512 * 1024;
 
-/// What a server does with what it is sent. All is called by the server's thread.
+/// What a server does with messages. The server's thread makes all calls.
 pub trait Service {
-    /// A message has come, and is to be answered under this number sometime; never, if it is 0.
+    /// A message has arrived. It must be answered under this number at some time; never, if the
+    /// number is 0.
     fn asked(&mut self, from: Peer, number: u64, bytes: &[u8], answers: &mut Answers);
 
-    /// A caller has gone, or can't be reached any more: nothing more comes from it.
+    /// A caller has ended, or can't be reached any more: nothing more arrives from it.
     fn left(&mut self, peer: Peer);
 
-    /// Goes on with requests that wait for memory to change. Whether any still do.
+    /// Continues requests that wait for memory to change. Returns whether any still wait.
     fn go_on(&mut self, answers: &mut Answers) -> bool;
 }
 
-/// A connection, by its number. It is never given twice.
+/// The number of a connection, which is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Peer(u64);
 
-/// Answers that are to be sent.
+/// Answers to be sent.
 #[derive(Debug, Default)]
 pub struct Answers(Vec<(Peer, u64, Vec<u8>)>);
 
 impl Answers {
-    /// Answers the message of this number; nobody, if it is 0 or the caller has gone.
+    /// Answers the message with this number; does nothing if the number is 0 or the caller has
+    /// gone.
     pub fn give(&mut self, to: Peer, number: u64, bytes: &[u8]) {
         if number != 0 {
             self.0.push((to, number, bytes.to_vec()));
@@ -54,14 +56,14 @@ impl Answers {
     }
 }
 
-/// Starts a server in a thread of its own, for as long as the process lives. `make` makes what it
-/// does, in that thread. The card says how to reach it, from this machine and from others.
+/// Starts a server in a thread of its own, for the life of the process. `make` makes the service in
+/// that thread. The card tells processes of this machine and of others how to reach it.
 ///
 /// # Errors
 ///
-/// If there is no port or no thread.
+/// If no port or thread is available.
 pub fn serve<S: Service>(make: impl FnOnce() -> S + Send + 'static) -> io::Result<Card> {
-    // Both kinds of addresses; where a machine has no IPv6, the other one.
+    // IPv6 and IPv4; only IPv4 if the machine has no IPv6.
     let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))
         .or_else(|_| TcpListener::bind("0.0.0.0:0"))?;
     listener.set_nonblocking(true)?;
@@ -78,18 +80,18 @@ pub fn serve<S: Service>(make: impl FnOnce() -> S + Send + 'static) -> io::Resul
     Ok(card)
 }
 
-/// Calls `f` with all signals blocked, as a thread that is started there keeps them: the program's
-/// handlers run in the program's threads.
+/// Calls `f` with all signals blocked, which threads that it starts inherit: the program's signal
+/// handlers then run only in the program's threads.
 fn without_signals<R>(f: impl FnOnce() -> R) -> R {
     let mut before = MaybeUninit::uninit();
-    // SAFETY: both sets are written to before they are read.
+    // SAFETY: both sets are written before they are read.
     unsafe {
         let mut all = MaybeUninit::uninit();
         libc::sigfillset(all.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
     }
     let result = f();
-    // SAFETY: the set that was there before.
+    // SAFETY: the set is the one that was in effect before.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
     result
 }
@@ -100,7 +102,7 @@ struct Server {
     token: u128,
     peers: BTreeMap<u64, Connection>,
     next: u64,
-    /// Some answer could not be written yet.
+    /// Whether an answer could not be written completely yet.
     full: bool,
 }
 
@@ -108,7 +110,7 @@ struct Connection {
     stream: TcpStream,
     inbox: Inbox,
     outbox: Outbox,
-    /// It has said the token.
+    /// Whether it has sent the token.
     known: bool,
 }
 
@@ -134,14 +136,14 @@ impl Server {
         }
     }
 
-    /// The connections that something has come from; 0 is a new one.
+    /// The connections from which something has arrived; 0 stands for a new connection.
     fn wait(&self, waits: bool, looks: u32) -> Vec<u64> {
         let now = Some(&Timespec { tv_sec: 0, tv_nsec: 0 });
         let nap = Timespec { tv_sec: 0, tv_nsec: NAP.as_nanos() as _ };
         if waits && looks < LOOKS {
             thread::yield_now();
         } else if waits || self.full {
-            // What goes wrong here goes wrong below as well.
+            // An error here also shows below.
             let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&nap));
         }
         let mut events = [const { MaybeUninit::uninit() }; 64];
@@ -170,7 +172,7 @@ impl Server {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => {
-                    // No descriptor is free, it may be: callers wait until one is.
+                    // No file descriptor may be free: callers wait until one is.
                     thread::sleep(Duration::from_millis(1));
                     return;
                 }
@@ -178,7 +180,7 @@ impl Server {
         }
     }
 
-    /// Takes what has come from a caller.
+    /// Handles what has arrived from a caller.
     fn hear(&mut self, number: u64, service: &mut impl Service, answers: &mut Answers) {
         let Some(connection) = self.peers.get_mut(&number) else { return };
         let peer = Peer(number);
@@ -228,7 +230,7 @@ impl Server {
         if self.full {
             self.full = false;
             for connection in self.peers.values_mut() {
-                // Who is not there any more is heard to be gone.
+                // If the peer is gone, the read notices it.
                 let _ = connection.outbox.drain(&connection.stream);
                 self.full |= !connection.outbox.is_empty();
             }

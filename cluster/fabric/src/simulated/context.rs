@@ -1,4 +1,4 @@
-//! Which simulation the running code is in.
+//! Finds the simulation in which the running code is.
 
 use std::cell::Cell;
 use std::ptr;
@@ -18,26 +18,27 @@ impl Drop for Running {
     }
 }
 
-/// From now on this thread is in a simulation.
+/// Enters a simulation in this thread.
 pub(super) fn enter(engine: &mut Engine) -> Running {
     assert!(ENGINE.get().is_null(), "a simulation within a simulation");
     ENGINE.set(engine);
     Running
 }
 
-/// Does something with the simulation that takes no time.
+/// Calls a function on the simulation's engine; no simulated time passes.
 pub(super) fn with<R>(act: impl FnOnce(&mut Engine) -> R) -> R {
     let engine = ENGINE.get();
     assert!(!engine.is_null(), "a simulated rank is used outside of its simulation");
-    // SAFETY: `enter` was given it by `run`, which uses it only by way of this function until the
-    // pointer is null. The reference ends with `act`, which runs no coroutine and does not come here.
+    // SAFETY: `run` gave the pointer to `enter`, and uses the engine only by way of this function
+    // until the pointer is null. The reference ends with `act`, which runs no coroutine and does
+    // not call this function.
     act(unsafe { &mut *engine })
 }
 
-/// Does something with the simulation, and has others run if it says so.
+/// Makes a request to the engine, and lets other ranks run if the engine says so.
 pub(super) fn wait(request: impl FnOnce(&mut Engine) -> Then) {
     if let Then::Suspend(yielder) = with(request) {
-        // SAFETY: the yielder of the coroutine that runs this, which lives as long.
+        // SAFETY: the yielder belongs to the coroutine that runs this, and lives as long.
         unsafe { (*yielder).suspend(()) }
     }
 }

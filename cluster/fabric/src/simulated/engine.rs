@@ -15,70 +15,72 @@ use super::simulation::Simulation;
 use crate::fabric::Dead;
 use crate::heap::Heap;
 
-/// The first pause of a waiter in nanoseconds, and how often it doubles: at words of others, where
-/// each look takes the port, and at its own, where it is woken by a change.
+/// The first pause of a waiter in nanoseconds, and how often it doubles: for words of other ranks,
+/// where each poll occupies the port, and for the rank's own, where a change wakes it.
 const PAUSE: u64 = 500;
 const DOUBLINGS: u32 = 6;
 const OWN_DOUBLINGS: u32 = 12;
-/// When others ask again whether all is decided that a dead rank had on the way.
+/// Nanoseconds until the next check whether everything is decided that a dead rank had on its way.
 const AGAIN: u64 = 10_000;
 
-/// What the running rank does next.
+/// What happens to the running rank.
 #[derive(Clone, Copy)]
 pub(super) enum Then {
-    /// It goes on.
+    /// It continues.
     GoOn,
-    /// Others run until it is resumed.
+    /// It is suspended, and others run until it is resumed.
     Suspend(*const Yielder<(), ()>),
 }
 
-/// A simulation that runs.
+/// A running simulation.
 pub(super) struct Engine {
     pub ranks: Vec<Rank>,
     pub bytes: usize,
     pub network: Network,
-    /// In nanoseconds.
+    /// The simulated time in nanoseconds.
     pub now: u64,
-    /// The rank that runs.
+    /// The running rank.
     pub current: usize,
     limit: u64,
     random: fastrand::Rng,
     events: BinaryHeap<Reverse<Event>>,
-    /// Events so far: of those at one time, the first planned comes first.
+    /// Number of events so far: of simultaneous events, the one that was planned first comes first.
     planned: u64,
     operations: Vec<Option<Operation>>,
     vacant: Vec<usize>,
-    /// Operations that were begun.
+    /// Number of operations that were begun.
     pub issued: u64,
 }
 
 /// A rank.
 pub(super) struct Rank {
-    /// Lets others run; null before it has begun.
+    /// Suspends the rank; null before it has begun.
     pub yielder: *const Yielder<(), ()>,
     part: Vec<u64>,
-    /// Where its locks' nodes come from.
+    /// The heap for its locks' nodes.
     pub nodes: Option<Heap>,
-    /// How often it was resumed: a plan to resume it is out of date when it was meanwhile.
+    /// How often it was resumed: an event that would resume it is obsolete if the number has
+    /// changed.
     resumed: u64,
-    /// When its port is free, for what leaves and for what comes.
+    /// When its port is free for outgoing operations, and for incoming ones.
     leaves_at: u64,
     comes_at: u64,
     result: Option<Result<(u64, Vec<u8>), Dead>>,
-    /// How many puts are not complete, for each target that there are any to.
+    /// The number of incomplete puts, for each target that has any.
     puts: Vec<(usize, usize)>,
-    /// It waits for its puts to this target, or to all.
+    /// The target for whose puts it waits; `Some(None)` stands for all.
     flushes: Option<Option<usize>>,
-    /// Targets that puts were lost to.
+    /// Targets to which puts were lost.
     lost: Vec<usize>,
-    /// A change of its part wakes it.
+    /// Whether a change of its part wakes it.
     watches: bool,
-    /// Operations that it has begun, those not complete, and with how many it dies.
+    /// The number of operations that it has begun, of those that are incomplete, and after how many
+    /// it dies.
     begun: u64,
     on_the_way: usize,
     dies_at: u64,
     pub dead: bool,
-    /// The others know.
+    /// Whether the other ranks know of its death.
     pub known_dead: bool,
 }
 
@@ -91,15 +93,15 @@ struct Event {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// A rank is resumed that was resumed this many times before.
+    /// Resumes a rank, if it was resumed this many times before.
     Resume(usize, u64),
-    /// An operation comes to its target.
+    /// An operation arrives at its target.
     Arrive(usize),
-    /// A piece of it takes effect.
+    /// A piece of an operation takes effect.
     Effect(usize, usize),
-    /// Its rank learns that it is complete.
+    /// The rank of an operation learns that the operation is complete.
     Done(usize),
-    /// All learn of a rank's death.
+    /// All ranks learn of a rank's death.
     Known(usize),
 }
 
@@ -125,12 +127,12 @@ impl Rank {
         }
     }
 
-    /// What came of the operation that the rank has waited for.
+    /// The result of the operation for which the rank has waited.
     pub(super) fn take_result(&mut self) -> Result<(u64, Vec<u8>), Dead> {
         self.result.take().expect("an operation is over when its rank goes on")
     }
 
-    /// What came of the puts to a target.
+    /// The result of the puts to a target.
     pub(super) fn flushed(&self, rank: usize) -> Result<(), Dead> {
         if self.lost.contains(&rank) { Err(Dead { rank }) } else { Ok(()) }
     }
@@ -167,7 +169,7 @@ impl Engine {
         }
     }
 
-    /// All ranks are to begin, one later than the other.
+    /// Plans the beginnings of all ranks, one after the other.
     pub(super) fn begin(&mut self) {
         for rank in 0..self.ranks.len() {
             let at = self.random.u64(0..=self.network.delay);
@@ -175,7 +177,7 @@ impl Engine {
         }
     }
 
-    /// The rank that goes on next.
+    /// Handles events until a rank continues, and returns that rank.
     pub(super) fn next(&mut self) -> usize {
         loop {
             let event = self.events.pop();
@@ -219,7 +221,7 @@ impl Engine {
         Then::Suspend(self.ranks[rank].yielder)
     }
 
-    /// A rank begins an operation: it waits, unless it puts.
+    /// A rank begins an operation: it waits, unless the operation is a put.
     pub(super) fn issue(&mut self, operation: Operation) -> Then {
         let (origin, target) = (operation.origin, operation.at.rank);
         let waits = !matches!(operation.kind, Kind::Put);
@@ -235,7 +237,7 @@ impl Engine {
             }
         }
         let arrives = if origin == target {
-            // Puts to the own part may be late as well.
+            // Puts to the rank's own part may be delayed as well.
             let late = if waits { 0 } else { self.network.delay };
             self.now + self.network.own + self.random.u64(0..=late)
         } else {
@@ -266,7 +268,7 @@ impl Engine {
             self.operation(number).failed = true;
             return self.answer(number);
         }
-        // What a dead rank had on the way may be lost.
+        // An operation of a dead rank may be lost on its way.
         if self.ranks[origin].dead && self.random.bool() {
             return self.complete(number);
         }
@@ -300,7 +302,7 @@ impl Engine {
         }
     }
 
-    /// Its target has done with an operation.
+    /// The target of an operation has served it.
     fn answer(&mut self, number: usize) {
         let operation = self.operation(number);
         let (origin, target, answer) = (operation.origin, operation.at.rank, operation.answer());
@@ -342,7 +344,7 @@ impl Engine {
         }
     }
 
-    /// A rank waits for its puts, to a target or to all.
+    /// A rank waits for its puts to a target, or for all its puts.
     pub(super) fn wait_for_puts(&mut self, rank: usize, target: Option<usize>) -> Then {
         let state = &mut self.ranks[rank];
         state.flushes = Some(target);
@@ -353,7 +355,7 @@ impl Engine {
         Then::GoOn
     }
 
-    /// A rank pauses between looks at a word of this target.
+    /// A rank pauses between polls of a word of this target.
     pub(super) fn pause(&mut self, rank: usize, target: usize, looks: u32) -> Then {
         let own = rank == target;
         let doublings = looks.min(if own { OWN_DOUBLINGS } else { DOUBLINGS });
@@ -363,14 +365,14 @@ impl Engine {
         self.rest(rank, pause)
     }
 
-    /// A rank does something else for this many nanoseconds.
+    /// A rank makes no memory access for this many nanoseconds.
     pub(super) fn rest(&mut self, rank: usize, time: u64) -> Then {
         self.resume(rank, self.now + time);
         self.suspend(rank)
     }
 }
 
-/// Whether a rank that has just begun an operation dies of it. It then does.
+/// Whether a rank that has just begun an operation dies in it; marks it as dead if so.
 fn rank_dies(rank: &mut Rank) -> bool {
     let dies = rank.begun >= rank.dies_at && !rank.dead;
     if dies {

@@ -1,5 +1,4 @@
-//! Ranks as coroutines of one thread, on a network that is simulated. One seed gives one run, bit
-//! for bit.
+//! Ranks as coroutines of one thread, on a simulated network. One seed gives one run, bit for bit.
 //!
 //! ```text
 //!   network     how long what takes
@@ -11,15 +10,15 @@
 //!   run         ranks as coroutines
 //! ```
 //!
-//! An operation leaves by its rank's port, travels for a time that chance adds to, and is served at
-//! its target's port, each port one at a time. Nothing keeps two operations in order but that a rank
-//! waits for the first: puts overtake each other and all else, between different pairs of ranks and
-//! within one, as one-sided MPI allows. What is longer than a word takes effect in pieces, with time
-//! between. What a rank does beside its operations takes no time.
+//! An operation leaves through its rank's port, travels for a partly random time, and is served at
+//! its target's port; each port serves one operation at a time. Two operations are ordered only if
+//! a rank waits for the first. Puts overtake each other and all other operations, between different
+//! pairs of ranks and within one, as one-sided MPI allows. Data longer than a word takes effect in
+//! pieces, with time between them. Everything else that a rank does takes no time.
 //!
-//! A rank dies in the middle of one of its operations: it runs no further, not even its destructors;
-//! its part is gone; of what it had on the way some takes effect, some never will. The others learn
-//! of it when all that is decided.
+//! A rank dies in the middle of one of its operations. It runs no further, not even its
+//! destructors, and its part is gone. Some of its operations that are on their way take effect, and
+//! some never will. The other ranks learn of the death when all that is decided.
 //!
 //! ```
 //! use syncline_fabric::{Fabric, Place, simulated::Simulation};

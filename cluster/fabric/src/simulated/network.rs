@@ -1,30 +1,31 @@
-//! How long what takes on a simulated network.
+//! The delays of a simulated network.
 
-/// A network. Times are in nanoseconds.
+/// The delays of a network. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// How many ranks are on one machine.
+    /// The number of ranks on one machine.
     pub near: usize,
-    /// One way between ranks of one machine.
+    /// Latency of one way between ranks of one machine.
     pub latency_near: u64,
-    /// One way between machines.
+    /// Latency of one way between machines.
     pub latency_far: u64,
-    /// What an operation on the rank's own part takes.
+    /// Duration of an operation on the rank's own part.
     pub own: u64,
-    /// Chance adds up to this much to each way, and once in 64 times up to sixteen times as much.
+    /// The most random delay that is added to each way; once in 64 times it is up to sixteen times
+    /// as much.
     pub delay: u64,
-    /// Between the pieces of what is longer than a word.
+    /// Time between the pieces of data longer than a word.
     pub tear: u64,
-    /// Bytes that pass a port in a microsecond.
+    /// Bytes that pass a port per microsecond.
     pub bandwidth: u64,
 }
 
-/// What an operation has beside its data, in bytes.
+/// Size of an operation without its data, in bytes.
 const HEADER: u64 = 32;
 
 impl Default for Network {
-    /// An adapter of 100 Gbit/s with latencies of a microsecond, sixteen ranks to a machine, and
-    /// delays as long as the way itself.
+    /// An adapter of 100 Gbit/s with latencies of a microsecond, sixteen ranks per machine, and
+    /// random delays as long as the way itself.
     fn default() -> Network {
         Network {
             near: 16,
@@ -39,12 +40,12 @@ impl Default for Network {
 }
 
 impl Network {
-    /// The machine of a rank.
+    /// The number of a rank's machine.
     pub(super) fn machine(&self, rank: usize) -> usize {
         rank / self.near
     }
 
-    /// How long one way takes.
+    /// The duration of one way.
     pub(super) fn way(&self, from: usize, to: usize, random: &mut fastrand::Rng) -> u64 {
         let is_near = self.machine(from) == self.machine(to);
         let latency = if is_near { self.latency_near } else { self.latency_far };
@@ -52,7 +53,7 @@ impl Network {
         latency + random.u64(0..=most)
     }
 
-    /// How long this many bytes of data keep a port.
+    /// How long this many bytes of data occupy a port.
     pub(super) fn transfer(&self, bytes: usize) -> u64 {
         (HEADER + bytes as u64) * 1000 / self.bandwidth
     }

@@ -1,11 +1,11 @@
-//! What is on its way between ranks, and what it does to a part.
+//! Operations on their way between ranks, and their effects on a part.
 
 use std::ops::Range;
 
 use crate::fabric::{Change, Place};
 
 const WORD: usize = size_of::<u64>();
-/// Into this many pieces an operation breaks at most.
+/// The most pieces of an operation.
 pub(super) const PIECES: usize = 3;
 
 /// What an operation does.
@@ -23,15 +23,16 @@ pub(super) struct Operation {
     pub origin: usize,
     pub at: Place,
     pub kind: Kind,
-    /// What is put, or was got.
+    /// The data that is put, or that the get has read.
     pub data: Vec<u8>,
-    /// What the word held.
+    /// The former value of the word.
     pub was: u64,
-    /// Where its pieces end in the data, of which the first begins at 0; without data, one piece.
+    /// The ends of its pieces in the data, the first of which begins at 0; without data there is
+    /// one piece.
     ends: [usize; PIECES],
-    /// Pieces that have not taken effect.
+    /// Number of pieces that have not taken effect.
     pub left: usize,
-    /// The target was dead.
+    /// Whether the target was dead.
     pub failed: bool,
 }
 
@@ -40,7 +41,7 @@ impl Operation {
         Operation { origin, at, kind, data, was: 0, ends: [0; PIECES], left: 0, failed: false }
     }
 
-    /// Breaks it into pieces, at words of its target, and returns how many.
+    /// Breaks the data into pieces, at words of the target, and returns their number.
     pub(super) fn break_up(&mut self, random: &mut fastrand::Rng) -> usize {
         let length = self.data.len();
         let to_first_word = (WORD - self.at.at % WORD) % WORD;
@@ -60,7 +61,8 @@ impl Operation {
         start..self.ends[number]
     }
 
-    /// A piece takes effect on the target's part. Says whether it may have changed something.
+    /// Lets a piece take effect on the target's part. Returns whether it may have changed
+    /// something.
     pub(super) fn take_effect(&mut self, number: usize, part: &mut [u64]) -> bool {
         let piece = self.piece(number);
         match self.kind {
@@ -93,12 +95,12 @@ impl Operation {
         }
     }
 
-    /// The bytes that come back.
+    /// Number of data bytes in the answer.
     pub(super) fn answer(&self) -> usize {
         if matches!(self.kind, Kind::Get) { self.data.len() } else { 0 }
     }
 
-    /// The bytes that go there.
+    /// Number of data bytes in the request.
     pub(super) fn request(&self) -> usize {
         if matches!(self.kind, Kind::Put) { self.data.len() } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! A rank in a simulation: a fabric's operations, as requests to the engine.
+//! A rank in a simulation: implements a fabric's operations as requests to the engine.
 
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::here::Here;
 #[derive(Clone, Debug)]
 pub struct Simulated {
     rank: usize,
-    /// It stays in the thread of its simulation.
+    /// Keeps it in the thread of its simulation.
     local: PhantomData<*const ()>,
 }
 
@@ -22,7 +22,7 @@ impl Simulated {
         Simulated { rank, local: PhantomData }
     }
 
-    /// Has words and locks of [`Window`](crate::Window) that this rank uses take nodes from this heap.
+    /// Sets the heap for nodes of words and locks of [`Window`](crate::Window) that this rank uses.
     pub fn enter(&self, nodes: Heap) {
         context::with(|engine| engine.ranks[self.rank].nodes = Some(nodes));
     }

@@ -1,4 +1,4 @@
-//! Runs a simulation: ranks are coroutines, of which the engine says which one goes on.
+//! Runs a simulation: ranks are coroutines, and the engine chooses which one continues.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use super::engine::Engine;
 use super::rank::Simulated;
 use super::simulation::Simulation;
 
-/// Bytes of a rank's stack.
+/// Stack size of a rank in bytes.
 const STACK: usize = 128 * 1024;
 
-/// What came of a simulation.
+/// The result of a simulation.
 #[derive(Clone, Debug)]
 pub struct Outcome<R> {
     /// What each rank has returned; `None` if it has died.
     pub results: Vec<Option<R>>,
-    /// Until the last rank had returned.
+    /// The simulated time until the last rank had returned.
     pub time: Duration,
-    /// Operations that were begun.
+    /// The number of operations that were begun.
     pub operations: u64,
 }
 
@@ -29,8 +29,8 @@ impl Simulation {
     ///
     /// # Panics
     ///
-    /// If a rank panics, if simulated time passes the limit, which means that ranks wait for what
-    /// never comes, or in a simulation.
+    /// If a rank panics, if simulated time exceeds the limit, which means that ranks wait for
+    /// something that never comes, or if called within a simulation.
     pub fn run<R>(&self, body: impl Fn(Simulated) -> R) -> Outcome<R> {
         let mut engine = Engine::new(self);
         let count = engine.ranks.len();
@@ -56,8 +56,8 @@ impl Simulation {
     }
 }
 
-/// The ranks' coroutines. Those that have begun and not returned are given up without their
-/// destructors, which would use a fabric that is gone.
+/// The ranks' coroutines. Those that have begun and not returned are abandoned without running
+/// their destructors, which would use a fabric that is gone.
 struct Coroutines<R>(Vec<Option<Coroutine<(), (), R>>>);
 
 impl<R> Coroutines<R> {
@@ -66,8 +66,8 @@ impl<R> Coroutines<R> {
             && coroutine.started()
             && !coroutine.done()
         {
-            // SAFETY: nothing refers to what is on its stack: other ranks reach parts only, and the
-            // engine has forgotten the yielder of one that is dead or is over itself.
+            // SAFETY: nothing refers to values on its stack: other ranks access parts only, and the
+            // engine either has forgotten the yielder of this dead rank or is gone itself.
             unsafe { coroutine.force_reset() };
         }
     }
@@ -85,6 +85,7 @@ fn start<R>(rank: usize, body: &impl Fn(Simulated) -> R) -> Coroutine<(), (), R>
         context::with(|engine| engine.ranks[rank].yielder = yielder);
         body(Simulated::new(rank))
     };
-    // SAFETY: the coroutine is over, or given up, before `run` returns, which has borrowed the body.
+    // SAFETY: the coroutine ends or is abandoned before `run`, which has borrowed the body,
+    // returns.
     unsafe { Coroutine::with_stack_unchecked(stack, run) }
 }

@@ -1,10 +1,10 @@
-//! What is simulated: how many ranks, on which network, and which of them die.
+//! The parameters of a simulation: the number of ranks, the network, and which ranks die.
 
 use std::time::Duration;
 
 use super::network::Network;
 
-/// A simulation to be run.
+/// The parameters of a simulation.
 #[derive(Clone, Debug)]
 pub struct Simulation {
     pub(super) ranks: usize,
@@ -16,8 +16,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// This many ranks with parts of this many bytes, on the network that [`Network::default`] is.
-    /// The seed decides all that is chance.
+    /// A simulation of this many ranks with parts of this many bytes, on the default network
+    /// ([`Network::default`]). The seed decides all random choices.
     ///
     /// # Panics
     ///
@@ -29,21 +29,21 @@ impl Simulation {
         Simulation { ranks, bytes, seed, network: Network::default(), limit, deaths: Vec::new() }
     }
 
-    /// On another network.
+    /// Uses another network.
     #[must_use]
     pub fn on(mut self, network: Network) -> Simulation {
         self.network = network;
         self
     }
 
-    /// How much simulated time the ranks may take; 10 seconds unless this is called.
+    /// Sets the limit of simulated time; 10 seconds by default.
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Simulation {
         self.limit = limit;
         self
     }
 
-    /// A rank dies when it has begun this many operations, if it ever does.
+    /// Lets a rank die when it has begun this many operations.
     ///
     /// # Panics
     ///

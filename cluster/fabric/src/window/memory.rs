@@ -1,4 +1,4 @@
-//! The memory itself: nodes from a fabric's heap, pauses and time of a fabric.
+//! The memory itself: nodes come from a fabric's heap, pauses and time from the fabric.
 
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use super::words::{WindowData, WindowLink, WindowWord, reached};
 use crate::fabric::{Fabric, Place};
 use crate::here::Here;
 
-/// What a unit of [`Memory::delay`] is: a part of what an operation takes.
+/// The unit of [`Memory::delay`]: a part of an operation's duration.
 const UNIT: Duration = Duration::from_nanos(100);
 
 /// The memory of locks in the parts of a fabric `F`.
@@ -37,8 +37,8 @@ impl<F> Debug for Window<F> {
     }
 }
 
-// SAFETY: words and links are changed by a fabric's operations, each of which is atomic and has taken
-// effect when it returns, in one order of all; a reference is the place of its node.
+// SAFETY: words and links are changed by a fabric's operations, each of which is atomic and has
+// taken effect when it returns, in one total order. A reference is the place of its node.
 unsafe impl<F: Here> Memory for Window<F> {
     type Word = WindowWord<F>;
     type Link<T> = WindowLink<F, T>;
@@ -46,7 +46,7 @@ unsafe impl<F: Here> Memory for Window<F> {
     type Data<T> = WindowData<F, T>;
     type Own<T: Default> = Pooled<T, Self>;
 
-    /// Looks go to the fabric, whose pauses grow; this is how often the clock is read.
+    /// Polls go to the fabric, whose pauses grow; the clock is read once in this many polls.
     const PATIENCE: u32 = 16;
     const BATCH: u32 = 64;
 
@@ -59,7 +59,8 @@ unsafe impl<F: Here> Memory for Window<F> {
         unsafe { node.follow() }
     }
 
-    /// A node in this rank's part, zero: as every default is that is made of words, links and data.
+    /// Allocates a node in this rank's part, all zero, which is the default of everything made of
+    /// words, links and data.
     ///
     /// # Panics
     ///
@@ -103,12 +104,12 @@ unsafe impl<F: Here> Memory for Window<F> {
     }
 
     fn park(word: &WindowWord<F>, _: u32, _: u32, _: Option<Duration>) {
-        // Returns soon, which is allowed at any time.
+        // Returns soon, which is always allowed.
         Self::pause_at(word, Self::PATIENCE);
     }
 
     fn unpark(_: Address, _: Option<u32>, _: u32) {
-        // Nobody sleeps.
+        // No rank sleeps.
     }
 
     fn now() -> Duration {
@@ -120,7 +121,7 @@ unsafe impl<F: Here> Memory for Window<F> {
     }
 
     fn prefetch_for_write(_: &WindowWord<F>) {
-        // A fabric can't.
+        // A fabric has no such barrier.
     }
 
     fn releasing() {

@@ -1,4 +1,5 @@
-//! A memory of the lock library: words that lie in ranks' parts, reached by a fabric's operations.
+//! A memory for the lock library: words that lie in ranks' parts, accessed by a fabric's
+//! operations.
 //!
 //! ```text
 //!   region   addresses that stand for ranks and displacements
@@ -9,15 +10,15 @@
 //!
 //! A lock of the catalogue is placed in a part by its address there ([`Region::lock`]), and used as
 //! anywhere else: `Mcs<Spin, Window<Host>>`. Every access to a word is one of the fabric's atomic
-//! operations, complete when it returns; so each ordering that a lock's text asks for is kept, and
-//! what a section has put is flushed by [`Memory::releasing`], which who uses a bare lock calls
-//! before it releases.
+//! operations, which is complete when it returns, so each ordering that a lock's code requests is
+//! kept. The puts of a section are flushed by [`Memory::releasing`], which the user of a bare lock
+//! calls before releasing it.
 //!
-//! Waiting is the fabric's, which knows where the word is ([`Memory::pause_at`]): so the policy is
-//! [`Spin`](syncline::wait::Spin). Groups of near threads are the machines that ranks are on.
+//! The fabric waits, since it knows where the word is ([`Memory::pause_at`]): so the policy is
+//! [`Spin`](syncline::wait::Spin). The groups of near threads are the machines that ranks are on.
 //!
-//! A word whose rank has died can't be reached, and a lock that needs it panics; who may outlive
-//! others uses no lock of theirs, as the hash table does.
+//! A word whose rank has died can't be accessed, and a lock that needs it panics. A rank that may
+//! outlive others therefore uses none of their locks; the hash table is written that way.
 
 mod memory;
 mod placed;

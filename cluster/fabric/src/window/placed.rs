@@ -1,4 +1,4 @@
-//! Locks, and all else that is made of a window's words, at places of a part.
+//! Locks, and other objects made of a window's words, at places of a part.
 
 use std::any::type_name;
 
@@ -11,13 +11,14 @@ use crate::fabric::Place;
 use crate::here::Here;
 
 impl Region {
-    /// A lock at a place, free if the bytes there are zero. It needs `size_of::<L>()` bytes.
+    /// The lock at a place, which is free if the bytes there are zero. It needs `size_of::<L>()`
+    /// bytes.
     ///
     /// # Safety
     ///
-    /// The bytes there were zero before the lock's first use by any rank, and are for this lock alone
-    /// for as long as it is used; it is used by ranks that have entered a fabric `F` whose part has
-    /// them. Data in the lock and its nodes has no padding.
+    /// The bytes there were zero before any rank used the lock first, and are reserved for this
+    /// lock while it is used. It is used by ranks that have entered a fabric `F` whose part
+    /// contains them. Data in the lock and its nodes has no padding.
     ///
     /// # Panics
     ///
@@ -30,7 +31,7 @@ impl Region {
         unsafe { Region::value(place) }
     }
 
-    /// Anything else that is made of words, links and data of [`Window`], at a place.
+    /// Any other object made of words, links and data of [`Window`], at a place.
     ///
     /// # Safety
     ///
@@ -44,7 +45,7 @@ impl Region {
         let at = Region::address::<T>(place);
         assert!(at.is_aligned(), "{place:?} is no place for a {}", type_name::<T>());
         // SAFETY: all of it is words, links and data, which promise the compiler no bytes at this
-        // address, and are reached by functions alone.
+        // address, and are accessed only by functions.
         unsafe { &*at }
     }
 }

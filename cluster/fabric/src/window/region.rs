@@ -1,12 +1,13 @@
-//! Addresses that stand for places: a range that is reserved and never mapped.
+//! Addresses that stand for places: a reserved range that is never mapped.
 //!
 //! ```text
 //!   | rank 0           | rank 1           | ...     STRIDE bytes each
 //!       ^ displacement
 //! ```
 //!
-//! A word's address leads to it only by calculation; code that accesses the address itself faults.
-//! All fabrics of a process share the range, as an address means what the fabric makes of it.
+//! A word's address is converted to a place by calculation; code that accesses the address itself
+//! faults. All fabrics of a process share the range, since each fabric interprets an address
+//! itself.
 
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
@@ -15,9 +16,9 @@ use std::sync::OnceLock;
 
 use crate::fabric::Place;
 
-/// How far locks and nodes may lie in a part.
+/// The greatest offset of locks and nodes in a part.
 const STRIDE: usize = 1 << 32;
-/// How many ranks there may be.
+/// The most ranks.
 const RANKS: usize = 1 << 14;
 
 /// The start of the reserved addresses.
@@ -25,19 +26,19 @@ fn start() -> usize {
     static START: OnceLock<usize> = OnceLock::new();
     *START.get_or_init(|| {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: new addresses, where nothing was.
+        // SAFETY: new addresses, where nothing was mapped.
         let at = unsafe { libc::mmap(null_mut(), RANKS * STRIDE, libc::PROT_NONE, flags, -1, 0) };
         assert!(at != libc::MAP_FAILED, "the process may not have addresses for ranks' words");
         at.expose_provenance()
     })
 }
 
-/// The addresses by which locks in ranks' parts are known.
+/// The addresses that stand for locks in ranks' parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Region;
 
 impl Region {
-    /// The place that an address stands for; `None` if it is outside of the region.
+    /// The place for which an address stands; `None` if it is outside the region.
     pub(super) fn place<T>(at: *const T) -> Option<Place> {
         let offset = at.addr().checked_sub(start())?;
         (offset < RANKS * STRIDE).then_some(Place { rank: offset / STRIDE, at: offset % STRIDE })
@@ -49,7 +50,7 @@ impl Region {
     }
 }
 
-/// Where a node is, as a link holds it.
+/// The place of a node in the form that a link holds.
 pub struct Distance<T>(NonZeroU64, PhantomData<fn() -> T>);
 
 impl<T> Distance<T> {

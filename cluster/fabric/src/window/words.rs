@@ -1,8 +1,8 @@
 //! Words, links and data in ranks' parts.
 //!
-//! A word of 32 bits has 64 on a fabric. Of those above it nothing is said: an addition may carry
-//! into them. So an exchange that finds another word whose lower half is the expected one tries
-//! again with that.
+//! A 32-bit word occupies a 64-bit one on a fabric. Its upper half is unspecified: an addition may
+//! carry into it. So an exchange that finds another word whose lower half is the expected one is
+//! repeated with that word.
 
 use std::cell::UnsafeCell;
 use std::fmt::{self, Debug, Formatter};
@@ -18,14 +18,14 @@ use super::region::{Distance, Region};
 use crate::fabric::{Change, Dead, Place};
 use crate::here::Here;
 
-/// What was reached, of a rank that lives.
+/// The result of an operation on a rank that must live.
 pub(super) fn reached<R>(result: Result<R, Dead>) -> R {
     result.unwrap_or_else(|dead| panic!("a lock's word can't be reached: {dead}"))
 }
 
-/// A value of which a reference promises the compiler nothing: its bytes are elsewhere.
+/// A value to which a reference promises the compiler nothing: its bytes are elsewhere.
 ///
-/// Before it is in a part it is an ordinary value, which is its initial one.
+/// Before it is placed in a part it is an ordinary value, its initial one.
 #[repr(transparent)]
 struct Elsewhere<T> {
     value: UnsafeCell<MaybeUninit<T>>,
@@ -42,11 +42,11 @@ impl<T> Elsewhere<T> {
 #[repr(transparent)]
 struct Bits<F>(Elsewhere<u64>, PhantomData<fn() -> F>);
 
-// SAFETY: a part's bits are changed atomically; those on a stack are not accessed.
+// SAFETY: the bits in a part are changed atomically; those on a stack are not accessed.
 unsafe impl<F> Sync for Bits<F> {}
 // SAFETY: as above.
 unsafe impl<F> Send for Bits<F> {}
-// SAFETY: bits.
+// SAFETY: made of bits only.
 unsafe impl<F> Zeroable for Bits<F> {}
 
 impl<F: Here> Bits<F> {
@@ -71,7 +71,7 @@ impl<F: Here> Bits<F> {
 #[repr(transparent)]
 pub struct WindowWord<F>(Bits<F>);
 
-// SAFETY: bits.
+// SAFETY: made of bits only.
 unsafe impl<F> Zeroable for WindowWord<F> {}
 
 impl<F: Here> Default for WindowWord<F> {
@@ -130,7 +130,7 @@ impl<F: Here> Word for WindowWord<F> {
 #[repr(transparent)]
 pub struct WindowLink<F, T>(Bits<F>, PhantomData<fn() -> T>);
 
-// SAFETY: bits.
+// SAFETY: made of bits only.
 unsafe impl<F, T> Zeroable for WindowLink<F, T> {}
 
 impl<F: Here, T> Default for WindowLink<F, T> {
@@ -161,15 +161,15 @@ impl<F: Here, T> Link<Distance<T>> for WindowLink<F, T> {
     }
 }
 
-/// Data in a part: got, used, and put back if it may have been changed.
+/// Data in a part: it is fetched, used, and put back if it may have been changed.
 #[repr(transparent)]
 pub struct WindowData<F, T>(Elsewhere<T>, PhantomData<fn() -> F>);
 
-// SAFETY: callers take turns, or only read, as for any memory's data.
+// SAFETY: callers take turns, or only read, as with every memory's data.
 unsafe impl<F, T: Send> Sync for WindowData<F, T> {}
 // SAFETY: as above.
 unsafe impl<F, T: Send> Send for WindowData<F, T> {}
-// SAFETY: data of a type that may be zero may be zero.
+// SAFETY: zero is valid for the data's type.
 unsafe impl<F, T: Zeroable> Zeroable for WindowData<F, T> {}
 
 impl<F: Here, T> WindowData<F, T> {
@@ -186,10 +186,11 @@ impl<F: Here, T> WindowData<F, T> {
 impl<F: Here, T> Data<T> for WindowData<F, T> {
     /// # Panics
     ///
-    /// If the value is not zero: in a part everything is, at first.
+    /// If the value is not zero: everything in a part is initially zero.
     fn new(value: T) -> Self {
         const { assert!(!std::mem::needs_drop::<T>(), "data in a part owns nothing") };
-        // SAFETY: this many bytes, none of which is padding: who places a lock promises it.
+        // SAFETY: this many bytes, none of which is padding: the function that placed the lock
+        // promises it.
         let bytes: &[u8] =
             unsafe { slice::from_raw_parts((&raw const value).cast(), size_of::<T>()) };
         assert!(bytes.iter().all(|byte| *byte == 0), "data in a part is zero at first");
@@ -200,7 +201,8 @@ impl<F: Here, T> Data<T> for WindowData<F, T> {
             return access(self.0.value.get().cast());
         };
         let result = access(value.as_mut_ptr());
-        // SAFETY: this many bytes, none of which is padding: who places a lock promises it.
+        // SAFETY: this many bytes, none of which is padding: the function that placed the lock
+        // promises it.
         let bytes = unsafe { slice::from_raw_parts(value.as_ptr().cast(), size_of::<T>()) };
         F::here(|fabric| {
             fabric.put(place, bytes);
@@ -215,7 +217,7 @@ impl<F: Here, T> Data<T> for WindowData<F, T> {
         }
     }
     fn into_inner(self) -> T {
-        // SAFETY: a value that can be moved lies in no part, and so is here.
+        // SAFETY: a value that can be moved lies in no part, so its bytes are here.
         unsafe { self.0.value.into_inner().assume_init() }
     }
 }

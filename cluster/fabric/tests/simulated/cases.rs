@@ -1,4 +1,4 @@
-//! The cases, written over any fabric: each says what is wrong, if anything is.
+//! The cases, written over any fabric: each returns what is wrong, if anything.
 
 use std::cell::Cell;
 
@@ -10,15 +10,16 @@ use syncline_fabric::{Fabric, Heap, Here, Place, Region, Window};
 
 /// Bytes of a rank's part.
 pub const BYTES: usize = 32 * 1024;
-/// Where locks take their nodes from, behind what the cases use.
+/// The heap for locks' nodes, behind the memory that the cases use.
 const NODES: Heap = Heap { at: 8192, bytes: BYTES - 8192 };
-/// Where a lock is, in the part of rank 0.
+/// The position of a lock, in the part of rank 0.
 const LOCK: Place = Place { rank: 0, at: 4096 };
-/// Words of rank 0: how many are done, a flag, and a sum.
+/// Words of rank 0: the number of ranks that are done, a flag, and a sum.
 const DONE: Place = Place { rank: 0, at: 64 };
 const FLAG: Place = Place { rank: 0, at: 128 };
 const SUM: Place = Place { rank: 0, at: 192 };
-/// What is written and read as a whole, in another rank's part: several words, so that it may tear.
+/// Number of words in another rank's part that are written and read as a whole: several, so that
+/// they may tear.
 const WORDS: usize = 6;
 
 /// A fabric that runs in a simulation.
@@ -32,7 +33,7 @@ impl Tested for Simulated {
     }
 }
 
-/// Waits until a word is at least this much.
+/// Waits until a word is at least `least`.
 fn wait_for(fabric: &impl Fabric, word: Place, least: u64) {
     let mut looks = 1;
     while fabric.load(word).unwrap() < least {
@@ -41,13 +42,13 @@ fn wait_for(fabric: &impl Fabric, word: Place, least: u64) {
     }
 }
 
-/// Waits until all ranks have come here, for this time.
+/// Waits until all ranks have come here for the given time.
 fn meet(fabric: &impl Fabric, time: u64) {
     fabric.add(DONE, 1).unwrap();
     wait_for(fabric, DONE, time * fabric.ranks() as u64);
 }
 
-/// All ranks add to one word: the sum, and what each addition found.
+/// All ranks add to one word; checks the sum, and the value that each addition found.
 pub fn sum<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String> {
     let simulation = Simulation::new(ranks, BYTES, seed);
     let outcome = simulation.run(|simulated| {
@@ -72,7 +73,8 @@ pub fn sum<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String>
     }
 }
 
-/// A number is put in many words, flushed and announced; a rank that hears of it gets it whole.
+/// A number is put into many words, flushed and announced; a rank that sees the announcement gets
+/// it whole.
 pub fn message<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String> {
     let outcome = Simulation::new(ranks, BYTES, seed).run(|simulated| {
         let fabric = F::of(simulated);
@@ -103,7 +105,7 @@ pub fn section<F: Tested, L>(ranks: usize, times: u64, seed: u64) -> Result<(), 
 where
     L: RawLock<Memory = Window<F>> + Zeroable + 'static,
 {
-    // The rank that is in the section: the ranks run in one thread, so this needs no fabric.
+    // The rank that is in the section: all ranks run in one thread, so this needs no fabric.
     let inside = Cell::new(None);
     let fault = Cell::new(None);
     let outcome: Outcome<[u64; WORDS]> = Simulation::new(ranks, BYTES, seed).run(|simulated| {

@@ -1,5 +1,5 @@
-//! Ranks that die: the others' parts are there, operations on the dead's say so, and once a death is
-//! known nothing that the dead rank had on the way takes effect.
+//! Ranks that die: the others' parts remain, operations on the dead rank's part fail, and once a
+//! death is known nothing that the dead rank had on its way takes effect.
 
 use syncline_fabric::simulated::Simulation;
 use syncline_fabric::{Fabric, Place};

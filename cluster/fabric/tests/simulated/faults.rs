@@ -1,4 +1,4 @@
-//! Fabrics with one fault, and locks with one: each is found by the case beside its name.
+//! Fabrics and locks with one fault: each is found by the case beside its name.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
@@ -18,15 +18,15 @@ struct Faulty<const FAULT: usize>(Simulated);
 
 /// A flush returns at once.
 const NO_FLUSH: usize = 0;
-/// Only the own rank's puts are waited for.
+/// A flush waits only for puts to the rank's own part.
 const FLUSH_OF_ANOTHER: usize = 1;
 /// A word is changed by a get and a put.
 const PLAIN_CHANGE: usize = 2;
-/// A word is written by a put, and may be late.
+/// A word is written by a put, and may be delayed.
 const PLAIN_STORE: usize = 3;
 /// A comparison and its exchange are two operations.
 const SPLIT_EXCHANGE: usize = 4;
-/// Words of other ranks are taken for the own.
+/// Words of other ranks are confused with the rank's own.
 const OWN_PART: usize = 5;
 
 impl<const FAULT: usize> Tested for Faulty<FAULT> {
@@ -115,8 +115,8 @@ impl<const FAULT: usize> Here for Faulty<FAULT> {
     }
 }
 
-/// Asserts that a case finds a fault with one of some seeds: by what it says, or since ranks wait for
-/// what never comes.
+/// Asserts that a case finds a fault with one of some seeds: by its message, or because ranks wait
+/// for something that never comes.
 fn is_found(case: impl Fn(u64) -> Result<(), String>) {
     let found = (0..200).any(|seed| match catch_unwind(AssertUnwindSafe(|| case(seed))) {
         Ok(outcome) => outcome.is_err(),
@@ -167,7 +167,7 @@ fn a_word_in_the_wrong_part() {
     is_found(|seed| section::<_, Ticket<Faulty<OWN_PART>>>(3, 4, seed));
 }
 
-/// A lock in one word, which counts the ranks that hold it and that try to; it is taken and
+/// A lock in one word, which counts the ranks that hold it and that try to; it is acquired and
 /// released as `FAULT` says.
 #[derive(Default)]
 #[repr(C)]
@@ -175,17 +175,17 @@ struct Counted<const FAULT: usize> {
     held: <Window<Simulated> as Memory>::Word,
 }
 
-/// Released by storing what is thought to be there: a rank that has come in between is forgotten.
+/// Released by storing the expected value: a rank that has come in between is forgotten.
 const RELEASED_BY_A_STORE: usize = 0;
-/// Taken by a look and a store.
+/// Acquired by a load and a store.
 const TAKEN_IN_TWO_STEPS: usize = 1;
-/// Right, so that what the others show is their fault.
+/// Correct, to show that the others fail because of their faults.
 const RIGHT: usize = 2;
 
 // SAFETY: zero is the free lock.
 unsafe impl<const FAULT: usize> Zeroable for Counted<FAULT> {}
 
-// SAFETY: it is not, but for `RIGHT`; that is what has to be found.
+// SAFETY: it is not safe, except for `RIGHT`; the test has to find that.
 unsafe impl<const FAULT: usize> RawLock for Counted<FAULT> {
     type Memory = Window<Simulated>;
     type Node = ();

@@ -43,7 +43,7 @@ fn thousands_of_ranks_take_turns() {
     }
 }
 
-/// One seed, one run; another seed, another.
+/// The same seed gives the same run, and another seed another run.
 #[test]
 fn a_seed_repeats_its_run() {
     use syncline_fabric::simulated::Simulation;

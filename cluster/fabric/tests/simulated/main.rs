@@ -1,8 +1,8 @@
-//! What stands on a fabric, on simulated ranks: sums, messages and locks, over many seeds. Each seed
-//! is another order of what is on its way. Then the same cases on fabrics with a fault, which they must
-//! find.
+//! Structures on a fabric, on simulated ranks: sums, messages and locks, over many seeds. Each seed
+//! gives another order of the operations on their way. Then the same cases run on fabrics with a
+//! fault, which they must find.
 //!
-//! `SYNCLINE_SEEDS=100000` runs as many of each case as that says.
+//! `SYNCLINE_SEEDS=100000` runs each case with that many seeds.
 
 mod cases;
 mod deaths;

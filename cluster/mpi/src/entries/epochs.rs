@@ -1,19 +1,21 @@
-//! Epochs: locks, flushes, and what begins an epoch of another kind.
+//! Epochs: locks, flushes, and calls that begin an epoch of another kind.
 
 use std::ffi::c_int;
 
 use crate::library::{SUCCESS, Word, below};
 use crate::registry::with;
 
-/// An entry that does something else with windows under a scheme: `=> |window| ...`.
+/// An entry that is replaced for windows under a scheme: `=>
+/// window
+/// ...`.
 macro_rules! entry {
     ($(fn $name:ident($($arg:ident: $type:ty),*) else $below:ident => $ours:expr;)*) => {
         $(
-            /// As the standard says.
+            /// As in the MPI standard.
             #[unsafe(no_mangle)]
             extern "C" fn $name($($arg: $type,)* win: Word) -> c_int {
                 with(win, $ours).unwrap_or_else(|| {
-                    // SAFETY: the program's own call, passed on as it is.
+                    // SAFETY: the program's own call, passed on unchanged.
                     unsafe { below::$below($($arg,)* win) }
                 })
             }
@@ -39,11 +41,11 @@ entry! {
 macro_rules! closing {
     ($(fn $name:ident($($arg:ident: $type:ty),*) else $below:ident;)*) => {
         $(
-            /// As the standard says.
+            /// As in the MPI standard.
             #[unsafe(no_mangle)]
             extern "C" fn $name($($arg: $type,)* win: Word) -> c_int {
                 match with(win, |window| window.close()) {
-                    // SAFETY: the program's own call, passed on as it is.
+                    // SAFETY: the program's own call, passed on unchanged.
                     None | Some(SUCCESS) => unsafe { below::$below($($arg,)* win) },
                     Some(code) => code,
                 }

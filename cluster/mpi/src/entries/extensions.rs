@@ -1,4 +1,4 @@
-//! What MPI does not have, and `syncline_mpi.h` declares.
+//! Functions beyond MPI, which `syncline_mpi.h` declares.
 
 use std::ffi::c_int;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::registry::with;
 use crate::segment::Segment;
 use crate::window::Window;
 
-/// Locks a rank's part if that is possible at once.
+/// Locks a rank's part if it can be locked at once.
 ///
 /// # Safety
 ///
@@ -28,7 +28,7 @@ unsafe extern "C" fn SL_Win_trylock(
     unsafe { lock_within(Duration::ZERO, (kind, rank, assert), win, taken) }
 }
 
-/// Locks a rank's part, at most until a time on the clock of `MPI_Wtime`.
+/// Locks a rank's part, waiting at most until a time on the clock of `MPI_Wtime`.
 ///
 /// # Safety
 ///
@@ -44,13 +44,13 @@ unsafe extern "C" fn SL_Win_lock_until(
 ) -> c_int {
     // SAFETY: a function without arguments.
     let left = deadline - unsafe { below::PMPI_Wtime() };
-    // What is past is no time left, and what is no number a try; centuries are cut.
+    // A deadline in the past or not a number makes this a single try; centuries are shortened.
     let left = Duration::try_from_secs_f64(left.clamp(0.0, 1e9)).unwrap_or_default();
     // SAFETY: our caller's promise.
     unsafe { lock_within(left, (kind, rank, assert), win, taken) }
 }
 
-/// Says that what a part's lock protects is as it should be, after its owner has died.
+/// Declares consistent what a part's lock protects, after an owner has died.
 #[unsafe(no_mangle)]
 extern "C" fn SL_Win_consistent(rank: c_int, win: Word) -> c_int {
     under_a_scheme(win, |window| window.make_consistent(rank))
@@ -84,7 +84,7 @@ unsafe fn lock_within(
     code
 }
 
-/// Calls `f` with a window; one with the library's own locks is an error.
+/// Calls `f` with a window; for one with the library's own locks this is an error.
 fn under_a_scheme(win: Word, f: impl FnOnce(&Window) -> c_int) -> c_int {
     with(win, f).unwrap_or_else(|| {
         let Some(mpi) = constants() else { return !SUCCESS };

@@ -1,5 +1,5 @@
-//! Programs in Fortran. The MPI libraries' functions for Fortran call those for C, and so ours; only
-//! what a window says of itself they look up on their own, each by other names.
+//! Support for Fortran programs. The MPI libraries' Fortran functions call those for C, and so
+//! ours. Only a window's attributes they look up themselves, each library under other names.
 
 use std::ffi::c_int;
 
@@ -14,11 +14,11 @@ syncline_interpose::real! {
         kind: c_int) -> c_int;
 }
 
-/// How MPICH says that an attribute is wanted as Fortran has it, and not as C does.
+/// MPICH's value for requesting an attribute in Fortran's form instead of C's.
 const OF_FORTRAN: c_int = 1;
 
-/// `MPI_Win_get_attr` by `mpif.h` and the module `mpi`, as the standard says. A window of
-/// `MPI_Win_allocate` says so, whatever it is below.
+/// `MPI_Win_get_attr` in `mpif.h` and in the module `mpi`, as in the standard. A window of
+/// `MPI_Win_allocate` reports that flavour, whatever it is in the library below.
 ///
 /// # Safety
 ///
@@ -31,7 +31,7 @@ unsafe extern "C" fn mpi_win_get_attr_(
     found: *mut c_int,
     error: *mut c_int,
 ) {
-    // SAFETY: the program's own call, passed on as it is, to the library's other name for it.
+    // SAFETY: the program's own call, passed on unchanged to the library's other name for it.
     unsafe {
         pmpi_win_get_attr_(win, key, attribute, found, error);
         if *found != 0 {
@@ -41,7 +41,7 @@ unsafe extern "C" fn mpi_win_get_attr_(
 }
 
 const _: () = {
-    /// The other name, which Open MPI's module `mpi_f08` calls.
+    /// The same function under the name that Open MPI's module `mpi_f08` calls.
     #[unsafe(no_mangle)]
     unsafe extern "C" fn pmpi_win_get_attr_(
         win: *const c_int,
@@ -54,7 +54,7 @@ const _: () = {
         unsafe { mpi_win_get_attr_(win, key, attribute, found, error) }
     }
 
-    /// What MPICH's module `mpi_f08` calls.
+    /// The function that MPICH's module `mpi_f08` calls.
     #[unsafe(export_name = "MPII_Win_get_attr")]
     unsafe extern "C" fn of_mpich(
         win: c_int,
@@ -63,7 +63,7 @@ const _: () = {
         found: *mut c_int,
         kind: c_int,
     ) -> c_int {
-        // SAFETY: the library's own call, passed on as it is.
+        // SAFETY: the library's own call, passed on unchanged.
         unsafe {
             let code = MPII_Win_get_attr(win, key, attribute, found, kind);
             if code == SUCCESS && kind == OF_FORTRAN && *found != 0 {
@@ -74,7 +74,7 @@ const _: () = {
     }
 };
 
-/// Writes the flavour of a window of `MPI_Win_allocate`, if that is what was asked for.
+/// Writes the flavour of a window of `MPI_Win_allocate` if the flavour was requested.
 ///
 /// # Safety
 ///
@@ -89,12 +89,12 @@ unsafe fn correct(win: c_int, key: c_int, attribute: *mut isize) {
     }
 }
 
-/// Whether a key of Fortran's is `MPI_WIN_CREATE_FLAVOR`: C's, or in MPICH the number behind it.
+/// Whether a Fortran key is `MPI_WIN_CREATE_FLAVOR`: C's key, or in MPICH the number after it.
 fn is_flavor(mpi: &Constants, key: c_int) -> bool {
     key == mpi.win_create_flavor + c_int::from(mpi.narrow)
 }
 
-/// The handle of a window that Fortran has as a number.
+/// The handle of a window, from its Fortran number.
 fn handle(mpi: &Constants, win: c_int) -> Word {
     // SAFETY: the program's window.
     if mpi.narrow { win as u32 as Word } else { unsafe { PMPI_Win_f2c(win) } }

@@ -1,10 +1,10 @@
-//! The functions that the program calls in place of the MPI library's.
+//! The functions that the program calls instead of the MPI library's.
 //!
-//! Each looks for the window, and passes the call on where there is none under a scheme. Each has the
-//! name that begins with `PMPI_` as well: Open MPI's functions for Fortran call those, with their
-//! arguments in C's form, and so do tools that stand in front. Our own calls pass by both (`below`).
+//! Each looks up the window, and passes the call on if there is none under a scheme. Each is also
+//! exported under its name with `PMPI_`: Open MPI's functions for Fortran call those, with C
+//! arguments, and so do tools that interpose. Our own calls bypass both names (`below`).
 
-/// `also! { fn PMPI_NAME(arguments) = NAME }`: the other name of an entry.
+/// `also! { fn PMPI_NAME(arguments) = NAME }`: exports an entry under its other name.
 macro_rules! also {
     (fn $other:ident($($arg:ident: $type:ty),*) = $name:ident) => {
         const _: () = {

@@ -1,8 +1,8 @@
-//! One-sided operations: each is noted, so that an unlock knows which targets to flush, and passed
+//! One-sided operations. Each is noted, so that an unlock knows which targets to flush, and passed
 //! on. Puts and gets may be copies instead.
 //!
-//! All arguments are [`Word`]s, since of most only the target's rank and the window are looked at. The
-//! functions with `_c` take counts of 64 bits; they are MPI 4's, and the same otherwise.
+//! All arguments are [`Word`]s, since only the target's rank and the window are examined in most of
+//! them. The functions with `_c` are MPI 4's; they take 64-bit counts, and are otherwise equal.
 
 use std::ffi::c_int;
 
@@ -13,7 +13,7 @@ use crate::library::large::{is_too_large, large};
 use crate::library::{SUCCESS, Word, below, constants};
 use crate::registry::with;
 
-/// The error of a count that the library below has no room for.
+/// Reports a count that is too large for the library below.
 #[cold]
 fn refuse(win: Word) -> c_int {
     let Some(mpi) = constants() else { return !SUCCESS };
@@ -22,7 +22,7 @@ fn refuse(win: Word) -> c_int {
     mpi.err_count
 }
 
-/// `real fn NAME = BELOW(before the rank; after it, up to the window; behind the window)`, or
+/// `real fn NAME = BELOW(before the rank; between the rank and the window; after the window)`, or
 /// `large fn NAME = BELOW or PLAIN(...)`.
 macro_rules! operation {
     ($($kind:ident fn $name:ident = $below:ident $(or $plain:ident)?
@@ -32,12 +32,12 @@ macro_rules! operation {
                 fn $below $(or $plain)?($($before: Word,)* target: Word, $($after: Word,)* win: Word
                     $(, $last: Word)?) -> c_int;
             }
-            /// As the standard says.
+            /// As in the MPI standard.
             #[unsafe(no_mangle)]
             extern "C" fn $name($($before: Word,)* target: Word, $($after: Word,)* win: Word
                 $(, $last: Word)?) -> c_int
             {
-                // Only counts of 64 bits fill their words.
+                // Only 64-bit counts use the whole word.
                 if stringify!($kind) == "large"
                     && is_too_large(&[
                         $((stringify!($before), $before),)* $((stringify!($after), $after),)*
@@ -49,7 +49,7 @@ macro_rules! operation {
                 if let Some(Err(code)) = with(win, |window| window.send(target as c_int)) {
                     return code;
                 }
-                // SAFETY: the program's own call, passed on as it is.
+                // SAFETY: the program's own call, passed on unchanged.
                 unsafe { $below($($before,)* target, $($after,)* win $(, $last)?) }
             }
             also! {
@@ -85,7 +85,7 @@ operation! {
         result_kind; at, target_count, target_kind, op; request);
 }
 
-/// `fn NAME(to the target, what a count is)`.
+/// `fn NAME(whether to the target, the type of counts)`.
 macro_rules! transfer {
     ($($kind:ident fn $name:ident = $below:ident $(or $plain:ident)?($put:literal, $count:ty);)*) => {
         $(
@@ -93,7 +93,7 @@ macro_rules! transfer {
                 fn $below $(or $plain)?(origin: Word, count: Word, kind: Word, target: Word, at: Word,
                     target_count: Word, target_kind: Word, win: Word) -> c_int;
             }
-            /// As the standard says.
+            /// As in the MPI standard.
             #[unsafe(no_mangle)]
             extern "C" fn $name(origin: Word, count: Word, kind: Word, target: Word, at: Word,
                 target_count: Word, target_kind: Word, win: Word) -> c_int
@@ -106,7 +106,7 @@ macro_rules! transfer {
                 let it = Transfer {
                     put: $put,
                     origin,
-                    // Only this much of the word was passed.
+                    // Only this part of the word was passed.
                     count: count as $count as isize,
                     kind,
                     at: at as isize,
@@ -118,7 +118,7 @@ macro_rules! transfer {
                     Some(Err(code)) => return code,
                     Some(Ok(false)) | None => {}
                 }
-                // SAFETY: the program's own call, passed on as it is.
+                // SAFETY: the program's own call, passed on unchanged.
                 let code = unsafe {
                     $below(origin, count, kind, target, at, target_count, target_kind, win)
                 };

@@ -1,4 +1,4 @@
-//! Windows: how they are made and freed, and what their Info says.
+//! Entries that make and free windows, and those for their Info and attributes.
 
 use std::ffi::{CString, c_int};
 
@@ -13,9 +13,9 @@ use crate::ranks::{KEY, value};
 use crate::registry::{add, remove, with};
 use crate::scheme::LIBRARY;
 
-/// `real fn NAME = KIND, BELOW, SHARED(before; between the communicator and the window)`, or `large fn
-/// NAME = KIND, BELOW or PLAIN, SHARED(...)`: the info stands between. SHARED makes the same window of
-/// shared memory, which only `Kind::Allocated` asks for.
+/// `real fn NAME = KIND, BELOW, SHARED(before; between the communicator and the window)`, or `large
+/// fn NAME = KIND, BELOW or PLAIN, SHARED(...)`. The Info is the argument between the two groups.
+/// SHARED makes the same window with shared memory, which only `Kind::Allocated` requests.
 macro_rules! making {
     ($($width:ident fn $name:ident = $kind:expr, $below:ident $(or $plain:ident)?, $shared:ident
         ($($before:ident),*; $($base:ident)?);)*) =>
@@ -25,7 +25,7 @@ macro_rules! making {
                 fn $below $(or $plain)?($($before: Word,)* info: Word, comm: Word
                     $(, $base: Word)?, win: Word) -> c_int;
             }
-            /// As the standard says; the window may be under a scheme.
+            /// As in the MPI standard; the window may be under a scheme.
             #[unsafe(no_mangle)]
             extern "C" fn $name($($before: Word,)* info: Word, comm: Word $(, $base: Word)?,
                 win: Word) -> c_int
@@ -40,8 +40,8 @@ macro_rules! making {
                 }
                 create($kind, info, comm, win, |is_shared, info| {
                     let below = if is_shared { $shared } else { $below };
-                    // SAFETY: the program's own call, passed on as it is; the two functions take the
-                    // same.
+                    // SAFETY: the program's own call, passed on unchanged; both functions take the
+                    // same arguments.
                     unsafe { below($($before,)* info, comm $(, $base)?, win) }
                 })
             }
@@ -70,7 +70,7 @@ making! {
         PMPI_Win_allocate_shared_c(size, unit; base);
 }
 
-/// As the standard says.
+/// As in the MPI standard.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_free(win: Word) -> c_int {
     // SAFETY: the program's pointer to the handle of a window.
@@ -81,10 +81,10 @@ extern "C" fn MPI_Win_free(win: Word) -> c_int {
         if code != SUCCESS {
             return code;
         }
-        // Before it is freed, since the next window may get the same handle. The locks go after
-        // that: no rank is through with it before all have come to it.
+        // Removed before the window is freed, since the next window may get the same handle. The
+        // locks are dropped after that: no rank returns from the call before all have entered it.
         let window = remove(handle);
-        // SAFETY: the program's own call, passed on as it is.
+        // SAFETY: the program's own call, passed on unchanged.
         let code = unsafe { below::PMPI_Win_free(win) };
         match window {
             Some(window) if code != SUCCESS => add(handle, window),
@@ -97,8 +97,8 @@ extern "C" fn MPI_Win_free(win: Word) -> c_int {
     unsafe { below::PMPI_Win_free(win) }
 }
 
-/// As the standard says. The scheme of a window that is made already stays: a library may ignore
-/// what it is told, and `MPI_Win_get_info` says what is used. A scheme that there is not is an error.
+/// As in the MPI standard. The scheme of an existing window does not change: a library may ignore
+/// hints, and `MPI_Win_get_info` returns the values in use. An unknown scheme is an error.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_set_info(win: Word, info: Word) -> c_int {
     if let Some(mpi) = constants()
@@ -110,14 +110,14 @@ extern "C" fn MPI_Win_set_info(win: Word, info: Word) -> c_int {
         unsafe { below::PMPI_Win_call_errhandler(win, mpi.err_info_value) };
         return mpi.err_info_value;
     }
-    // SAFETY: the program's own call, passed on as it is.
+    // SAFETY: the program's own call, passed on unchanged.
     unsafe { below::PMPI_Win_set_info(win, info) }
 }
 
-/// As the standard says; with the scheme that is used.
+/// As in the MPI standard, including the scheme in use.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_get_info(win: Word, info: Word) -> c_int {
-    // SAFETY: the program's own call, passed on as it is.
+    // SAFETY: the program's own call, passed on unchanged.
     let code = unsafe { below::PMPI_Win_get_info(win, info) };
     let Some(mpi) = constants().filter(|_| code == SUCCESS) else { return code };
     let name = with(win, |window| window.made.scheme.name()).unwrap_or(LIBRARY);
@@ -126,7 +126,8 @@ extern "C" fn MPI_Win_get_info(win: Word, info: Word) -> c_int {
     unsafe { below::PMPI_Info_set(mpi.read_handle(info), KEY.as_ptr(), name.as_ptr()) }
 }
 
-/// As the standard says. A window of `MPI_Win_allocate` says so, whatever it is below.
+/// As in the MPI standard. A window of `MPI_Win_allocate` reports that flavour, whatever it is
+/// below.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_get_attr(
     win: Word,
@@ -134,7 +135,7 @@ extern "C" fn MPI_Win_get_attr(
     attribute: *mut *const c_int,
     found: *mut c_int,
 ) -> c_int {
-    // SAFETY: the program's own call, passed on as it is.
+    // SAFETY: the program's own call, passed on unchanged.
     let code = unsafe { below::PMPI_Win_get_attr(win, key, attribute, found) };
     if let Some(mpi) = constants()
         && code == SUCCESS

@@ -1,7 +1,8 @@
-//! The scheme `hierarchical` over several hosts: a lock of the host's for each part, in its segment, and
-//! the part's own between hosts ([`Hierarchical`]).
+//! The scheme `hierarchical` over several hosts: for each part, a lock of the host in its segment,
+//! and the part's own lock between hosts ([`Hierarchical`]).
 //!
-//! Between hosts a writer acts in the name of its host's first rank, whichever rank sends the message.
+//! Between hosts, a writer acts in the name of its host's first rank, whichever rank sends the
+//! message.
 
 use std::sync::Arc;
 
@@ -19,9 +20,9 @@ type Queue = FairRw<Yield, Segment>;
 
 /// The locks of a window over several hosts, as one rank uses them.
 pub struct Cohort {
-    /// Between hosts, in the name of the host, for writers.
+    /// The locks between hosts, used in the name of the host, for writers.
     host: Spread,
-    /// Between hosts, in this rank's own name, for readers.
+    /// The locks between hosts, used in this rank's own name, for readers.
     own: Spread,
     local: Table<Queue>,
     area: Arc<Area>,
@@ -29,8 +30,8 @@ pub struct Cohort {
 }
 
 impl Cohort {
-    /// The locks of this segment; those between hosts as the host's first rank uses them, and as this
-    /// one does.
+    /// Combines the locks of this segment with those between hosts, which `host` uses as the host's
+    /// first rank and `own` as this one.
     pub fn new(host: Spread, own: Spread, area: Arc<Area>, rank: usize, ranks: usize) -> Cohort {
         let local = Table::new(Arc::clone(&area), local_at(ranks), rank, ranks);
         Cohort { host, own, local, area, ranks }
@@ -39,8 +40,8 @@ impl Cohort {
     fn of(&self, target: usize) -> Hierarchical<'_, Yield, Queue, OfPart<'_>> {
         assert!(target < self.ranks);
         let at = local_at(self.ranks) + Table::<Queue>::size(self.ranks) + target * LINE;
-        // SAFETY: the segment has it at this place, made of zeros, which is its initial state, and all
-        // processes change it by atomics only.
+        // SAFETY: the segment has the lock at this position. Zeros are its initial state, and all
+        // processes change it only by atomics.
         let hold: &Hold<Yield, Segment> = unsafe { &*self.area.at(at) };
         let between = OfPart { locks: self, target };
         Hierarchical { local: self.local.lock(target), hold, between }
@@ -63,12 +64,12 @@ impl Between for OfPart<'_> {
     type Refusal = Refusal;
 
     fn acquire(&self, exclusive: bool) -> Result<(), Refusal> {
-        // SAFETY: the host takes it once at a time, and a rank shares it once.
+        // SAFETY: the host acquires it once at a time, and a rank shares it once at a time.
         unsafe { self.of(exclusive).acquire(self.target, exclusive) }
     }
 
     fn release(&self, exclusive: bool) {
-        // SAFETY: the host or the rank has it so.
+        // SAFETY: the host or the rank holds it in this mode.
         unsafe { self.of(exclusive).release(self.target, exclusive) };
     }
 }

@@ -1,9 +1,9 @@
 //! How the ranks of a window find out which of them are on one host, and come to share a segment
 //! there.
 //!
-//! Ranks are on one host if they see the same process numbers and the same network, and all but the
-//! first can open what the first has made. A rank that can't, in another container or as another
-//! user, counts as a host of its own.
+//! Ranks are on one host if they see the same process numbers and the same network, and all of them
+//! can open the file that the first one has made. A rank that can't, because it is in another
+//! container or runs as another user, counts as a host of its own.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::ranks::Ranks;
 use crate::scheme::{goes_by_messages, size};
 use crate::segment::{Area, TICKET, Ticket, make, open};
 
-/// What the ranks have come to.
+/// The result of the ranks' meeting.
 pub struct Meeting {
     /// This host's segment.
     pub area: Arc<Area>,
-    /// Of each rank, the first one of its host.
+    /// For each rank, the first rank of its host.
     pub firsts: Box<[usize]>,
-    /// How the ranks reach each other, if some have to.
+    /// The connections to other ranks' servers, if there are several hosts.
     pub peers: Option<Peers>,
 }
 
 impl Meeting {
-    /// Brings the ranks together for a window of this number, at which its segment lies as well.
-    /// `None`, at all ranks, if they can't lock it, which is said.
+    /// Brings the ranks together for a window with this number, which is also the position of its
+    /// segment. Returns `None` at all ranks if they can't share the locks, and prints why.
     pub fn of(ranks: &Ranks, places: &[u64], scheme: Scheme, number: usize) -> Option<Meeting> {
         let first = |of: &u64| places.iter().position(|place| place == of).unwrap_or_default();
         let mut firsts: Box<[usize]> = places.iter().map(first).collect();
@@ -56,7 +56,7 @@ impl Meeting {
                 return None;
             }
         }
-        // Here the first ranks' files are closed: the others have them.
+        // The first ranks' files are closed here: the other ranks have opened them.
         let area = Arc::new(area.or(made.map(|made| made.area))?);
         if !goes_by_messages(scheme) && firsts.iter().all(|first| *first == 0) {
             return Some(Meeting { area, firsts, peers: None });
@@ -66,8 +66,8 @@ impl Meeting {
     }
 }
 
-/// Has this rank's server serve the window, and learns how to reach those of the others, all of which
-/// serve it then.
+/// Lets this rank's server serve the window, and learns how to reach the servers of the others, all
+/// of which serve the window when this returns.
 fn peers(ranks: &Ranks, scheme: Scheme, number: usize, area: &Arc<Area>) -> Option<Peers> {
     let served = Served::new(Arc::clone(area), scheme, ranks.count as usize);
     serve_window(number as u64, served);

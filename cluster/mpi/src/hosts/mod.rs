@@ -10,18 +10,20 @@
 //!   peers     this process's server, and its connections to others
 //! ```
 //!
-//! A part's lock lies in the segment of the host that its rank is on. The ranks of that host use it
-//! by the processor's atomics. For a rank of another host the part's own rank has a stand-in: its
-//! server's thread runs the same text of the same lock, with the asking rank's row of the segment, and
-//! answers when the lock is taken. So each word is changed by one host's processors only, a scheme is
-//! between hosts what it is within one, and the next rank in a queue is told by a message.
+//! A part's lock lies in the segment of its rank's host. The ranks of that host use it with the
+//! processor's atomics. A rank of another host is represented by a stand-in in the part's own rank:
+//! the server's thread there runs the same code of the same lock, with the requesting rank's row of
+//! the segment, and answers when the lock is acquired. So each word is changed by one host's
+//! processors only, a scheme works between hosts as it does within one, and the next rank in a
+//! queue is notified by a message.
 //!
-//! A request is one message there and one back; a release is one message, which nobody waits for. The
-//! thread does not depend on what its process does, nor on MPI, of which it calls nothing.
+//! A request takes one message there and one back; a release is one message, for which no rank
+//! waits. The thread depends neither on what its process does nor on MPI, of which it calls
+//! nothing.
 //!
-//! When a rank dies, the kernel closes its connections, and the stand-ins release what it held and
-//! wait for nothing any more. When the rank of a part has died, the part can't be locked from other
-//! hosts: that is an error.
+//! When a rank dies, the kernel closes its connections, and its stand-ins release what it held and
+//! stop waiting. When the rank of a part has died, the part can't be locked from other hosts: that
+//! is an error.
 
 mod cohort;
 mod meet;

@@ -1,4 +1,4 @@
-//! This process's server, and its connections to others', which all windows share.
+//! This process's server and its connections to others, which all windows share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -7,13 +7,14 @@ use syncline_fabric::server::{Card, Gone, Link, serve};
 
 use super::stand_in::StandIns;
 
-/// How this process's server is reached; it is started at the first call. `None` if it can't be.
+/// The address of this process's server, which the first call starts. `None` if it can't be
+/// started.
 pub fn own_card() -> Option<Card> {
     static OWN: OnceLock<Option<Card>> = OnceLock::new();
     *OWN.get_or_init(|| serve(StandIns::default).ok())
 }
 
-/// The ranks of a window, as their servers are reached.
+/// The connections to the ranks of a window.
 #[derive(Debug)]
 pub struct Peers(Box<[Peer]>);
 
@@ -24,12 +25,12 @@ struct Peer {
 }
 
 impl Peers {
-    /// The ranks with these cards.
+    /// Makes the connections' list from the ranks' cards.
     pub fn new(cards: impl Iterator<Item = Card>) -> Peers {
         Peers(cards.map(|card| Peer { card, link: OnceLock::new() }).collect())
     }
 
-    /// The connection to a rank's server, which is made at the first call.
+    /// The connection to a rank's server, which the first call makes.
     pub fn link(&self, rank: usize) -> Result<&Link, Gone> {
         let peer = &self.0[rank];
         let link = peer.link.get_or_init(|| connected(&peer.card));

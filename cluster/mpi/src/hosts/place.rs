@@ -1,11 +1,11 @@
-//! What a host is known by.
+//! Identifies hosts.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use syncline_fabric::Process;
 
-/// The same number at two ranks if they may be on one.
+/// A number that is equal at two ranks if they may be on one host.
 pub fn place() -> u64 {
     let network = fs::read_link("/proc/self/ns/net").ok();
     let mut place = DefaultHasher::new();

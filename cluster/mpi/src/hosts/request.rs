@@ -1,46 +1,46 @@
-//! What a rank asks of another rank's server, as bytes.
+//! A request of a rank to another rank's server, as bytes.
 //!
 //! ```text
 //!   u8 kind | u8 exclusive | u16 0 | u32 rank | u64 window | u64 left | u32 target     little-endian
 //! ```
 //!
-//! All ranks of a job have the same library, so that the form needs no version.
+//! All ranks of a job use the same library, so the format needs no version.
 
 use std::time::Duration;
 
-/// What is to be done.
+/// The action that is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Acquire the target's part; the answer says how it went.
+    /// Acquire the target's part; the answer is the result.
     Acquire,
     /// Release it.
     Release,
-    /// Share all parts of this host, if that is possible at once.
+    /// Share all parts of this host, if possible at once.
     TryAll,
-    /// Give up the share of all parts of this host.
+    /// Release the share of all parts of this host.
     ReleaseAll,
-    /// What the target's part protects is as it should be.
+    /// Declare consistent what the target's part protects.
     Consistent,
 }
 
 const KINDS: [What; 5] =
     [What::Acquire, What::Release, What::TryAll, What::ReleaseAll, What::Consistent];
 
-/// How an acquisition went.
+/// The result of an acquisition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It was not taken before the deadline.
+    /// Not acquired before the deadline.
     No = 0,
-    /// It is held.
+    /// Acquired.
     Yes = 1,
-    /// It is held, and an owner of it has died.
+    /// Acquired, and an owner has died.
     Orphaned = 2,
-    /// The scheme knows no deadlines.
+    /// The scheme has no deadlines.
     Unsupported = 3,
 }
 
 impl Answer {
-    /// From the bytes that were sent.
+    /// Decodes an answer.
     pub fn from_bytes(bytes: &[u8]) -> Answer {
         match bytes {
             [1] => Answer::Yes,
@@ -51,28 +51,28 @@ impl Answer {
     }
 }
 
-/// A request.
+/// A request to another rank's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is to be done.
+    /// The action.
     pub what: What,
-    /// Alone, and not shared.
+    /// Whether exclusively, not shared.
     pub exclusive: bool,
-    /// For which rank.
+    /// The rank for which it is made.
     pub rank: u32,
-    /// In which window.
+    /// The window.
     pub window: u64,
-    /// With which rank's part, if it is one's.
+    /// The rank whose part is meant, if it is about one part.
     pub target: u32,
-    /// How much time there is for it, if that is limited.
+    /// The time left for it, if limited.
     pub left: Option<Duration>,
 }
 
-/// Its size.
+/// Size of a request in bytes.
 pub const REQUEST: usize = 28;
 
 impl Request {
-    /// As bytes, to be sent.
+    /// Encodes the request.
     pub fn to_bytes(self) -> [u8; REQUEST] {
         let kind = KINDS.iter().position(|kind| *kind == self.what).unwrap_or_default();
         let left = self.left.map_or(u64::MAX, |left| left.as_nanos().min(1 << 62) as u64);
@@ -86,7 +86,7 @@ impl Request {
         bytes
     }
 
-    /// From the bytes that were sent.
+    /// Decodes a request; `None` if malformed.
     pub fn from_bytes(bytes: &[u8]) -> Option<Request> {
         let bytes: &[u8; REQUEST] = bytes.try_into().ok()?;
         let short =

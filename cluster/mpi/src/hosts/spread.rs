@@ -1,8 +1,8 @@
-//! The locks of a window over several hosts, as one rank uses them: those of its own host's parts in
-//! the segment, others by asking the part's rank.
+//! The locks of a window over several hosts, as one rank uses them: parts on its own host in the
+//! segment, others by requests to the part's rank.
 //!
-//! All parts at once are shared host by host, each if that is possible at once; where it is not, the
-//! others are given back, so that a rank that waits for all keeps nobody out meanwhile.
+//! Sharing all parts proceeds host by host, and tries each without waiting. If one fails, the
+//! others are released, so that a rank that waits for all of them blocks no other rank meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -16,11 +16,11 @@ use super::request::{Answer, Request, What};
 use crate::locks::{Locks, Refusal};
 use crate::segment::Segment;
 
-/// Between two looks for an answer a rank drives MPI's progress; after this many it sleeps as well.
+/// Between polls for an answer a rank drives MPI's progress; after this many polls it also sleeps.
 const LOOKS: u32 = 2_000;
-/// For how long.
+/// Duration of such a sleep.
 const NAP: Duration = Duration::from_micros(50);
-/// No rank.
+/// Stands for no rank.
 const NONE: usize = usize::MAX;
 
 /// The locks of a window over several hosts.
@@ -31,18 +31,19 @@ pub struct Spread {
     own: Arc<dyn Locks>,
     /// The first rank of each rank's host.
     firsts: Box<[usize]>,
-    /// All go by messages, those of this host as well.
+    /// Whether all parts use messages, including those of this host.
     by_messages: bool,
     peers: Arc<Peers>,
-    /// What was said of each part when it was taken.
+    /// Whether an owner had died, for each part, when it was acquired.
     orphaned: Box<[AtomicBool]>,
-    /// Of each host, by its first rank: which host has shared all of its parts for this rank.
+    /// For each host, by its first rank: the rank whose server has shared all of the host's parts
+    /// for this rank.
     sharers: Box<[AtomicUsize]>,
 }
 
 impl Spread {
-    /// The locks of the window of this number, as this rank uses them; `firsts` says of each rank
-    /// which one is the first of its host.
+    /// The locks of the window with this number, as this rank uses them; `firsts` has for each rank
+    /// the first rank of its host.
     pub fn new(
         window: u64,
         rank: usize,
@@ -65,13 +66,14 @@ impl Spread {
         Request { what, exclusive, rank, window: self.window, target, left: None }
     }
 
-    /// Asks a rank's server, and waits for its answer.
+    /// Sends a request to a rank's server, and waits for the answer.
     fn call(&self, rank: usize, request: Request) -> Result<Answer, Gone> {
         let answer = self.peers.link(rank)?.call(&request.to_bytes(), pause)?;
         Ok(Answer::from_bytes(&answer))
     }
 
-    /// Tells a rank's server. That it has gone is of no interest: what it served has gone with it.
+    /// Sends a request to a rank's server. If the server is gone, everything that it served is gone
+    /// as well, so errors are ignored.
     fn tell(&self, rank: usize, request: Request) {
         if let Ok(link) = self.peers.link(rank) {
             let _ = link.tell(&request.to_bytes());
@@ -86,7 +88,7 @@ impl Spread {
     ) -> Result<bool, Refusal> {
         let request = Request { left, ..self.request(What::Acquire, target, exclusive) };
         let answer = self.call(target, request).map_err(|Gone| Refusal::Gone)?;
-        // Relaxed: for this rank's own question, behind this.
+        // Relaxed: read only by this rank's own later query.
         self.orphaned[target].store(answer == Answer::Orphaned, Relaxed);
         match answer {
             Answer::No => Ok(false),
@@ -95,12 +97,12 @@ impl Spread {
         }
     }
 
-    /// Shares all parts of a host if that is possible at once.
+    /// Shares all parts of a host if possible at once.
     fn try_host(&self, first: usize) -> bool {
         if !self.by_messages && first == self.firsts[self.rank] {
             return self.own.try_acquire_all().unwrap_or(false);
         }
-        // Any rank of the host will do. Where all have died, nobody is to be kept out.
+        // Any rank of the host will do. If all have died, there is no rank to exclude.
         let here = |rank: &usize| self.firsts[*rank] == first;
         for rank in (0..self.firsts.len()).filter(here) {
             if let Ok(answer) = self.call(rank, self.request(What::TryAll, rank, false)) {
@@ -118,7 +120,7 @@ impl Spread {
             self.own.release_all();
             return;
         }
-        // Relaxed: this rank's own.
+        // Relaxed: used by this rank only.
         let sharer = self.sharers[first].swap(NONE, Relaxed);
         if sharer != NONE {
             self.tell(sharer, self.request(What::ReleaseAll, sharer, false));
@@ -130,7 +132,7 @@ impl Spread {
     }
 }
 
-/// Between two looks for an answer.
+/// Pauses between two polls for an answer.
 fn pause(looks: u32) {
     Segment::yield_now();
     if looks > LOOKS {
@@ -144,7 +146,7 @@ impl Locks for Spread {
             // SAFETY: our caller's promise.
             return unsafe { self.own.acquire(target, exclusive) };
         }
-        // What there is no room for at the server is tried again.
+        // If the server has no room for the request, the request is repeated.
         while !self.take(target, exclusive, None)? {
             pause(LOOKS + 1);
         }

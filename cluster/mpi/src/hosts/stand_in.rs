@@ -1,12 +1,12 @@
-//! Ranks of other hosts, as this process plays them in the locks of its host's segment.
+//! Stand-ins: this process represents ranks of other hosts in the locks of its host's segment.
 //!
-//! A request that has to wait is a coroutine: it runs the lock's own text, and wherever that would
-//! yield the processor, the server goes on with something else. A release runs at once: it waits at
-//! most for what another rank is about to write.
+//! A request that has to wait is a coroutine: it runs the lock's own code, and where that would
+//! yield the processor, the server continues with something else. A release runs at once: it waits
+//! at most for a store that another rank is about to make.
 //!
-//! What each caller holds is written down, so that it can be released when the caller has gone. One
-//! that was still waiting then gets what it waits for, in its turn, and gives it back at once: so a
-//! queue never has a hole.
+//! The server records what each caller holds, so that it can be released when the caller's
+//! connection ends. A caller that was still waiting then acquires in its turn what it waits for,
+//! and releases it at once, so a queue never has a gap.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -23,13 +23,13 @@ use crate::locks::{Locks, Refusal};
 use crate::scheme::locks;
 use crate::segment::{Area, Segment, as_server, in_coroutine};
 
-/// The stack of a coroutine.
+/// Stack size of a coroutine in bytes.
 const STACK: usize = 64 * 1024;
 
 /// The windows that this process serves, by their numbers.
 static WINDOWS: Mutex<Option<HashMap<u64, Arc<Served>>>> = Mutex::new(None);
 
-/// A window's segment, and each rank's locks in it, as a stand-in uses them.
+/// A window's segment, and the locks of each rank in it, as a stand-in uses them.
 pub struct Served {
     area: Arc<Area>,
     scheme: Scheme,
@@ -37,16 +37,17 @@ pub struct Served {
 }
 
 impl Served {
-    /// A window of this many ranks, whose locks are in this segment.
+    /// A window of this many ranks whose locks are in this segment.
     pub fn new(area: Arc<Area>, scheme: Scheme, ranks: usize) -> Served {
         Served { area, scheme, ranks: (0..ranks).map(|_| OnceLock::new()).collect() }
     }
 
-    /// A rank's locks; `None` if there is no such rank.
+    /// The locks of a rank; `None` if there is no such rank.
     fn of(&self, rank: u32) -> Option<&Arc<dyn Locks>> {
         let ranks = self.ranks.len();
         let make = || {
-            // The process of a rank of another host can't be judged here; its connection tells.
+            // This host can't check whether a process of another host lives; its connection shows
+            // that.
             let nobody = Process::default();
             locks(self.scheme, Arc::clone(&self.area), rank as usize, ranks, nobody)
         };
@@ -54,13 +55,13 @@ impl Served {
     }
 }
 
-/// Lets others lock parts of a window of this number.
+/// Lets other hosts lock parts of the window with this number.
 pub fn serve_window(number: u64, window: Served) {
     let mut windows = WINDOWS.lock().unwrap_or_else(PoisonError::into_inner);
     windows.get_or_insert_default().insert(number, Arc::new(window));
 }
 
-/// Serves a window no more: it is being freed, and nobody holds anything of it.
+/// Stops serving a window: it is being freed, and no rank holds any of its parts.
 pub fn forget(number: u64) {
     let mut windows = WINDOWS.lock().unwrap_or_else(PoisonError::into_inner);
     windows.as_mut().and_then(|windows| windows.remove(&number));
@@ -71,7 +72,7 @@ fn window(number: u64) -> Option<Arc<Served>> {
     windows.as_ref()?.get(&number).cloned()
 }
 
-/// What a caller holds: of which window, as which rank, which part; all parts if that is `None`.
+/// What a caller holds: the window, its rank, and the part; `None` stands for all parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Held {
     peer: Peer,
@@ -83,13 +84,13 @@ struct Held {
 /// The server's stand-ins.
 #[derive(Default)]
 pub struct StandIns {
-    /// What is held, and whether alone.
+    /// What is held, and whether exclusively.
     held: HashMap<Held, bool>,
     waiting: Vec<Waiting>,
-    /// What a host asks for that it has not given back yet: another of its ranks has sent the release,
-    /// by another connection, on which it may come later.
+    /// Requests of a host for a part that it has not released yet: another of its ranks has sent
+    /// the release on another connection, which may arrive later.
     early: Vec<(Peer, u64, Request)>,
-    /// Stacks to spare.
+    /// Unused stacks.
     stacks: Vec<DefaultStack>,
 }
 
@@ -98,9 +99,9 @@ struct Waiting {
     number: u64,
     request: Request,
     locks: Arc<dyn Locks>,
-    /// Whether it was taken.
+    /// Returns whether the part was acquired.
     acquisition: Coroutine<(), (), Result<bool, Refusal>, DefaultStack>,
-    /// The caller has gone.
+    /// Whether the caller is gone.
     abandoned: bool,
 }
 
@@ -119,7 +120,7 @@ impl Service for StandIns {
             What::Acquire => self.begin(peer, number, request, locks, answers),
             What::Release => {
                 if let Some(exclusive) = self.take_back(part, window.scheme) {
-                    // SAFETY: it is held so, by this rank.
+                    // SAFETY: this rank holds it in this mode.
                     as_server(|| unsafe { locks.release(part.part(), exclusive) });
                 }
             }
@@ -153,7 +154,7 @@ impl Service for StandIns {
             let Some(window) = window(held.window) else { continue };
             let exclusive = self.held.remove(&held).unwrap_or_default();
             if window.scheme == Scheme::Hierarchical && exclusive {
-                // It is the host's, and others of the host may use it.
+                // It belongs to the host, and other ranks of the host may use it.
                 self.held.insert(held, exclusive);
                 continue;
             }
@@ -172,7 +173,7 @@ impl Service for StandIns {
             match self.waiting[at].acquisition.resume(()) {
                 CoroutineResult::Yield(()) => at += 1,
                 CoroutineResult::Return(taken) => {
-                    // In the order of their coming, which queues have as well.
+                    // In the order of arrival, which is also that of queues.
                     let waiting = self.waiting.remove(at);
                     self.finish(waiting, taken, answers);
                 }
@@ -183,7 +184,7 @@ impl Service for StandIns {
 }
 
 impl StandIns {
-    /// Whether a part is held or waited for by the rank that this request is for.
+    /// Whether the rank of this request holds or waits for the part.
     fn has(&self, request: &Request) -> bool {
         let target = Some(request.target);
         let is_it = |held: &Held| {
@@ -193,8 +194,8 @@ impl StandIns {
         self.held.keys().any(is_it) || self.waiting.iter().any(|it| of(&it.request) == of(request))
     }
 
-    /// Takes a part from what is held, and says whether it was held alone. What a host has, any of its
-    /// ranks may give back.
+    /// Removes a part from what is held, and returns whether it was held exclusively. A part that a
+    /// host holds may be released by any of its ranks.
     fn take_back(&mut self, part: Held, scheme: Scheme) -> Option<bool> {
         if scheme != Scheme::Hierarchical {
             return self.held.remove(&part);
@@ -221,7 +222,7 @@ impl StandIns {
         let acquisition = Coroutine::with_stack(stack, move |yielder, ()| {
             in_coroutine(yielder, || {
                 let target = request.target as usize;
-                // SAFETY: one rank asks for a part once at a time, and there is such a rank.
+                // SAFETY: a rank requests a part once at a time, and the rank exists.
                 unsafe {
                     match request.left {
                         Some(left) => {
@@ -242,8 +243,8 @@ impl StandIns {
         let held = Held { peer, window: request.window, rank: request.rank, target };
         let answer = match taken {
             Ok(true) if abandoned => {
-                // It has held nothing, so nothing is half done.
-                // SAFETY: it was taken so.
+                // The caller never held it, so nothing is half done.
+                // SAFETY: it was acquired in this mode.
                 as_server(|| unsafe { locks.release(held.part(), request.exclusive) });
                 return;
             }
@@ -265,7 +266,7 @@ impl Held {
     }
 }
 
-/// Gives back what a caller held that has gone.
+/// Releases what a caller held that is gone.
 fn give_back(locks: &Arc<dyn Locks>, held: Held, exclusive: bool) {
     as_server(|| match held.target {
         None => locks.release_all(),
@@ -273,7 +274,7 @@ fn give_back(locks: &Arc<dyn Locks>, held: Held, exclusive: bool) {
             if exclusive {
                 locks.orphan(held.part());
             }
-            // SAFETY: it is held so.
+            // SAFETY: it is held in this mode.
             unsafe { locks.release(held.part(), exclusive) };
         }
     });

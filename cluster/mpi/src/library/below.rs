@@ -1,8 +1,8 @@
-//! The MPI library's functions, by the names that the standard gives to libraries that stand in
-//! front of it (`PMPI_`).
+//! The MPI library's functions, under the names that the standard provides for libraries that
+//! interpose on it (`PMPI_`).
 //!
-//! They are declared with [`Word`]s where an argument is only passed on; the type's file says why
-//! that is sound.
+//! They are declared with [`Word`]s for arguments that are only passed on; the file of that type
+//! says why that is sound.
 
 use std::ffi::{c_char, c_int, c_void};
 

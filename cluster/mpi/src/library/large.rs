@@ -1,5 +1,5 @@
-//! Functions that MPI 4 has added: those whose counts have 64 bits. A program that looks for them finds
-//! ours, also in front of an older library.
+//! Functions that MPI 4 has added: those with 64-bit counts. A program that looks them up finds
+//! ours, even with an older library.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -8,8 +8,9 @@ use syncline_interpose::next_definition;
 
 use super::word::Word;
 
-/// `large! { fn NAME or PLAIN(args) -> type; }` is as `real!`; NAME takes counts of 64 bits, and is MPI
-/// 4's. A library without it has PLAIN called, which reads the lower half of each count.
+/// `large! { fn NAME or PLAIN(args) -> type; }` is like `real!`; NAME takes 64-bit counts, and
+/// belongs to MPI 4. If the library lacks it, PLAIN is called, which reads the lower half of each
+/// count.
 macro_rules! large {
     ($(fn $name:ident or $plain:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty;)*) => {
         $(
@@ -28,7 +29,8 @@ macro_rules! large {
                 });
                 assert!(found != 0, concat!("no ", stringify!($plain)));
                 let found = std::ptr::with_exposed_provenance::<()>(found);
-                // SAFETY: the functions of these names have this type, but for the width of counts.
+                // SAFETY: the functions with these names have this type, except for the width of
+                // counts.
                 unsafe {
                     let found: unsafe extern "C" fn($($type),*) -> $ret =
                         std::mem::transmute(found);
@@ -40,13 +42,13 @@ macro_rules! large {
 }
 pub(crate) use large;
 
-/// Whether the library has functions whose counts have 64 bits, as MPI 4 has.
+/// Whether the library has functions with 64-bit counts, as in MPI 4.
 pub fn has_large_counts() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
     *HAS.get_or_init(|| !next_definition(c"PMPI_Put_c", None).is_null())
 }
 
-/// Whether one of the arguments of a function is a number that the library below has no room for.
+/// Whether an argument of a function is too large for the library below.
 #[cold]
 pub fn is_too_large(arguments: &[(&str, Word)]) -> bool {
     let is_number = |name: &str| name.ends_with("count") || name == "unit";

@@ -1,8 +1,8 @@
-//! Which MPI library the program uses: its constants, its functions, and what its handles are.
+//! The MPI library that the program uses: its constants, its functions, and its kind of handles.
 //!
-//! The C interface of MPI is a source interface: each library has types and numbers of its own. They
-//! differ in little. A handle is an `int` or a pointer; all constants that windows need are in one
-//! table here ([`Constants`]), chosen by the name of the library that is loaded.
+//! The C interface of MPI is a source interface: each library has its own types and numbers. The
+//! differences are few. A handle is an `int` or a pointer. All constants that windows need are in
+//! one table here ([`Constants`]), chosen by the name of the loaded library.
 
 pub mod below;
 pub mod large;

@@ -1,11 +1,11 @@
 //! How a waiter drives MPI's progress.
 //!
-//! MPI libraries get on while some function of theirs runs. A rank that holds a lock and flushes may
-//! need its target for that, by the time that the target waits for just this lock. So a rank that
-//! waits asks now and then for the state of a request that never completes: the standard has that
-//! make progress, any number of threads may do it at once, and no message of the program's is
-//! touched. A look for messages (`MPI_Iprobe`) does not do: MPICH makes no progress where a process
-//! looks for its own, and Open MPI none where it finds one.
+//! MPI libraries make progress while one of their functions runs. A rank that holds a lock and
+//! flushes may need its target to make progress while the target waits for this very lock. So a
+//! waiting rank regularly queries the state of a request that never completes. By the standard this
+//! makes progress, any number of threads may do it at once, and it touches no message of the
+//! program. A probe for messages (`MPI_Iprobe`) is not enough: MPICH makes no progress when a
+//! process probes for its own messages, and Open MPI makes none when it finds one.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -14,10 +14,10 @@ use super::below::{self, SUCCESS};
 use super::table::constants;
 use super::word::Word;
 
-/// A generalized request, which the program would have to complete, and nobody does.
+/// A generalized request, which only the program could complete, and which never completes.
 static NEVER: OnceLock<Option<Word>> = OnceLock::new();
 
-/// Makes sure that there is a request for [`drive`]. MPI is initialised.
+/// Makes sure that there is a request for [`drive`]. MPI must be initialized.
 pub fn prepare() {
     let Some(mpi) = constants() else { return };
     NEVER.get_or_init(|| {
@@ -37,11 +37,11 @@ pub fn prepare() {
     });
 }
 
-/// Lets the MPI library get on with what it has under way.
+/// Lets the MPI library make progress.
 pub fn drive() {
     let (Some(mpi), Some(Some(never))) = (constants(), NEVER.get()) else { return };
     let mut done = 0;
-    // SAFETY: the request is a live one, `done` is written to, and no status is asked for.
+    // SAFETY: the request is live, `done` is written, and no status is requested.
     unsafe { below::PMPI_Request_get_status(*never, &raw mut done, mpi.status_ignore) };
 }
 

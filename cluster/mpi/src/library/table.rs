@@ -1,4 +1,4 @@
-//! The constants of the MPI libraries that are known, and which of them is loaded.
+//! The constants of the known MPI libraries, and which of these is loaded.
 
 use std::ffi::{CStr, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -10,10 +10,10 @@ use syncline_interpose::{definition, next_definition};
 use super::word::Word;
 use crate::say::say;
 
-/// What of an MPI library windows need to know.
+/// The properties of an MPI library that windows need.
 #[derive(Debug)]
 pub struct Constants {
-    /// Handles are `int`s and not pointers.
+    /// Whether handles are `int`s and not pointers.
     pub narrow: bool,
     /// `MPI_LOCK_EXCLUSIVE`.
     pub lock_exclusive: i32,
@@ -56,7 +56,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// A handle as it was passed, without the upper half of the register where handles are `int`s.
+    /// A handle as it was passed; if handles are `int`s, without the upper half of the register.
     #[inline]
     pub fn handle(&self, word: Word) -> Word {
         if self.narrow { word & 0xffff_ffff } else { word }
@@ -66,7 +66,7 @@ impl Constants {
     ///
     /// # Safety
     ///
-    /// A handle of this library lies there.
+    /// `at` is the address of a handle of this library.
     pub unsafe fn read_handle(&self, at: Word) -> Word {
         // SAFETY: our caller's promise; a narrow handle has 32 bits, a wide one 64.
         unsafe {
@@ -79,8 +79,7 @@ impl Constants {
     }
 }
 
-/// The constants of the library that is loaded; `None` if it is not one of the known ones, which is
-/// said once.
+/// The constants of the loaded library; `None` if it is unknown, which is reported once.
 #[inline]
 pub fn constants() -> Option<&'static Constants> {
     static CONSTANTS: OnceLock<Option<Constants>> = OnceLock::new();
@@ -89,12 +88,12 @@ pub fn constants() -> Option<&'static Constants> {
 
 fn find() -> Option<Constants> {
     let lock = next_definition(c"PMPI_Win_lock", None);
-    // A program that opens the library by itself may name a link to it.
+    // A program that opens the library itself may have named a symbolic link to it.
     let path = file_of(lock);
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().unwrap_or_default().as_bytes();
-    // The number is the version of the binary interface, which does not change with the library's:
-    // 40 is Open MPI 2 to 5; 12 is MPICH 3.1 to 5 and those that agreed with it, such as Intel's.
+    // The number is the version of the binary interface, not that of the library: 40 is Open MPI 2
+    // to 5; 12 is MPICH 3.1 to 5 and the libraries that agreed with it, such as Intel's.
     let known = if name.starts_with(b"libmpi.so.40") {
         open_mpi()
     } else if name.starts_with(b"libmpi_abi.so") {
@@ -115,10 +114,10 @@ fn find() -> Option<Constants> {
     known
 }
 
-/// The file that an address belongs to.
+/// The file that contains an address.
 fn file_of(address: *mut c_void) -> &'static Path {
-    // SAFETY: a structure of pointers may be zero; `dladdr` fills it in or leaves it, and the name
-    // that it gives stays as long as the library, which is loaded for good.
+    // SAFETY: a structure of pointers may be zero; `dladdr` fills it in or leaves it unchanged, and
+    // the name that it gives lives as long as the library, which is never unloaded.
     unsafe {
         let mut found: libc::Dl_info = std::mem::zeroed();
         if libc::dladdr(address, &raw mut found) == 0 || found.dli_fname.is_null() {
@@ -128,7 +127,8 @@ fn file_of(address: *mut c_void) -> &'static Path {
     }
 }
 
-/// Handles are pointers; those of predefined objects are the addresses of the library's variables.
+/// Open MPI: handles are pointers; those of predefined objects are the addresses of the library's
+/// variables.
 fn open_mpi() -> Option<Constants> {
     let variable = |name| Some(definition(name).expose_provenance()).filter(|at| *at != 0);
     Some(Constants {
@@ -155,7 +155,7 @@ fn open_mpi() -> Option<Constants> {
     })
 }
 
-/// Handles are numbers.
+/// MPICH: handles are numbers.
 fn mpich() -> Constants {
     Constants {
         narrow: true,
@@ -181,7 +181,7 @@ fn mpich() -> Constants {
     }
 }
 
-/// The binary interface of MPI 5.0's own: handles are pointers, predefined ones small numbers.
+/// The binary interface that MPI 5.0 defines: handles are pointers, predefined ones small numbers.
 fn standard() -> Constants {
     Constants {
         narrow: false,

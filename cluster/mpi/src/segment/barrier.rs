@@ -1,8 +1,8 @@
-//! A barrier between processes of which one side is nearly free: the kernel interrupts all threads
-//! for the other one (`membarrier`). That takes tens of milliseconds, for the rare side.
+//! A barrier between processes of which one side is nearly free: for the other, rare side the
+//! kernel interrupts all threads (`membarrier`). That takes tens of milliseconds.
 //!
-//! All processes that share a segment must be able to do it, which they tell each other when they
-//! make a window; otherwise both sides have fences.
+//! All processes that share a segment must be able to execute the rare side, which they tell each
+//! other when they make a window; otherwise both sides use fences.
 
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -10,46 +10,46 @@ use std::sync::atomic::{AtomicBool, compiler_fence, fence};
 
 /// `MEMBARRIER_CMD_QUERY`.
 const QUERY: libc::c_long = 0;
-/// `MEMBARRIER_CMD_GLOBAL`; also its bit in the answer to the former.
+/// `MEMBARRIER_CMD_GLOBAL`; also its bit in the answer to the query.
 const GLOBAL: libc::c_long = 1;
 
-/// Some process that shares memory with this one can't interrupt others.
+/// Whether some process that shares memory with this one can't interrupt others.
 static FENCES: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process can do the rare side.
+/// Whether this process can execute the rare side.
 pub fn can_interrupt() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| {
-        // SAFETY: the question changes nothing.
+        // SAFETY: the query changes nothing.
         let commands = unsafe { membarrier(QUERY) };
         commands > 0 && commands & GLOBAL != 0
     })
 }
 
-/// Has this process use fences, since some other one can't do the rare side.
+/// Makes this process use fences, since another one can't execute the rare side.
 pub fn use_fences() {
-    // Relaxed: before the segment is used that this process shares with it.
+    // Relaxed: stored before this process uses the segment that it shares with the other one.
     FENCES.store(true, Relaxed);
 }
 
-/// The side that is nearly free.
+/// Executes the side that is nearly free.
 #[inline]
 pub fn light() {
     if FENCES.load(Relaxed) {
         fence(SeqCst);
     } else {
-        // Pairs with the interruption in `heavy`, which is a barrier wherever it comes.
+        // Pairs with the interruption in `heavy`, which is a barrier wherever it arrives.
         compiler_fence(SeqCst);
     }
 }
 
-/// The rare side.
+/// Executes the rare side.
 pub fn heavy() {
     if can_interrupt() {
-        // SAFETY: it has no effect but the barrier.
+        // SAFETY: it has no effect besides the barrier.
         unsafe { membarrier(GLOBAL) };
     }
-    // SeqCst: pairs with the fence in `light`, of processes that use fences.
+    // SeqCst: pairs with the fence in `light`, in processes that use fences.
     fence(SeqCst);
 }
 

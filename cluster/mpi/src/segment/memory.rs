@@ -1,8 +1,8 @@
 //! The memory of locks in segments: native words, and links that hold distances.
 //!
-//! Waiting is native too, but for [`Memory::yield_now`], which drives MPI's progress; so the locks'
-//! policy is [`Yield`](syncline::wait::Yield). Nobody sleeps: an MPI library has nothing that would
-//! wake a rank that sleeps elsewhere than in its own functions.
+//! Waiting is native too, except for [`Memory::yield_now`], which drives MPI's progress. So the
+//! locks' policy is [`Yield`](syncline::wait::Yield). No rank sleeps: an MPI library has no means
+//! to wake a rank that sleeps outside its own functions.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,15 +19,15 @@ use super::turn::{give_way, pausing};
 use crate::library::drive;
 
 /// The longest pause without progress, in units of [`Memory::delay`]: a microsecond. The holder may
-/// need this rank for what it sends, or its processor: with ten microseconds between, locks under
-/// which something is sent took up to a fifth longer.
+/// need this rank for operations that it has sent, or need the processor. With ten microseconds,
+/// locks under which something is sent took up to a fifth longer.
 const UNDRIVEN: u32 = 32;
 
 /// The memory of locks in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Segment;
 
-/// A node, by its distance from the region's start.
+/// A node, identified by its distance from the region's start.
 pub struct Distance<T>(NonZeroUsize, PhantomData<fn() -> T>);
 
 impl<T> Clone for Distance<T> {
@@ -46,7 +46,7 @@ impl<T> PartialEq for Distance<T> {
 
 impl<T> Eq for Distance<T> {}
 
-/// A shared reference to a node; all zero is none.
+/// A shared reference to a node; all zero bits mean none.
 #[repr(transparent)]
 pub struct SharedLink<T>(AtomicUsize, PhantomData<fn() -> T>);
 
@@ -62,8 +62,9 @@ impl<T> fmt::Debug for SharedLink<T> {
     }
 }
 
-// SAFETY: words and links are core's atomics. A segment lies at one distance from the start of the
-// region in each process, so a distance leads to the node that it was made from, in all of them.
+// SAFETY: words and links are core's atomics. A segment lies at the same distance from the start of
+// the region in each process, so a distance leads to the node for which it was made, in all of
+// them.
 unsafe impl Memory for Segment {
     type Word = AtomicU32;
     type Link<T> = SharedLink<T>;
@@ -71,9 +72,9 @@ unsafe impl Memory for Segment {
     type Data<T> = <Native as Memory>::Data<T>;
     type Own<T: Default> = Pooled<T, Self>;
 
-    /// A few looks, half a microsecond together. Behind them a waiter drives progress and yields,
-    /// which a holder may wait for: with 50 looks the median wait for a lock under which something
-    /// is sent was twice as long, with 4 ranks on 2 processors as well as with 2.
+    /// A few polls, half a microsecond together. After them a waiter drives progress and yields,
+    /// which the holder may be waiting for: with 50 polls the median wait for a lock under which
+    /// something is sent was twice as long, with 4 ranks on 2 processors as well as with 2.
     const PATIENCE: u32 = 6;
     const BATCH: u32 = Native::BATCH;
 
@@ -86,13 +87,13 @@ unsafe impl Memory for Segment {
 
     #[inline]
     unsafe fn follow<'a, T: 'a>(node: Distance<T>) -> &'a T {
-        // SAFETY: the caller keeps the node alive; it lies in a segment, which is mapped here at the
+        // SAFETY: the caller keeps the node alive; it lies in a segment that is mapped here at the
         // same distance as where the reference was made.
         unsafe { &*ptr::with_exposed_provenance(base() + node.0.get()) }
     }
 
-    /// Which segment a node would be for is not known here. So a lock that needs nodes besides those
-    /// that its caller brings can't be a scheme, and does not compile.
+    /// It is unknown here in which segment a node would have to be. So a lock that needs nodes
+    /// besides those of its caller can't be a scheme, and does not compile.
     fn allocate<T: Default>() -> Distance<T> {
         const { panic!("locks in segments bring their nodes") }
     }
@@ -106,7 +107,7 @@ unsafe impl Memory for Segment {
         Native::pause(looks);
     }
 
-    /// A longer pause than [`UNDRIVEN`] drives progress and yields meanwhile.
+    /// A pause longer than [`UNDRIVEN`] drives progress and yields meanwhile.
     #[inline]
     fn delay(units: u32) {
         let mut left = units;
@@ -128,12 +129,12 @@ unsafe impl Memory for Segment {
     }
 
     fn park(_: &AtomicU32, _: u32, _: u32, _: Option<Duration>) {
-        // Returns at once, which is allowed at any time.
+        // Returns at once, which is always allowed.
         Self::yield_now();
     }
 
     fn unpark(_: Address, _: Option<u32>, _: u32) {
-        // Nobody sleeps.
+        // No rank sleeps.
     }
 
     #[inline]

@@ -1,5 +1,5 @@
-//! Memory that the ranks of one host share, and the locks' [`Memory`](syncline::memory::Memory) over
-//! it.
+//! Memory that the ranks of one host share, and the [`Memory`](syncline::memory::Memory) over it
+//! for locks.
 //!
 //! ```text
 //!   region   a range of addresses that each process reserves, for all segments
@@ -9,9 +9,9 @@
 //!   memory   words and links in segments; a link holds the distance from the region's start
 //! ```
 //!
-//! A reference between nodes must mean the same in all processes, whose regions lie anywhere. Every
-//! segment lies at one distance from the region's start in all of them, which the ranks agree upon;
-//! so a distance is enough, and following one is an addition.
+//! A reference between nodes must mean the same in all processes, whose regions start at different
+//! addresses. The ranks agree on each segment's distance from the region's start, which is the same
+//! in all of them. So a distance identifies a node, and following it takes one addition.
 
 mod barrier;
 mod memory;

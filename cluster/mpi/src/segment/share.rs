@@ -1,10 +1,10 @@
 //! How the ranks of a window come to share a segment.
 //!
-//! One rank makes a file without a name (`memfd_create`), and tells the others its process and the
-//! descriptor; they open it through `/proc`. So a killed job leaves nothing behind, and a full
-//! `/dev/shm` does not matter. The file begins with random bytes that are told as well: a rank that
-//! finds others, or none, is on another host, or in a container from where the first rank's memory
-//! can't be reached. That is the whole test of which ranks are on one host.
+//! One rank makes a file without a name (`memfd_create`), and sends the others its process number
+//! and the descriptor; they open it through `/proc`. So a killed job leaves nothing behind, and a
+//! full `/dev/shm` does not matter. The file begins with random bytes that are sent as well: a rank
+//! that finds other bytes, or no file, is on another host, or in a container from which the first
+//! rank's memory can't be reached. This is the only test of which ranks are on one host.
 
 use std::ffi::{CString, c_int};
 use std::fs;
@@ -14,7 +14,7 @@ use std::process;
 
 use super::region::Area;
 
-/// What the other ranks are told of a segment.
+/// What the first rank sends to the others about a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ticket {
@@ -28,7 +28,7 @@ pub struct Ticket {
 pub const TICKET: usize = size_of::<Ticket>();
 
 impl Ticket {
-    /// As bytes, to be sent.
+    /// Encodes the ticket.
     pub fn to_bytes(self) -> [u8; TICKET] {
         let mut bytes = [0; TICKET];
         let words = [self.process, self.descriptor, self.token[0], self.token[1]];
@@ -38,7 +38,7 @@ impl Ticket {
         bytes
     }
 
-    /// From the bytes that were sent.
+    /// Decodes a ticket.
     pub fn from_bytes(bytes: [u8; TICKET]) -> Ticket {
         let mut words = bytes.chunks_exact(8).map(|chunk| {
             let mut word = [0; 8];
@@ -50,25 +50,26 @@ impl Ticket {
     }
 }
 
-/// A new segment, and the file that others open it by.
+/// A new segment, and the file by which other ranks open it.
 #[derive(Debug)]
 pub struct Made {
     /// The segment.
     pub area: Area,
-    /// What to tell the others.
+    /// The ticket for the other ranks.
     pub ticket: Ticket,
-    /// Open until all others have opened it.
+    /// Kept open until all other ranks have opened it.
     _file: OwnedFd,
 }
 
-/// Makes a segment of `size` zero bytes behind the token.
+/// Makes a segment of `size` bytes, which is zero behind the token.
 pub fn make(position: usize, size: usize) -> Option<Made> {
     // SAFETY: a name of ours; the descriptor is new.
     let file = unsafe {
         let file = libc::memfd_create(NAME.as_ptr(), libc::MFD_CLOEXEC);
         (file >= 0).then(|| OwnedFd::from_raw_fd(file))?
     };
-    // Here, so that a lack of memory is found now, and not by a signal at the first touch.
+    // Allocates the memory now, so that a lack of it is found here and not by a signal at the first
+    // access.
     // SAFETY: the descriptor is ours.
     if unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, size as libc::off_t) } != 0 {
         return None;
@@ -80,7 +81,7 @@ pub fn make(position: usize, size: usize) -> Option<Made> {
     if filled != size_of_val(&token) as isize {
         return None;
     }
-    // SAFETY: the segment begins with room for it, and nobody else has the segment yet.
+    // SAFETY: the segment begins with room for it, and no other rank has the segment yet.
     unsafe { area.at::<[u64; 2]>(0).write(token) };
     let descriptor = file.as_raw_fd() as u64;
     Some(Made {
@@ -90,10 +91,10 @@ pub fn make(position: usize, size: usize) -> Option<Made> {
     })
 }
 
-/// Opens the segment of a ticket; `None` if it can't be reached from here.
+/// Opens the segment of a ticket; `None` if it can't be reached from this rank.
 pub fn open(ticket: Ticket, position: usize, size: usize) -> Option<Area> {
     let path = format!("/proc/{}/fd/{}", ticket.process, ticket.descriptor);
-    // On another host this may be anything: not to be opened before that is known.
+    // On another host this may be any file, which must not be opened before its name is checked.
     let target = fs::read_link(&path).ok()?;
     if ticket.token == [0; 2] || !target.as_os_str().as_bytes().starts_with(LINKED.as_bytes()) {
         return None;
@@ -110,12 +111,12 @@ pub fn open(ticket: Ticket, position: usize, size: usize) -> Option<Area> {
         return None;
     }
     let area = Area::map(file.as_raw_fd(), position, size)?;
-    // SAFETY: the file is as large as the segment, which begins with a token that nobody changes.
+    // SAFETY: the file is as large as the segment, which begins with a token that never changes.
     let found = unsafe { area.at::<[u64; 2]>(0).read() };
     (found == ticket.token).then_some(area)
 }
 
-/// The name of the file, for users that look at `/proc`.
+/// The name of the file, visible in `/proc`.
 const NAME: &std::ffi::CStr = c"syncline-window";
-/// What a link to it begins with.
+/// The beginning of a link to it.
 const LINKED: &str = "/memfd:syncline-window";

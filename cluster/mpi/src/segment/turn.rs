@@ -1,6 +1,6 @@
-//! What runs while a lock waits: in a rank's own threads MPI gets on and others run; the server's
-//! thread calls nothing of MPI, and goes on with something else where it can. Some waits can be left
-//! for good ([`unless`]).
+//! What runs while a lock waits. In a rank's own threads, MPI makes progress and other threads run.
+//! The server's thread calls nothing of MPI, and continues with something else if it can. Some
+//! waits can be abandoned ([`unless`]).
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -10,20 +10,21 @@ use std::thread;
 use corosensei::Yielder;
 
 thread_local! {
-    /// This thread is the server's.
+    /// Whether this thread is the server's.
     static SERVER: Cell<bool> = const { Cell::new(false) };
     /// The coroutine that runs, if any.
     static CURRENT: Cell<*const Yielder<(), ()>> = const { Cell::new(null()) };
-    /// What says whether the wait is to be left, if it may be.
+    /// The function that decides whether the wait is abandoned, if it may be.
     static LEAVE: Cell<*const Leave<'static>> = const { Cell::new(null()) };
 }
 
 type Leave<'a> = &'a dyn Fn() -> bool;
 
-/// What is thrown to leave a wait.
+/// The payload of the unwinding that leaves a wait.
 struct Left;
 
-/// Calls `f`, and leaves it by unwinding where it waits and `leave` says so. Whether it has returned.
+/// Calls `f`, and abandons it by unwinding if it waits while `leave` returns true. Returns whether
+/// `f` has returned.
 #[inline]
 pub fn unless(leave: Leave<'_>, f: impl FnOnce()) -> bool {
     LEAVE.set((&raw const leave).cast());
@@ -36,19 +37,19 @@ pub fn unless(leave: Leave<'_>, f: impl FnOnce()) -> bool {
     }
 }
 
-/// Calls `pause`, in which other coroutines may run, and leaves the wait behind it if that is to be.
+/// Calls `pause`, in which other coroutines may run, and then abandons the wait if it must be.
 pub fn pausing(pause: impl FnOnce()) {
     let leave = LEAVE.replace(null());
     pause();
     LEAVE.set(leave);
-    // SAFETY: `unless` has set it, which waits for what runs here.
+    // SAFETY: `unless` has set it, and does not return before the code that runs here.
     if unsafe { leave.as_ref() }.is_some_and(|leave| leave()) {
-        // No panic: nothing is printed.
+        // Not a panic: nothing is printed.
         resume_unwind(Box::new(Left));
     }
 }
 
-/// Calls `f`, whose waits let other threads run and drive nothing.
+/// Calls `f`, whose waits let other threads run but do not drive MPI's progress.
 pub fn as_server<R>(f: impl FnOnce() -> R) -> R {
     let before = SERVER.replace(true);
     let result = f();
@@ -64,10 +65,10 @@ pub fn in_coroutine<R>(yielder: &Yielder<(), ()>, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Lets others run, if this is a server's thread. Whether it is.
+/// Lets others run if this is a server's thread. Returns whether it is.
 pub fn give_way() -> bool {
     let current = CURRENT.replace(null());
-    // SAFETY: it was set by `in_coroutine`, in which this runs, and is none where nothing is set.
+    // SAFETY: it was set by `in_coroutine`, within which this runs; otherwise it is null.
     if let Some(yielder) = unsafe { current.as_ref() } {
         yielder.suspend(());
         CURRENT.set(current);

@@ -1,10 +1,10 @@
-//! When what was sent is complete: flushes, and the order of copies and of a rank's own loads and
-//! stores with what others do.
+//! Completion of what was sent: flushes, and the order of copies and of a rank's own loads and
+//! stores with the accesses of other ranks.
 //!
-//! What was sent is complete at its target before a lock is released: an unlock flushes. A rank's own
-//! loads and stores are ordered by the lock's own words where memory is of one kind
+//! Everything sent is complete at its target before a lock is released: an unlock flushes. A rank's
+//! own loads and stores are ordered by the lock's words if there is only one kind of memory
 //! (`MPI_WIN_UNIFIED`), else by `MPI_Win_sync`. Copies are complete when they return, and a flush
-//! orders them with what this rank loads later.
+//! orders them before this rank's later loads.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -13,12 +13,12 @@ use std::sync::atomic::fence;
 use super::{FREE, Target, UNCHECKED, Window};
 use crate::library::{SUCCESS, below, drive};
 
-/// After so many steps that do without the MPI library, its progress is driven once: a rank may look
-/// again and again for something that comes only with progress of its own.
+/// After this many steps without the MPI library, its progress is driven once: a rank may poll for
+/// something that needs progress of its own.
 const STEPS: u32 = 64;
 
 impl Window {
-    /// `MPI_Win_flush`, and with `local` `MPI_Win_flush_local`.
+    /// `MPI_Win_flush`; with `local`, `MPI_Win_flush_local`.
     pub fn flush(&self, rank: c_int, local: bool) -> c_int {
         if rank == self.made.mpi.proc_null {
             return SUCCESS;
@@ -37,7 +37,7 @@ impl Window {
             // SAFETY: a live window, and a rank of it.
             return unsafe { below::PMPI_Win_flush_local(rank, self.made.handle) };
         }
-        // Relaxed: a thread that sends meanwhile is not waited for.
+        // Relaxed: operations that another thread sends meanwhile are not waited for.
         target.sent.store(false, Relaxed);
         // SAFETY: as above.
         let code = unsafe { below::PMPI_Win_flush(rank, self.made.handle) };
@@ -45,7 +45,7 @@ impl Window {
         code
     }
 
-    /// `MPI_Win_flush_all`, and with `local` `MPI_Win_flush_local_all`.
+    /// `MPI_Win_flush_all`; with `local`, `MPI_Win_flush_local_all`.
     pub fn flush_all(&self, local: bool) -> c_int {
         if self.all.load(Relaxed) == FREE && !self.holds_some() {
             return self.error(self.made.mpi.err_rma_sync);
@@ -67,7 +67,7 @@ impl Window {
     }
 
     pub(super) fn flush_sent(&self, rank: c_int, target: &Target) -> c_int {
-        // Relaxed: set by this thread, or by one that the program has put in order with it.
+        // Relaxed: set by this thread, or by one that the program has ordered before it.
         if !target.sent.load(Relaxed) {
             return SUCCESS;
         }
@@ -76,30 +76,30 @@ impl Window {
         unsafe { below::PMPI_Win_flush(rank, self.made.handle) }
     }
 
-    /// Whether all that went to a target since its last flush was copied.
+    /// Whether everything sent to a target since its last flush was copied.
     pub(super) fn only_copied(&self, target: &Target) -> bool {
-        // Relaxed: set by this thread, or by one that the program has put in order with it.
+        // Relaxed: set by this thread, or by one that the program has ordered before it.
         self.made.parts.is_some() && !target.sent.load(Relaxed)
     }
 
-    /// Puts copies that were made in order with what this rank loads from now on.
+    /// Orders earlier copies before this rank's later loads.
     pub(super) fn order_copies(&self) {
         if self.made.parts.is_none() {
             return;
         }
-        // Of several threads, one would clear what another has just set.
+        // With several threads, one would clear what another has just set.
         if self.made.threads || self.unordered.load(Relaxed) {
             self.unordered.store(false, Relaxed);
-            // SeqCst: pairs with the same fence of another rank; each sees what the other has
-            // copied before, or is seen.
+            // SeqCst: pairs with the same fence of another rank. Of two ranks, at least one sees
+            // what the other has copied before its fence.
             fence(SeqCst);
         }
         self.drive_now_and_then();
     }
 
-    /// Drives progress once for many steps that need none.
+    /// Drives progress once per [`STEPS`] steps that need none.
     pub(super) fn drive_now_and_then(&self) {
-        // Relaxed: a thread that misses another's step drives progress a little later.
+        // Relaxed: a thread that loses another's step drives progress a little later.
         let steps = self.steps.load(Relaxed).wrapping_add(1);
         self.steps.store(steps, Relaxed);
         if steps.is_multiple_of(STEPS) {
@@ -107,12 +107,13 @@ impl Window {
         }
     }
 
-    /// Puts copies, and of its own part this rank's loads and stores, in order with what others do,
-    /// at either end of an epoch. A lock's words do that by their Acquire and Release.
+    /// Orders copies, and the rank's own loads and stores to its own part, with the accesses of
+    /// other ranks at either end of an epoch. Otherwise the Acquire and Release of a lock's words
+    /// do that.
     pub(super) fn order(&self, number: usize, state: u8) -> c_int {
         if state == UNCHECKED {
-            // SeqCst: stands in for the lock; pairs with the fence or lock of the rank that the
-            // program knows to come before or after.
+            // SeqCst: replaces the lock; pairs with the fence or lock of the rank that the program
+            // knows to come before or after.
             fence(SeqCst);
         }
         if number != self.rank {

@@ -1,4 +1,4 @@
-//! A window's locks: taking and giving back a target, or all of them.
+//! A window's locks: acquiring and releasing one target, or all of them.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -20,8 +20,8 @@ impl Window {
         self.lock_until(kind, rank, assert, None, &mut false)
     }
 
-    /// `MPI_Win_lock`, at most until a deadline on the segments' clock if there is one; `taken`
-    /// says whether the lock is held then.
+    /// `MPI_Win_lock`, waiting at most until a deadline on the segments' clock, if there is one;
+    /// `taken` says whether the lock is then held.
     #[inline]
     pub fn lock_until(
         &self,
@@ -69,7 +69,7 @@ impl Window {
         self.locked(number, state)
     }
 
-    /// Acquires what was put off, now that something is sent; the error if that can't be.
+    /// Acquires a deferred lock because something is being sent; returns an error if that fails.
     #[cold]
     pub(super) fn acquire_now(&self, number: usize, target: &Target) -> c_int {
         loop {
@@ -77,7 +77,7 @@ impl Window {
             let exclusive = state == EXCLUSIVE_LATER;
             match state {
                 SHARED_LATER | EXCLUSIVE_LATER => {}
-                // Another thread of this rank acquires it.
+                // Another thread of this rank is acquiring it.
                 BUSY => {
                     Segment::yield_now();
                     continue;
@@ -106,7 +106,7 @@ impl Window {
         })
     }
 
-    /// Acquires a part. Whether it did before the deadline.
+    /// Acquires a part. Returns whether it was acquired before the deadline.
     ///
     /// # Safety
     ///
@@ -140,7 +140,7 @@ impl Window {
         SUCCESS
     }
 
-    /// What is to be said of a part that has just been locked.
+    /// The error code for a part that has just been locked: a dead owner is reported.
     #[inline]
     fn locked(&self, number: usize, state: u8) -> c_int {
         let code = self.order(number, state);
@@ -163,15 +163,16 @@ impl Window {
             return self.error(self.made.mpi.err_rma_sync);
         }
         if state >= SHARED_LATER {
-            // Nothing was sent, so it was not acquired.
+            // Nothing was sent, so the lock was not acquired.
             target.state.store(FREE, Release);
             return SUCCESS;
         }
-        // What can't be flushed is told, and the lock released all the same: others wait for it.
+        // If the flush fails, the error is returned and the lock released nevertheless: other ranks
+        // wait for it.
         let flushed = self.flush_sent(rank, target);
         let ordered = self.order(number, state);
         if state != UNCHECKED {
-            // SAFETY: the state has said that it is held, and how.
+            // SAFETY: the state has shown that it is held, and in which mode.
             unsafe { self.made.locks.release(number, state == EXCLUSIVE) };
         }
         target.state.store(FREE, Release);

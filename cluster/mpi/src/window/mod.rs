@@ -1,5 +1,5 @@
-//! A window under a scheme, as this rank uses it: which targets it holds, to which of them something
-//! was sent since they were flushed, and whether the epoch of the library below is open.
+//! A window under a scheme, as this rank uses it: which targets the rank holds, to which of them it
+//! has sent something since their last flush, and whether the epoch of the library below is open.
 //!
 //! ```text
 //!   lock    MPI_Win_lock, unlock and their like
@@ -11,10 +11,11 @@
 //!                  FREE -> .._LATER -> BUSY -> SHARED | EXCLUSIVE, or back to FREE
 //! ```
 //!
-//! `BUSY` is a target that a thread of the rank is acquiring or releasing; a second thread that comes
-//! for it misuses the window. `UNCHECKED` is held by `MPI_MODE_NOCHECK`, with which the program says
-//! that nobody is in the way, and so without a lock. `SHARED_LATER` and `EXCLUSIVE_LATER` are not
-//! acquired before something is sent (`message-deferred`). All targets at once have a state of their own.
+//! A thread of the rank is acquiring or releasing a `BUSY` target; a second thread that uses the
+//! target meanwhile misuses the window. `UNCHECKED` is held by `MPI_MODE_NOCHECK`, with which the
+//! program asserts that no other rank conflicts, and so without a lock. `SHARED_LATER` and
+//! `EXCLUSIVE_LATER` are not acquired before something is sent (`message-deferred`). All targets
+//! together have a state of their own.
 
 mod epoch;
 mod flush;
@@ -37,31 +38,32 @@ const BUSY: u8 = 1;
 const SHARED: u8 = 2;
 const EXCLUSIVE: u8 = 3;
 const UNCHECKED: u8 = 4;
-/// To be acquired when something is sent.
+/// Acquired when something is sent.
 const SHARED_LATER: u8 = 5;
 const EXCLUSIVE_LATER: u8 = 6;
 
-/// What a window is, once it is made.
+/// The properties of a window that its creation decides.
 pub struct Made {
     /// The library's handle.
     pub handle: Word,
-    /// What that library's constants are.
+    /// The constants of that library.
     pub mpi: &'static Constants,
-    /// The scheme that its locks are of.
+    /// The scheme of the window's locks.
     pub scheme: Scheme,
     /// The locks, as this rank uses them.
     pub locks: Arc<dyn Locks>,
-    /// All ranks' memory, where it is mapped here.
+    /// All ranks' memory, if it is mapped here.
     pub parts: Option<Parts>,
-    /// Its number at this process's server, if other ranks ask that for locks.
+    /// The window's number at this process's server, if other ranks request locks from the server.
     pub served: Option<u64>,
-    /// A lock of another rank's part is not acquired before something is sent there.
+    /// Whether the lock of another rank's part is not acquired before something is sent there.
     pub deferred: bool,
-    /// Made by `MPI_Win_allocate`, and shared below.
+    /// Whether the window was made by `MPI_Win_allocate` and is a shared window of the library
+    /// below.
     pub shared_below: bool,
-    /// A rank's own loads and stores and what others send to it are of one memory.
+    /// Whether a rank's own loads and stores access the same memory as operations of other ranks.
     pub unified: bool,
-    /// Threads of the rank may use it at once.
+    /// Whether threads of the rank may use it at the same time.
     pub threads: bool,
 }
 
@@ -72,24 +74,24 @@ pub struct Window {
     rank: usize,
     targets: Box<[Target]>,
     all: AtomicU8,
-    /// Whether the epoch of the library below is open; changed under `opening`.
+    /// Whether the epoch of the library below is open; changed while `opening` is locked.
     open: AtomicBool,
     opening: Mutex<()>,
-    /// Something was put by copying since copies were last ordered.
+    /// Whether something was put by copying since copies were last ordered.
     unordered: AtomicBool,
-    /// How many steps there were without the library; about, since threads may miss some.
+    /// The number of steps without the library below; approximate, since threads may lose some.
     steps: AtomicU32,
 }
 
 #[derive(Default)]
 struct Target {
     state: AtomicU8,
-    /// Something was sent since the last flush.
+    /// Whether something was sent since the last flush.
     sent: AtomicBool,
 }
 
 impl Window {
-    /// A window of this many ranks, which nobody has locked yet.
+    /// A window of this many ranks, none of which is locked.
     pub fn new(made: Made, rank: usize, ranks: usize) -> Window {
         Window {
             made,
@@ -108,20 +110,20 @@ impl Window {
         Some((number, self.targets.get(number)?))
     }
 
-    /// Whether some target is held or acquired.
+    /// Whether any target is held or being acquired.
     fn holds_some(&self) -> bool {
-        // Relaxed: of misuse by threads at once, not all is noticed.
+        // Relaxed: misuse by several threads at once is not always detected.
         self.targets.iter().any(|target| target.state.load(Relaxed) != FREE)
     }
 
-    /// Changes a state if it is as expected.
+    /// Changes a state from an expected value; returns whether it had that value.
     #[inline]
     fn step(&self, state: &AtomicU8, from: u8, to: u8) -> bool {
         if self.made.threads {
-            // AcqRel: pairs with the Release stores of the threads that gave the state back.
+            // AcqRel: pairs with the Release stores of the threads that set the state back.
             return state.compare_exchange(from, to, AcqRel, Relaxed).is_ok();
         }
-        // Relaxed: calls come one after the other, and the program sees to their order.
+        // Relaxed: calls come one after the other, and the program orders them.
         let is_so = state.load(Relaxed) == from;
         if is_so {
             state.store(to, Relaxed);
@@ -129,7 +131,7 @@ impl Window {
         is_so
     }
 
-    /// Tells the window's error handler of a misuse.
+    /// Reports a misuse to the window's error handler.
     #[cold]
     pub fn error(&self, class: c_int) -> c_int {
         // SAFETY: a live window.

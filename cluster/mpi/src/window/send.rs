@@ -1,4 +1,4 @@
-//! What is sent to a target: noted, so that an unlock knows what to flush, or copied at once.
+//! Operations on a target: noted, so that an unlock knows what to flush, or copied at once.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,28 +9,31 @@ use crate::kinds;
 use crate::library::SUCCESS;
 
 impl Window {
-    /// Notes that something is about to be sent to a rank; the error if it is not locked. Other
-    /// kinds of epochs, during which ours is not open, are left to the library below.
+    /// Notes that something is about to be sent to a rank; returns an error if the rank is not
+    /// locked. Epochs of other kinds, during which ours is not open, are left to the library below.
     pub fn send(&self, rank: c_int) -> Result<(), c_int> {
         if let Some((_, target)) = self.reached(rank)? {
-            // Relaxed: for this thread's own flush, and for those that it has told of it.
+            // Relaxed: read by this thread's own flush, and by threads that it has synchronized
+            // with.
             target.sent.store(true, Relaxed);
         }
         Ok(())
     }
 
-    /// Moves something to or from a rank if copying does; otherwise it is about to be sent, as for
-    /// [`send`](Self::send). Whether it was copied.
+    /// Moves something to or from a rank by copying if possible; otherwise notes it as about to be
+    /// sent, like [`send`](Self::send). Returns whether it was copied.
     pub fn copy(&self, rank: c_int, it: &Transfer) -> Result<bool, c_int> {
         let Some((number, target)) = self.reached(rank)? else { return Ok(false) };
         if let Some(parts) = &self.made.parts
             && let Some(size) = kinds::size(self.made.mpi, it.kind)
             && let Some(target_size) = kinds::size(self.made.mpi, it.target_kind)
-            // SAFETY: the program says so about its memory, and this rank holds the target's lock.
+            // SAFETY: the program guarantees this for its memory, and this rank holds the target's
+            // lock.
             && unsafe { parts.copy(number, it, (size, target_size)) }
         {
             if it.put {
-                // Relaxed: for this thread's own flush, and for those that it has told of it.
+                // Relaxed: read by this thread's own flush, and by threads that it has synchronized
+                // with.
                 self.unordered.store(true, Relaxed);
             }
             self.drive_now_and_then();
@@ -41,7 +44,7 @@ impl Window {
         Ok(false)
     }
 
-    /// Notes that the library below has taken a transfer that was not copied.
+    /// Notes that the library below has accepted a transfer that was not copied.
     #[inline]
     pub fn sent(&self, it: &Transfer) {
         if self.made.parts.is_some() {
@@ -50,8 +53,8 @@ impl Window {
         }
     }
 
-    /// The rank that an operation is for, if our epoch is open and it is locked; the error if it is
-    /// not.
+    /// The rank of an operation, if our epoch is open and the rank is locked; an error if it is not
+    /// locked.
     #[inline]
     fn reached(&self, rank: c_int) -> Result<Option<(usize, &Target)>, c_int> {
         if !self.open.load(Relaxed) || rank == self.made.mpi.proc_null {
@@ -63,7 +66,7 @@ impl Window {
         if self.made.deferred && target.state.load(Relaxed) != FREE {
             match self.acquire_now(number, target) {
                 SUCCESS => {}
-                // Told of a dead owner, it holds the part all the same.
+                // After the report of a dead owner, the rank holds the part nevertheless.
                 code if target.state.load(Relaxed) >= SHARED_LATER => return Err(code),
                 _ => {}
             }
@@ -74,7 +77,7 @@ impl Window {
         Ok(Some((number, target)))
     }
 
-    /// Whether this rank may send something to that one.
+    /// Whether this rank may send something to that rank.
     pub(super) fn reaches(&self, number: usize) -> bool {
         self.targets[number].state.load(Relaxed) > BUSY || self.all.load(Relaxed) > BUSY
     }
