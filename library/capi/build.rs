@@ -1,4 +1,4 @@
-//! Gives the library the name under which programs ask the loader for it. Before version 1, a
+//! Gives the library the name by which programs request it from the loader. Before version 1, a
 //! change of the second number may change the interface.
 
 use std::env;

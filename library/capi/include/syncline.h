@@ -1,6 +1,6 @@
 /* Syncline: locks for threads.
  *
- * Every lock here has its time and place. Choose one by its type, each with the text about it:
+ * Each lock here suits another situation. Choose one by its type, whose comment describes it:
  *
  *     syncline/locks.h      locks that one thread holds at a time      syncline_mcs_t, ...
  *     syncline/rwlocks.h    locks that readers share                   syncline_rw_fair_t, ...
@@ -8,8 +8,8 @@
  *     syncline/channels.h   messages between threads
  *     syncline/transactions.h words that change together, without a lock
  *
- * or by its name, when the program runs: syncline_lock_t and syncline_rwlock_t, below. When in
- * doubt take syncline_gate_t; it is of use everywhere.
+ * or by its name at run time: syncline_lock_t and syncline_rwlock_t, below. When in doubt take
+ * syncline_gate_t, which is suitable everywhere.
  *
  *     static syncline_gate_t lock = SYNCLINE_GATE_INIT;
  *
@@ -20,25 +20,25 @@
  * Build with `pkg-config --cflags --libs syncline`, or with CMake's find_package(syncline), which
  * gives the target syncline::syncline. syncline.hpp has the same locks as classes of C++.
  *
- * A lock is for the threads of one process, and stays where it is while it is in use; copy none.
- * All zero bytes are a free lock, so a static lock needs no initialiser; but those chosen by name
- * need theirs. Locking has acquire, and unlocking release ordering: a holder sees what the
+ * A lock is for the threads of one process. It must not be moved while it is in use, and never be
+ * copied. All zero bytes are a free lock, so a static lock needs no initialiser; only locks chosen
+ * by name need theirs. Locking has acquire, and unlocking release ordering: a holder sees what the
  * holders before it did.
  *
  * WHAT FUNCTIONS RETURN
  *
- * 0, or an error number of errno.h. Then nothing was done. syncline_strerror has a sentence for
- * each. What is a mistake is detected always, in optimised programs as well:
+ * 0, or an error number of errno.h; after an error nothing was done. syncline_strerror has a
+ * sentence for each. Mistakes are always detected, in optimised programs as well:
  *
  *     unlock     EPERM      this thread does not hold the lock
- *     lock       EDEADLK    this thread holds it already, in whatever way
+ *     lock       EDEADLK    this thread holds it already, exclusively or shared
  *     trylock    EBUSY      it is held, or others wait for it
  *     timedlock  ETIMEDOUT  the deadline has passed; a free lock is taken even then
  *                EDEADLK    as for lock
  *     wait       EPERM      this thread does not hold the lock, or only as a reader
- *     timedwait  ETIMEDOUT  the deadline has passed; the lock is held all the same
+ *     timedwait  ETIMEDOUT  the deadline has passed; the lock is held nevertheless
  *     destroy    EBUSY      it is held, waited for, or used to wait for a condition
- *     all        EINVAL     a null pointer, a misaligned lock, or a deadline that is no time
+ *     all        EINVAL     a null pointer, a misaligned lock, or an invalid deadline
  *
  * A thread that ends while it holds a lock leaves it held.
  *
@@ -72,10 +72,10 @@ extern "C" {
 /* The version of the library that the program runs with, such as "0.1.0". */
 const char *syncline_version(void);
 
-/* What an error number of these functions means, and what to do. Never null. */
+/* Says what an error number of these functions means, and what to do. Never null. */
 const char *syncline_strerror(int error);
 
-/* The time that is this many nanoseconds away. */
+/* The time this many nanoseconds from now. */
 struct timespec syncline_deadline(uint64_t nanoseconds);
 
 /* ---- Condition variables ------------------------------------------------------------------
@@ -86,29 +86,30 @@ struct timespec syncline_deadline(uint64_t nanoseconds);
  *     while (!ready)
  *         syncline_mcs_wait(&lock, &cond);
  *
- * It may wake for no reason, so look in a loop. The thread that makes the condition true holds the lock,
- * or has held it, before it signals. With a reader-writer lock, a writer can wait. */
+ * A wait may end for no reason, so check the condition in a loop. A thread makes the condition true
+ * while it holds the lock, and signals before or after it releases the lock. With a reader-writer
+ * lock, only writers can wait. */
 
 typedef struct syncline_cond { uint32_t opaque[2]; } syncline_cond_t;
 #define SYNCLINE_COND_INIT {{0}}
 
-/* Wakes one of those who wait, or all. */
+/* Wake one of the waiting threads, or all. */
 int syncline_cond_signal(syncline_cond_t *cond);
 int syncline_cond_broadcast(syncline_cond_t *cond);
 
-/* EBUSY if a thread waits. There is nothing to free. */
+/* Returns EBUSY if a thread waits. There is nothing to free. */
 int syncline_cond_destroy(syncline_cond_t *cond);
 
 /* ---- Locks chosen by name -----------------------------------------------------------------
  *
- * A name is a lock's and how its waiters wait: "mcs-spin", "mcs-yield", "mcs-park". A lock's name
- * alone means that they park, as with the types, or yield if that lock's never sleep. Such a lock
- * costs an indirect call more. */
+ * A name consists of the lock's name and the way in which its waiters wait: "mcs-spin",
+ * "mcs-yield", "mcs-park". With a lock's name alone they park, as with the types, or yield if that
+ * lock's waiters never sleep. A lock chosen by name costs an indirect call more. */
 
 typedef struct syncline_lock { uint64_t opaque[3]; } syncline_lock_t;
 
-/* Initialises a lock. EINVAL: no lock has this name. ENOMEM: no memory for it. It must be
- * destroyed, or its memory is lost; it must not be initialised again before that.
+/* Initialises a lock. EINVAL: no lock has this name. ENOMEM: no memory is left for it. It must be
+ * destroyed, else its memory leaks; it must not be initialised again before that.
  *
  * The functions below return EINVAL if the lock was not initialised, or destroyed, or is a copy;
  * and ENOTSUP if the lock of this name can't do that. */
@@ -125,7 +126,7 @@ int syncline_lock_destroy(syncline_lock_t *lock);
 /* All names, ended by a null pointer. */
 const char *const *syncline_lock_names(void);
 
-/* The same for locks that readers share. A thread that reads can't take the same lock again,
+/* A lock that readers share, chosen by name. A thread that reads can't take the same lock again,
  * neither to read nor to write: EDEADLK, or EBUSY from the functions that try. */
 typedef struct syncline_rwlock { uint64_t opaque[3]; } syncline_rwlock_t;
 
@@ -149,18 +150,18 @@ SYNCLINE_LAYOUT(syncline_rwlock_t, 24, 8);
 
 /* ---- One type for each lock ---------------------------------------------------------------
  *
- * Functions are there only for what the lock can do. Destroying gives back what a lock may have
- * kept, and leaves a free lock. Large types are aligned to 128 bytes, which is more than malloc
- * gives: use aligned_alloc. */
+ * A type has functions only for the operations of its lock. Destroying a lock frees memory that it
+ * may have kept, and leaves a free lock. Large types are aligned to 128 bytes, which is more than
+ * malloc guarantees: use aligned_alloc. */
 
 #include "syncline/locks.h"
 #include "syncline/rwlocks.h"
 
 /* ---- Delegation ---------------------------------------------------------------------------
  *
- * A critical section, as a function with an argument, goes to the lock's holder, instead of
- * the lock to the section. For short sections on contended data that is the quickest way there
- * is, and a thread need not wait for a section whose result it doesn't want at once:
+ * A critical section is a function with an argument, which is sent to the lock's holder. The lock
+ * does not travel. For short sections on contended data that is the fastest way, and a
+ * thread need not wait for a section whose result it doesn't need at once:
  *
  *     syncline_pending_t pending;
  *     syncline_qd_delegate(&lock, add, &order, &pending);
@@ -168,27 +169,27 @@ SYNCLINE_LAYOUT(syncline_rwlock_t, 24, 8);
  *     syncline_pending_wait(&pending);
  *
  * The section runs once, in any thread that is inside a call to this lock. It must return: no
- * exception, no longjmp. It must not call its own lock, nor wait for what is pending there. What
- * the argument points to must stay until the section has run.
+ * exception, no longjmp. It must not call its own lock, nor wait for a section pending there. The
+ * object that the argument points to must live until the section has run.
  *
  *     run        EDEADLK    from a section of this lock
  *     delegate   EDEADLK    likewise
  *     wait       EINVAL     nothing is pending here, it was waited for already, or it is a copy
  *                EDEADLK    from a section of the same lock
- *     destroy    EBUSY      a call is inside
- *     all        EINVAL     a null pointer where none may be, or a misaligned one
+ *     destroy    EBUSY      a call is in progress
+ *     all        EINVAL     a null pointer where none is allowed, or a misaligned one
  */
 
 typedef void (*syncline_section_t)(void *argument);
 
-/* A section that was delegated. It stays where it is, and is waited for once. */
+/* A section that was delegated. It must not be moved, and is waited for once. */
 typedef struct syncline_pending { uint64_t opaque[5]; } syncline_pending_t;
 
 /* Waits until the section has run. The functions of the locks:
  *
- *     run        has a section run, here or by another thread, and waits for it
- *     delegate   hands a section in, and returns at once; or runs it and others' if the lock is
- *                free. With a null pointer for `pending`, nobody waits for it. */
+ *     run        lets a section run, in this thread or another, and waits for it
+ *     delegate   queues a section and returns at once; or, if the lock is free, runs it and those
+ *                of other threads. With a null pointer for `pending`, it can't be waited for. */
 int syncline_pending_wait(syncline_pending_t *pending);
 
 SYNCLINE_LAYOUT(syncline_pending_t, 40, 8);

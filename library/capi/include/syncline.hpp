@@ -1,4 +1,4 @@
-// Syncline's locks as classes of C++17, to be used with what the standard library has for locks:
+// Syncline's locks as classes of C++17, for use with the standard library's lock holders:
 // std::lock_guard, std::scoped_lock, std::unique_lock, std::shared_lock.
 //
 //     syncline::gate lock;
@@ -12,22 +12,22 @@
 //     all                            BasicLockable
 //     locks that can be tried        Lockable
 //     locks whose waiters give up    TimedLockable
-//     rw_...                         and the same of SharedLockable, SharedTimedLockable
+//     rw_...                         also SharedLockable, SharedTimedLockable
 //
-// syncline::any_lock and syncline::any_rwlock are chosen by name, when the program runs.
+// syncline::any_lock and syncline::any_rwlock are chosen by name at run time.
 // syncline::condition_variable works with all of them.
 //
-// Delegation locks (syncline::qd, ...) are given sections instead:
+// Delegation locks (syncline::qd, ...) get sections instead:
 //
 //     auto length = lock.delegate([&] { queue.push(order); return queue.size(); });
 //     ...
 //     std::cout << length.wait();
 //
 // Channels are syncline::sender, syncline::receiver and syncline::inbox, and servers syncline::server
-// and syncline::client: syncline/channels.hpp says what they do.
+// and syncline::client: syncline/channels.hpp describes them.
 //
-// A mistake that syncline.h lists (to lock again what this thread holds, to unlock what it
-// doesn't) throws std::system_error with the error number as its code. In a destructor, such as a
+// A mistake that syncline.h lists (such as locking a lock that this thread holds, or unlocking one
+// that it doesn't) throws std::system_error with the error number as its code. In a destructor, such as a
 // lock's while it is in use, that ends the program. Locks can be neither copied nor moved.
 
 #ifndef SYNCLINE_HPP
@@ -59,27 +59,27 @@ inline void expect(int error) {
     if (error != 0) fail(error);
 }
 
-// Whether a call that may be refused in this way has succeeded.
+// Whether a call that may be refused with this error has succeeded.
 inline bool unless(int refusal, int error) {
     if (error == refusal) return false;
     expect(error);
     return true;
 }
 
-// The time on the library's clock after this much of another clock's.
+// The time on the library's clock after this duration of another clock.
 template <class Rep, class Period>
 timespec deadline(const std::chrono::duration<Rep, Period>& patience) {
     using namespace std::chrono;
     using seconds = std::chrono::duration<double>;
     if (patience <= patience.zero()) return syncline_deadline(0);
-    // Beyond a century it makes no difference, but would overflow.
+    // Durations beyond a century would overflow, and are cut.
     const seconds century(100.0 * 366 * 24 * 3600);
     const auto shorter = seconds(patience) < century;
     const auto time = shorter ? ceil<nanoseconds>(patience) : duration_cast<nanoseconds>(century);
     return syncline_deadline(static_cast<uint64_t>(time.count()));
 }
 
-// Calls with deadlines until the clock's time has come, since clocks differ.
+// Repeats a call with deadlines until the time has come on `Clock`, whose speed may differ.
 template <class Clock, class Duration, class Call>
 bool until(const std::chrono::time_point<Clock, Duration>& time, Call call) {
     for (;;) {
@@ -89,7 +89,7 @@ bool until(const std::chrono::time_point<Clock, Duration>& time, Call call) {
     }
 }
 
-// A lock of C, and the functions `Calls` for it.
+// A lock of the C interface, and the functions `Calls` for it.
 template <class Calls>
 class basic_lock {
 public:
@@ -139,7 +139,7 @@ public:
     }
 };
 
-// `Base` and its counterpart for readers.
+// `Base`, and its counterpart for readers.
 template <class Calls, class Base>
 class basic_shared : public Base {
 public:
@@ -170,7 +170,7 @@ public:
     }
 };
 
-// What becomes of a section: its result, or its exception.
+// The outcome of a section: its result, or its exception.
 template <class Function>
 class section {
 public:
@@ -178,7 +178,7 @@ public:
 
     explicit section(Function function) : function_(std::move(function)) {}
 
-    // For C, to be called once with the address of this.
+    // For C, which calls it once with the address of this object.
     static void run(void* self) noexcept { static_cast<section*>(self)->call(); }
 
     result take() {
@@ -206,7 +206,7 @@ private:
     std::exception_ptr exception_;
 };
 
-// A section that was delegated, to be waited for once: by wait(), or by the destructor.
+// A delegated section, which is waited for once: by wait(), or by the destructor.
 template <class Function>
 class pending {
 public:
@@ -216,7 +216,7 @@ public:
         if (state_) expect(syncline_pending_wait(&state_->pending));
     }
 
-    // What the section returned or threw.
+    // Waits for the section, and returns or throws what it did.
     typename section<Function>::result wait() {
         if (!state_) fail(EINVAL);
         expect(syncline_pending_wait(&state_->pending));
@@ -239,7 +239,7 @@ private:
     std::unique_ptr<state> state_;
 };
 
-// A delegation lock of C.
+// A delegation lock of the C interface.
 template <class Calls>
 class delegation {
 public:
@@ -248,7 +248,7 @@ public:
     delegation& operator=(const delegation&) = delete;
     ~delegation() { expect(Calls::destroy(&lock_)); }
 
-    // Has a section run, here or by another thread, and returns or throws what it does.
+    // Runs a section, here or in another thread, and returns or throws what it does.
     template <class Function>
     std::invoke_result_t<Function&> run(Function function) {
         section<Function> section(std::move(function));
@@ -257,7 +257,7 @@ public:
         return section.take();
     }
 
-    // Hands a section in, and returns what waits for it.
+    // Delegates a section, and returns an object that waits for it.
     template <class Function>
     [[nodiscard]] pending<Function> delegate(Function function) {
         using state = typename pending<Function>::state;
@@ -271,8 +271,8 @@ private:
     typename Calls::type lock_{};
 };
 
-// The functions of C for a lock, under the names that the classes above use. Those that a lock
-// doesn't have are not missed, since its class doesn't call them.
+// The C functions of a lock, under the names that the classes above use. Functions that a lock
+// lacks cause no error, since its class doesn't call them.
 #define SYNCLINE_CALL(name, as, call)                                                              \
     template <class... Arguments>                                                                  \
     static int as(type* lock, Arguments... arguments) noexcept {                                   \
@@ -355,13 +355,13 @@ using timed_rwlock = shared_timed_lockable<Calls, timed_lockable<Calls>>;
 // ---- Locks chosen by name ----------------------------------------------------------------------
 
 // A lock by its name, such as "mcs-park". The constructor throws std::system_error with EINVAL if
-// no lock has this name; and so does, with ENOTSUP, what a lock of this name can't do.
+// no lock has this name. Operations that the lock lacks throw it with ENOTSUP.
 class any_lock : public detail::timed_lockable<detail::lock_calls> {
 public:
     explicit any_lock(const char* name) { detail::expect(syncline_lock_init(&lock_, name)); }
 };
 
-// The same for locks that readers share.
+// A lock that readers share, by its name.
 class any_rwlock : public detail::timed_rwlock<detail::rwlock_calls> {
 public:
     explicit any_rwlock(const char* name) { detail::expect(syncline_rwlock_init(&lock_, name)); }
@@ -369,7 +369,7 @@ public:
 
 // ---- Condition variables -----------------------------------------------------------------------
 
-// As std::condition_variable, for every lock above. Reader-writer locks wait as writers.
+// Like std::condition_variable, for every lock above. With reader-writer locks, writers wait.
 class condition_variable {
 public:
     constexpr condition_variable() noexcept = default;

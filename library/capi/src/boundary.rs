@@ -1,29 +1,29 @@
-//! The way from C into Rust and back: pointers are looked at before they are followed, outcomes
-//! become error numbers, and no panic gets out.
+//! The boundary between C and Rust: pointers are checked before they are followed, outcomes become
+//! error numbers, and no panic crosses it.
 
 use std::ffi::c_int;
 use std::mem::forget;
 use std::process::abort;
 
-/// What a call came to.
+/// The result of a call.
 pub(crate) type Outcome = Result<(), Refusal>;
 
-/// Why a call did nothing.
+/// Why a call had no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// This thread doesn't hold the lock.
     NotHolder,
-    /// This thread holds the lock, and would wait for itself.
+    /// This thread holds the lock already, and would wait for itself.
     Deadlock,
-    /// Somebody else holds or uses it.
+    /// Another thread holds or uses it.
     Busy,
     /// The deadline has passed.
     TimedOut,
     /// Not a lock, or not a name of one.
     Invalid,
-    /// No memory for the lock.
+    /// No memory is left for the lock.
     NoMemory,
-    /// This lock can't do that.
+    /// This lock has no such operation.
     Unsupported,
     /// No room for a message, or no message.
     NotNow,
@@ -32,7 +32,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// All of them.
+    /// All refusals.
     pub(crate) const ALL: [Self; 9] = [
         Self::NotHolder,
         Self::Deadlock,
@@ -45,7 +45,7 @@ impl Refusal {
         Self::Disconnected,
     ];
 
-    /// The error number.
+    /// The refusal's error number.
     pub(crate) fn number(self) -> c_int {
         match self {
             Self::NotHolder => libc::EPERM,
@@ -61,9 +61,10 @@ impl Refusal {
     }
 }
 
-/// Runs what a C function does, and returns its error number, or 0.
+/// Runs the body of a C function, and returns its error number, or 0.
 ///
-/// A panic here is a bug of ours. It may have left a lock half acquired, so the program ends.
+/// A panic here is a bug in the library. It may have left a lock half acquired, so the program is
+/// aborted.
 #[inline(always)]
 pub(crate) fn boundary(call: impl FnOnce() -> Outcome) -> c_int {
     let panicked = Panicked;
@@ -72,7 +73,7 @@ pub(crate) fn boundary(call: impl FnOnce() -> Outcome) -> c_int {
     outcome.map_or_else(Refusal::number, |()| 0)
 }
 
-/// Is dropped when a panic passes by.
+/// Aborts the program when it is dropped during a panic.
 struct Panicked;
 
 impl Drop for Panicked {
@@ -84,11 +85,11 @@ impl Drop for Panicked {
     }
 }
 
-/// What a pointer from C points to.
+/// Converts a pointer from C to a reference, or refuses it.
 ///
 /// # Safety
-///
-/// If it is not null and aligned, it points to a `T` that stays for the lifetime `'a`, and which
+/// If it is not null and aligned, it points to a `T` that lives for the lifetime `'a`. The `T` may
+/// be all zero bytes.
 /// may be all zero bytes.
 #[inline(always)]
 pub(crate) unsafe fn at<'a, T>(pointer: *const T) -> Result<&'a T, Refusal> {

@@ -1,4 +1,4 @@
-//! What can be done with a lock of C: one trait for each group of functions.
+//! The operations on a lock from C: one trait for each group of functions.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use syncline::Condvar;
 
 use crate::boundary::Outcome;
 
-/// A lock that can be destroyed, if nobody uses it.
+/// A lock that can be destroyed if no thread uses it.
 pub(crate) trait Unused {
     /// Refuses if the lock is in use.
     fn expect_unused(&self) -> Outcome;
@@ -18,9 +18,10 @@ pub(crate) trait Lock: Unused + Sized {
     fn new() -> Self;
     /// Waits until the lock is free, and holds it.
     fn lock(&self) -> Outcome;
-    /// Releases it; if it is shared, gives up this thread's share.
+    /// Releases the lock; if this thread only shares it, releases its share.
     fn unlock(&self) -> Outcome;
-    /// Releases the lock, waits for the condition or until the deadline, and acquires again.
+    /// Releases the lock, waits for the condition or until the deadline, and acquires the lock
+    /// again.
     fn wait(&self, cond: &Condvar, deadline: Option<Duration>) -> Outcome;
 }
 
@@ -38,7 +39,7 @@ pub(crate) trait Timed: Try {
 
 /// A lock that several threads can share.
 pub(crate) trait Share: Lock {
-    /// Waits until nobody holds the lock alone, and shares it.
+    /// Waits until no thread holds the lock exclusively, and shares it.
     fn share(&self) -> Outcome;
 }
 
@@ -54,15 +55,15 @@ pub(crate) trait TimedShare: TryShare + Timed {
     fn share_until(&self, deadline: Duration) -> Outcome;
 }
 
-/// Drops a lock, if nobody uses it, and leaves zeros: a fresh one.
+/// Drops a lock if no thread uses it, and leaves zeros, which are a new lock.
 ///
 /// # Safety
 ///
-/// The lock is valid, may be zero, and nobody comes to use it meanwhile.
+/// The lock is valid or zero, and no thread begins to use it meanwhile.
 pub(crate) unsafe fn destroy<T: Unused>(lock: *mut T) -> Outcome {
     // SAFETY: the lock is valid.
     unsafe { &*lock }.expect_unused()?;
-    // SAFETY: nobody uses it, and it may be zero.
+    // SAFETY: no thread uses the lock, and zero is a valid state of it.
     unsafe {
         lock.drop_in_place();
         lock.write_bytes(0, 1);

@@ -1,13 +1,13 @@
-//! Channels, as C sees them: messages of a size that is given when a channel is made.
+//! Channels for C: the size of messages is given when a channel is made.
 //!
-//! The library's channels know their messages' size when they are compiled. So there is one for
-//! each of a few sizes, and a message travels in the least of them that holds it; none larger than
-//! a kilobyte, for which C sends a pointer.
+//! The library's channels know the size of their messages at compile time. So there is one channel
+//! for each of a few sizes, and a message travels in the smallest that holds it. No message is
+//! larger than a kilobyte; for larger ones C sends a pointer.
 //!
-//! How ends wait is a type, too, so that there is one of each for every policy.
+//! How ends wait is a type parameter as well, so there is one of each for every policy.
 //!
-//! An end belongs to one thread at a time. Two that use one at once are told so, since each end
-//! notes that it is in use.
+//! An end belongs to one thread at a time. Two threads that use one end at the same time get an
+//! error, since each end notes that it is in use.
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -26,23 +26,24 @@ use syncline::wait::Wait;
 use crate::boundary::{Outcome, Refusal, at, boundary};
 use crate::deadline;
 
-/// A message of this many words. Only as many bytes are written and read as the channel's have.
+/// A message of this many words. Only as many bytes are written and read as the channel's messages
+/// have.
 pub(crate) struct Message<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
 
-/// More messages than that are refused by the library, with a panic.
+/// The greatest capacity of a channel: the library panics above it.
 pub(crate) const MOST: usize = 1 << 28;
 
-/// An end whose message's type is forgotten.
+/// A sending end whose type of messages is erased.
 pub(crate) trait SendingEnd {
     /// Sends the message at this address.
     ///
     /// # Safety
     ///
-    /// It has as many bytes as the channel's messages.
+    /// There are as many bytes at the address as the channel's messages have.
     unsafe fn send(&mut self, message: *const u8, bytes: usize, wait: bool) -> Outcome;
 
-    /// Sends this many messages, which are one behind the other; returns how many were sent before
-    /// the receiver was gone.
+    /// Sends this many messages, which are contiguous; returns how many were sent before the
+    /// receiver was gone.
     ///
     /// # Safety
     ///
@@ -59,10 +60,10 @@ trait ReceivingEnd {
     unsafe fn receive(&mut self, message: *mut u8, bytes: usize, how: Receive) -> Outcome;
 }
 
-/// A channel of these messages, whose ends wait so.
+/// A channel of such messages whose ends wait by this policy.
 pub(crate) type Queue<const WORDS: usize, W> = Ring<Message<WORDS>, W>;
 
-/// Whether and how a receiver waits.
+/// Whether and how long a receiver waits.
 #[derive(Clone, Copy)]
 pub(crate) enum Receive {
     /// Not at all.
@@ -74,7 +75,7 @@ pub(crate) enum Receive {
 }
 
 impl Receive {
-    /// Receives so, by one of three functions.
+    /// Receives in this way, by one of three functions.
     pub(crate) fn by<R, T>(
         self,
         from: &mut R,
@@ -118,7 +119,7 @@ impl<const WORDS: usize, W: Wait> SendingEnd for Sender<Message<WORDS>, Queue<WO
         });
         match Sender::send_all(self, copies) {
             Ok(()) => count,
-            // The last that was taken comes back.
+            // The last message that was taken is returned.
             Err(SendError(_)) => taken - 1,
         }
     }
@@ -134,11 +135,11 @@ impl<const WORDS: usize, W: Wait> ReceivingEnd for Receiver<Message<WORDS>, Queu
 }
 
 impl<const WORDS: usize> Message<WORDS> {
-    /// The message at this address.
+    /// Copies the message at this address.
     ///
     /// # Safety
     ///
-    /// There are this many bytes, and such a message has room for them.
+    /// There are this many bytes, and the message type has room for them.
     unsafe fn copy(message: *const u8, bytes: usize) -> Self {
         let mut copy = Self(MaybeUninit::uninit());
         // SAFETY: our caller's promise.
@@ -150,17 +151,17 @@ impl<const WORDS: usize> Message<WORDS> {
     ///
     /// # Safety
     ///
-    /// There is room for this many bytes, and that many were sent.
+    /// There is room for this many bytes, and as many were sent.
     pub(crate) unsafe fn read(&self, message: *mut u8, bytes: usize) {
         // SAFETY: our caller's promise.
         unsafe { message.copy_from_nonoverlapping(self.0.as_ptr().cast(), bytes) };
     }
 }
 
-/// An end of C's: `syncline_sender_t` or `syncline_receiver_t`.
+/// An end for C: `syncline_sender_t` or `syncline_receiver_t`.
 pub(crate) struct End<E: ?Sized> {
     in_use: AtomicBool,
-    /// Bytes of a message.
+    /// Size of a message in bytes.
     bytes: usize,
     end: UnsafeCell<Box<E>>,
 }
@@ -179,9 +180,9 @@ impl<E: ?Sized> End<E> {
         if self.in_use.swap(true, Acquire) {
             return Err(Refusal::Busy);
         }
-        // SAFETY: nobody else uses it.
+        // SAFETY: no other thread uses it.
         let outcome = act(unsafe { &mut **self.end.get() }, self.bytes);
-        // Release: the end may be used by another thread next.
+        // Release: pairs with the Acquire above, as another thread may use the end next.
         self.in_use.store(false, Release);
         outcome
     }
@@ -190,14 +191,14 @@ impl<E: ?Sized> End<E> {
     ///
     /// # Safety
     ///
-    /// It comes from `new`, and was not destroyed.
+    /// It comes from `new`, and was not destroyed yet.
     pub(crate) unsafe fn destroy(end: *mut Self) -> Outcome {
         // SAFETY: our caller's promise.
         let used = unsafe { at(end) }?.in_use.swap(true, Acquire);
         if used {
             return Err(Refusal::Busy);
         }
-        // SAFETY: nobody uses it.
+        // SAFETY: no thread uses it.
         drop(unsafe { Box::from_raw(end) });
         Ok(())
     }
@@ -205,17 +206,17 @@ impl<E: ?Sized> End<E> {
 
 type Ends = (*mut SenderOfC, *mut ReceiverOfC);
 
-/// A channel of messages of this many words.
+/// Makes a channel of messages with this many words.
 fn of_words<const WORDS: usize, W: Wait>(bytes: usize, capacity: usize) -> Ends {
     let (sender, receiver) = channel::over::<Queue<WORDS, W>>(capacity);
     (End::new(Box::new(sender) as _, bytes), End::new(Box::new(receiver) as _, bytes))
 }
 
-/// The function for messages of this many bytes, of those that are generic over their words;
+/// Chooses the function for messages of this many bytes from one that is generic over their words;
 /// refuses other sizes.
 macro_rules! of_size {
     ($bytes:expr, $of_words:ident, $Wait:ty) => {
-        // Up to 56 bytes share lines; beyond, sizes that fill lines.
+        // Messages up to 56 bytes share lines; larger sizes fill lines.
         match $bytes.div_ceil(size_of::<u64>()) {
             1 => $of_words::<1, $Wait>,
             2 => $of_words::<2, $Wait>,
@@ -231,7 +232,7 @@ macro_rules! of_size {
 }
 pub(crate) use of_size;
 
-/// Calls a function that is generic over how ends wait, by C's number for it.
+/// Calls a function that is generic over how ends wait, given C's number of the policy.
 macro_rules! by_policy {
     ($waiting:expr, $create:ident($($argument:expr),*)) => {
         match $waiting {
@@ -244,7 +245,7 @@ macro_rules! by_policy {
 }
 pub(crate) use by_policy;
 
-/// `SYNCLINE_PARK` of C, and the others.
+/// The numbers of `enum syncline_waiting`.
 pub(crate) const PARK: c_int = 0;
 pub(crate) const YIELD: c_int = 1;
 pub(crate) const SPIN: c_int = 2;
@@ -280,7 +281,7 @@ unsafe extern "C" fn syncline_channel_create_waiting(
             return Err(Refusal::Invalid);
         }
         let ends = by_policy!(waiting, create(size, capacity))?;
-        // SAFETY: C's caller gives places for them.
+        // SAFETY: C's caller gives room for both.
         unsafe {
             sender.write(ends.0);
             receiver.write(ends.1);
@@ -289,11 +290,11 @@ unsafe extern "C" fn syncline_channel_create_waiting(
     })
 }
 
-/// Sends or tries to.
+/// Sends, waiting for room if `wait`.
 ///
 /// # Safety
 ///
-/// As the header says.
+/// As `channels.h` says.
 unsafe fn send(sender: *const SenderOfC, message: *const c_void, wait: bool) -> c_int {
     boundary(|| {
         if message.is_null() {
@@ -304,11 +305,11 @@ unsafe fn send(sender: *const SenderOfC, message: *const c_void, wait: bool) -> 
     })
 }
 
-/// Receives or tries to.
+/// Receives, waiting as `how` says.
 ///
 /// # Safety
 ///
-/// As the header says.
+/// As `channels.h` says.
 unsafe fn receive(
     receiver: *const ReceiverOfC,
     message: *mut c_void,
@@ -355,8 +356,8 @@ unsafe extern "C" fn syncline_sender_sendall(
         }
         // SAFETY: C's caller gives a sender.
         unsafe { at(sender) }?.with(|end, bytes| {
-            // SAFETY: C's caller gives as many messages of the channel's size, and a place for
-            // their number or none.
+            // SAFETY: C's caller gives as many messages of the channel's size, and room for their
+            // number or a null pointer.
             unsafe {
                 let number = end.send_all(messages.cast(), bytes, count);
                 if !sent.is_null() {
@@ -370,7 +371,7 @@ unsafe extern "C" fn syncline_sender_sendall(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_sender_destroy(sender: *mut SenderOfC) -> c_int {
-    // SAFETY: C's caller gives a sender, which it uses no more.
+    // SAFETY: C's caller gives a sender, and does not use it afterwards.
     boundary(|| unsafe { End::destroy(sender) })
 }
 
@@ -414,7 +415,7 @@ unsafe extern "C" fn syncline_receiver_recvsome(
             return Err(Refusal::Invalid);
         }
         // SAFETY: C's caller gives a receiver, room for as many messages of the channel's size, and
-        // a place for their number.
+        // room for their number.
         unsafe {
             at(receiver)?.with(|end, bytes| {
                 let place = |number: usize| messages.cast::<u8>().add(number * bytes);
@@ -432,6 +433,6 @@ unsafe extern "C" fn syncline_receiver_recvsome(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_receiver_destroy(receiver: *mut ReceiverOfC) -> c_int {
-    // SAFETY: C's caller gives a receiver, which it uses no more.
+    // SAFETY: C's caller gives a receiver, and does not use it afterwards.
     boundary(|| unsafe { End::destroy(receiver) })
 }

@@ -1,5 +1,5 @@
-//! `syncline_cond_t`: the library's condition variable as it is. Waiting for one is a function
-//! of each lock.
+//! `syncline_cond_t`: the library's condition variable, unchanged. Each lock has a function of its
+//! own that waits for one.
 
 use std::ffi::c_int;
 
@@ -10,7 +10,7 @@ use crate::boundary::{Refusal, at, boundary};
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_cond_signal(cond: *const Condvar) -> c_int {
     boundary(|| {
-        // SAFETY: it may be zero, and C's caller keeps it in place.
+        // SAFETY: it may be zero, and C's caller does not move it.
         unsafe { at(cond) }?.notify_one();
         Ok(())
     })
@@ -25,7 +25,7 @@ unsafe extern "C" fn syncline_cond_broadcast(cond: *const Condvar) -> c_int {
     })
 }
 
-/// There is nothing to free, so it only says whether somebody waits.
+/// Checks that no thread waits. There is nothing to free.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_cond_destroy(cond: *const Condvar) -> c_int {
     boundary(|| {

@@ -20,12 +20,12 @@ pub(crate) unsafe fn read(deadline: *const timespec) -> Result<Duration, Refusal
     if !(0..NANOSECONDS).contains(&deadline.tv_nsec) {
         return Err(Refusal::Invalid);
     }
-    // A time before the clock's beginning has passed, as its beginning has.
+    // A time before the clock's beginning has passed, as has the beginning itself.
     let seconds = u64::try_from(deadline.tv_sec).unwrap_or(0);
     Ok(Duration::new(seconds, deadline.tv_nsec as u32))
 }
 
-/// The time that is this many nanoseconds away.
+/// The time this many nanoseconds from now.
 #[unsafe(no_mangle)]
 extern "C" fn syncline_deadline(nanoseconds: u64) -> timespec {
     let time = Native::now().saturating_add(Duration::from_nanos(nanoseconds));

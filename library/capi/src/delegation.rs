@@ -1,10 +1,10 @@
-//! Delegation locks, as C sees them: a section is a function and its argument.
+//! Delegation locks for C: a section is a function and its argument.
 //!
-//! A section runs in any thread that is inside a call, so no thread owns such a lock. Instead
-//! each thread knows the locks whose sections it is [`running`]: to call one of them from there
-//! would be to wait for oneself. And each lock counts the calls that are inside, so that none is
-//! destroyed while it is in use: by several counters, since one would be as contended as what the
-//! lock is for.
+//! A section runs in any thread that is inside a call, so no thread owns such a lock. Instead each
+//! thread knows the locks whose sections it is [`running`]: a call to one of them from there would
+//! wait for itself. And each lock counts the calls that are in progress, so that none is destroyed
+//! while it is in use. It has several counters, since a single one would be as contended as the
+//! data under the lock.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -19,24 +19,24 @@ use crate::calls::{Unused, destroy};
 use crate::owner::this_thread;
 use crate::running;
 
-/// A delegation lock of C.
+/// A delegation lock for C.
 #[repr(C)]
 pub(crate) struct Delegation<D: RawDelegation> {
     lock: Delegated<(), D>,
-    /// How many calls are inside, each counted where its thread counts.
+    /// Calls in progress, each counted in its thread's counter.
     calls: [Padded<AtomicU32>; COUNTERS],
 }
 
 const COUNTERS: usize = 8;
 
-/// What is to run under a lock.
+/// A section that runs under a lock.
 struct Section {
     lock: *const (),
     function: unsafe extern "C" fn(*mut c_void),
     argument: *mut c_void,
 }
 
-// SAFETY: that the function may run in another thread is in the interface's contract.
+// SAFETY: the interface's contract says that the function may run in another thread.
 unsafe impl Send for Section {}
 
 impl Section {
@@ -59,11 +59,11 @@ impl<D: RawDelegation> Delegation<D> {
         Ok(Section { lock, function: function.ok_or(Refusal::Invalid)?, argument })
     }
 
-    /// Makes a call that counts as inside.
+    /// Makes a call that is counted as in progress.
     fn count<R>(&self, call: impl FnOnce() -> R) -> R {
         let calls = &self.calls[this_thread() % COUNTERS];
-        // Relaxed: only the thread that destroys the lock reads it, and must know from elsewhere
-        // that nobody uses it, or it would be a mistake.
+        // Relaxed: only the thread that destroys the lock reads it, and must know by other means
+        // that no thread uses the lock; otherwise destroying it would be a mistake.
         calls.fetch_add(1, Relaxed);
         let result = call();
         calls.fetch_sub(1, Relaxed);
@@ -86,13 +86,13 @@ impl<D: RawDelegation> Unused for Delegation<D> {
     }
 }
 
-/// A section that is waited for later, or `syncline_pending_t`.
+/// A delegated section that is waited for later, or `syncline_pending_t`.
 #[repr(C)]
 pub(crate) struct Waiting {
-    /// Says that the rest is valid, and this no copy.
+    /// Shows that the rest is valid, and that this is not a copy.
     tag: AtomicUsize,
     lock: *const (),
-    /// Waits for what is in `pending`. Any bits until the tag is valid.
+    /// Waits for the section in `pending`. Arbitrary bits until the tag is valid.
     wait: MaybeUninit<unsafe fn(*const Place)>,
     pending: MaybeUninit<Place>,
 }
@@ -107,7 +107,7 @@ impl Waiting {
         ptr::from_ref(self).addr() ^ TAG
     }
 
-    /// What is to be at this address.
+    /// The value that will be stored at this address.
     fn new<D: RawDelegation>(
         address: *const Self,
         lock: &Delegation<D>,
@@ -118,7 +118,7 @@ impl Waiting {
             assert!(align_of::<Pending<(), D>>() <= align_of::<Place>());
         }
         let mut place = MaybeUninit::<Place>::uninit();
-        // SAFETY: it is large and aligned enough.
+        // SAFETY: the place is large and aligned enough.
         unsafe { place.as_mut_ptr().cast::<Pending<(), D>>().write(pending) };
         Self {
             tag: AtomicUsize::new(address.addr() ^ TAG),
@@ -130,18 +130,18 @@ impl Waiting {
     }
 
     fn wait(&self) -> Outcome {
-        // Relaxed: the same thread has put it there, or handed it on with order of its own.
+        // Relaxed: the same thread has stored it, or has synchronized when it handed it on.
         if self.tag.load(Relaxed) != self.valid_tag() {
             return Err(Refusal::Invalid);
         }
         if running::is_inside(self.lock) {
             return Err(Refusal::Deadlock);
         }
-        // One of several that wait by mistake gets it.
+        // If several threads wait by mistake, one of them gets it.
         self.tag
             .compare_exchange(self.valid_tag(), 0, Relaxed, Relaxed)
             .map_err(|_| Refusal::Invalid)?;
-        // SAFETY: the tag said that it is there, and no longer does.
+        // SAFETY: the tag has shown that it is there, and now shows that it is not.
         unsafe { self.wait.assume_init()(self.pending.as_ptr()) };
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Waiting {
 /// Waits until the section has run.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_pending_wait(pending: *const Waiting) -> c_int {
-    // SAFETY: any bits are a `Waiting`, and C's caller keeps it in place.
+    // SAFETY: any bits are a `Waiting`, and C's caller does not move it.
     boundary(|| unsafe { at(pending) }?.wait())
 }
 
@@ -168,7 +168,7 @@ macro_rules! export {
                 argument: *mut c_void,
             ) -> c_int {
                 boundary(|| {
-                    // SAFETY: a lock may be zero, and C's caller keeps it in place.
+                    // SAFETY: a lock may be zero, and C's caller does not move it.
                     let lock = unsafe { at(lock) }?;
                     lock.run(lock.section(function, argument)?);
                     Ok(())
@@ -193,7 +193,7 @@ macro_rules! export {
                     if pending.is_null() {
                         drop(section);
                     } else {
-                        // SAFETY: it is C's caller's.
+                        // SAFETY: `pending` belongs to C's caller.
                         unsafe { pending.write(Waiting::new(pending, lock, section)) };
                     }
                     Ok(())

@@ -1,10 +1,10 @@
-//! A lock that one thread holds at a time, as C sees it: with its owner, and with the node that
-//! the owner has acquired it with. All zero is a free lock.
+//! A lock that one thread holds at a time, for C: with its owner, and with the owner's queue node.
+//! All zero bytes are a free lock.
 //!
-//! The owner is noted while the lock is held, so it is exact for the thread that asks about
-//! itself; that is all that `lock` and `unlock` need. Whether the lock is in use by *anybody*
-//! matters when it is destroyed. It is found out by taking it. A lock that can't be tried counts
-//! its users instead, which costs two more writes for each acquisition.
+//! The owner is recorded while the lock is held. This is exact for a thread that asks about itself,
+//! and `lock` and `unlock` need no more. Whether *any* thread uses the lock matters when it is
+//! destroyed, and is determined by trying to acquire it. A lock that can't be tried counts its
+//! users instead, which costs two more writes per acquisition.
 
 use std::mem::forget;
 use std::ptr::{self, NonNull};
@@ -23,15 +23,15 @@ use crate::owner::{Owner, this_thread};
 #[repr(C)]
 pub(crate) struct Exclusive<L: RawLock, const COUNTED: bool> {
     pub(crate) lock: L,
-    /// How many wait for a condition and will want the lock again; if `COUNTED`, all threads that
-    /// use it.
+    /// How many threads wait for a condition and will acquire the lock again; if `COUNTED`, how
+    /// many threads use the lock.
     users: AtomicU32,
     owner: Owner,
     /// The owner's node.
     node: AtomicPtr<L::Node>,
 }
 
-/// A node of an acquisition, which stays where it is; it is leaked when the lock is forgotten.
+/// A node of an acquisition at a fixed address; it is leaked when the lock is forgotten.
 pub(crate) struct Place<N: Default>(NonNull<N>);
 
 impl<N: Default> Place<N> {
@@ -46,7 +46,7 @@ impl<N: Default> Place<N> {
         unsafe { self.0.as_ref() }
     }
 
-    /// Leaves the node in place.
+    /// Gives up ownership of the node, which stays where it is.
     #[inline]
     pub(crate) fn into_raw(self) -> *mut N {
         let node = self.0;
@@ -54,14 +54,14 @@ impl<N: Default> Place<N> {
         node.as_ptr()
     }
 
-    /// The node that was left in place.
+    /// Takes back a node that [`into_raw`](Self::into_raw) has given up.
     ///
     /// # Safety
     ///
     /// It comes from [`into_raw`](Self::into_raw), once.
     #[inline]
     pub(crate) unsafe fn from_raw(node: *mut N) -> Self {
-        // SAFETY: `into_raw` returned what was not null.
+        // SAFETY: `into_raw` never returns null.
         Self(unsafe { NonNull::new_unchecked(node) })
     }
 }
@@ -94,7 +94,7 @@ where
     fn lock(&self) -> Outcome {
         let thread = self.begin()?;
         let place = Place::new();
-        // SAFETY: the node stays in place until `unlock` has released it.
+        // SAFETY: the node stays in place until `unlock` releases it.
         unsafe { self.lock.acquire(place.node()) };
         self.hold(thread, place);
         Ok(())
@@ -114,7 +114,8 @@ where
     fn wait(&self, cond: &Condvar, deadline: Option<Duration>) -> Outcome {
         let place = self.let_go()?;
         self.enter();
-        // SAFETY: this thread has acquired the lock with this node, and gets it back so.
+        // SAFETY: this thread has acquired the lock with this node, and holds it so again
+        // afterwards.
         let waited = unsafe { cond.wait_raw(&self.lock, place.node(), deadline) };
         self.leave();
         self.hold(this_thread(), place);
@@ -129,9 +130,9 @@ impl<L: RawLock<Memory = Native>, const COUNTED: bool> Exclusive<L, COUNTED> {
         self.owner.is(this_thread())
     }
 
-    /// One more uses the lock. Relaxed, as in `leave`: only the thread that destroys the lock reads
-    /// it. That thread must know from elsewhere that the lock is used no more, or destroying it
-    /// would be a mistake.
+    /// Counts another user of the lock. Relaxed, as in `leave`: only the thread that destroys the
+    /// lock reads the count. That thread must know by other means that the lock is no longer used;
+    /// otherwise destroying it would be a mistake.
     #[inline]
     pub(crate) fn enter(&self) {
         self.users.fetch_add(1, Relaxed);
@@ -142,7 +143,7 @@ impl<L: RawLock<Memory = Native>, const COUNTED: bool> Exclusive<L, COUNTED> {
         self.users.fetch_sub(1, Relaxed);
     }
 
-    /// What comes before each acquisition by this thread, whose number it returns.
+    /// Begins an acquisition by this thread, whose number it returns.
     #[inline]
     fn begin(&self) -> Result<usize, Refusal> {
         let thread = this_thread();
@@ -155,7 +156,7 @@ impl<L: RawLock<Memory = Native>, const COUNTED: bool> Exclusive<L, COUNTED> {
         Ok(thread)
     }
 
-    /// What follows an acquisition.
+    /// Records an acquisition.
     #[inline]
     fn hold(&self, thread: usize, place: Place<L::Node>) {
         self.owner.set(thread);
@@ -163,14 +164,14 @@ impl<L: RawLock<Memory = Native>, const COUNTED: bool> Exclusive<L, COUNTED> {
         self.node.store(place.into_raw(), Relaxed);
     }
 
-    /// What comes before a release.
+    /// Checks that this thread may release the lock, and takes its node.
     #[inline]
     fn let_go(&self) -> Result<Place<L::Node>, Refusal> {
         if !self.is_mine() {
             return Err(Refusal::NotHolder);
         }
         self.owner.clear();
-        // SAFETY: this thread has left it there, and takes it once. Relaxed: as above.
+        // SAFETY: this thread has stored it, and takes it once. Relaxed: as above.
         Ok(unsafe { Place::from_raw(self.node.load(Relaxed)) })
     }
 

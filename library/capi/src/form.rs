@@ -1,5 +1,5 @@
-//! The forms of the catalogue as tables of functions, by which a lock is chosen when the program
-//! runs.
+//! The forms of the catalogue as tables of functions, for locks that are chosen by name at run
+//! time.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::CStr;
@@ -17,16 +17,16 @@ use crate::typed::type_of;
 /// A lock of some form, on lines of its own.
 pub(crate) struct Object(());
 
-/// What a form can do, each with an object that it has created.
+/// The operations of a form, each on an object that the form has created.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
-    /// Its name.
+    /// The name of the form, such as `mcs-park`.
     pub(crate) name: &'static CStr,
-    /// The lock's name.
+    /// The name of the lock, such as `mcs`.
     lock: &'static str,
-    /// A new object, or null if there is no memory.
+    /// Makes a new object; null if there is no memory.
     pub(crate) create: fn() -> *mut Object,
-    /// Frees the object, if nobody uses it.
+    /// Frees the object if no thread uses it.
     pub(crate) destroy: Call,
     pub(crate) lock_it: Call,
     pub(crate) unlock: Call,
@@ -45,7 +45,7 @@ type CallUntil = unsafe fn(*mut Object, Duration) -> Outcome;
 ///
 /// # Safety
 ///
-/// The object was created as a `T`, and lives.
+/// The object was created as a `T`, and still lives.
 #[inline]
 unsafe fn lock<'a, T>(object: *mut Object) -> &'a T {
     // SAFETY: our caller's promise.
@@ -56,7 +56,7 @@ fn create<T: Lock>() -> *mut Object {
     // SAFETY: a lock has a size.
     let object: *mut T = unsafe { alloc(Layout::new::<Padded<T>>()) }.cast();
     if !object.is_null() {
-        // SAFETY: it is new, and large and aligned enough.
+        // SAFETY: the memory is new, and large and aligned enough.
         unsafe { object.write(T::new()) };
     }
     object.cast()
@@ -68,7 +68,7 @@ fn create<T: Lock>() -> *mut Object {
 unsafe fn destroy<T: Lock>(object: *mut Object) -> Outcome {
     // SAFETY: our caller's promise.
     unsafe { lock::<T>(object) }.expect_unused()?;
-    // SAFETY: nobody uses it, and it was allocated in `create`.
+    // SAFETY: no thread uses it, and it was allocated in `create`.
     unsafe {
         object.cast::<T>().drop_in_place();
         dealloc(object.cast(), Layout::new::<Padded<T>>());
@@ -132,7 +132,7 @@ impl Form {
     }
 }
 
-/// How many forms there are, `any` or `shared`.
+/// The number of forms: `any` for all, `shared` for those that can be shared.
 macro_rules! count_forms {
     ($which:ident) => {{
         let mut count = 0;
@@ -202,8 +202,8 @@ macro_rules! shared_form {
     };
 }
 
-/// All forms; those that can be shared can also be held alone. What the list is filled with at
-/// first is overwritten.
+/// All forms; those that can be shared can also be held exclusively. The initial elements of the
+/// list are overwritten.
 pub(crate) static LOCKS: &[Form] = &{
     let mut list = [form!("\0", "", Exclusive<Gate, false>,); count_forms!(any)];
     let mut count = 0;
@@ -221,7 +221,8 @@ pub(crate) static RWLOCKS: &[Form] = &{
     list
 };
 
-/// The form of this name. A lock's name stands for its parking form, or its only one: its last.
+/// Finds the form with this name. A lock's name alone means its last form: the parking one, or its
+/// only one.
 pub(crate) fn find(forms: &'static [Form], name: &CStr) -> Option<&'static Form> {
     let name = name.to_bytes();
     forms.iter().rfind(|f| f.name.to_bytes() == name || f.lock.as_bytes() == name)

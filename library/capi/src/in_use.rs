@@ -1,7 +1,7 @@
-//! The interface used as C uses it, by a few threads: small enough for Miri, which sees what
-//! behind it is raced for, freed too soon or never, or uninitialised. Every lock that is chosen by
-//! name; a delegation lock, a channel, transactions. What the types' own functions do beyond that
-//! is for the tests in C.
+//! Uses the interface as C does, with a few threads: small enough for Miri, which detects data
+//! races, uses after free, leaks and uninitialized memory behind it. Covers every lock that is
+//! chosen by name, a delegation lock, a channel, and transactions. The remaining functions of the
+//! types are tested in C.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -16,7 +16,7 @@ use crate::form::{LOCKS, RWLOCKS};
 const THREADS: usize = 3;
 const ROUNDS: u64 = if cfg!(miri) { 2 } else { 20 };
 
-/// Memory of the size of a type of C's that begins as zeros, at one place.
+/// Memory with the size of a C type that is initially zero and does not move.
 #[repr(C, align(128))]
 struct Zeros<const WORDS: usize>([AtomicU64; WORDS]);
 
@@ -25,7 +25,7 @@ impl<const WORDS: usize> Zeros<WORDS> {
         Box::new(Self([const { AtomicU64::new(0) }; WORDS]))
     }
 
-    /// As C has it.
+    /// The address, as C passes it.
     fn address(&self) -> *mut c_void {
         ptr::from_ref(self).cast_mut().cast()
     }
@@ -77,7 +77,7 @@ unsafe extern "C" {
 
 type Section = extern "C" fn(*mut c_void);
 
-/// A number, and what C knows it under.
+/// An object and a number, at the addresses that C uses.
 struct Shared<const WORDS: usize> {
     object: Box<Zeros<WORDS>>,
     number: Box<u64>,
@@ -88,7 +88,7 @@ impl<const WORDS: usize> Shared<WORDS> {
         Self { object: Zeros::new(), number: Box::new(0) }
     }
 
-    /// Runs threads, each with the object's address and the number's.
+    /// Runs threads, each with the addresses of the object and the number.
     fn together(&mut self, body: impl Fn(*mut c_void, *mut u64) + Sync) -> u64 {
         let addresses = Addresses(self.object.address(), &raw mut *self.number);
         thread::scope(|scope| {
@@ -102,7 +102,7 @@ impl<const WORDS: usize> Shared<WORDS> {
 }
 
 struct Addresses(*mut c_void, *mut u64);
-// SAFETY: what is there is under a lock, which is what is tested.
+// SAFETY: the number is protected by the lock, which is what is tested.
 unsafe impl Sync for Addresses {}
 
 #[test]
@@ -112,7 +112,8 @@ fn every_lock_by_name() {
         let mut shared = Shared::<8>::new();
         let long_ago = timespec { tv_sec: 0, tv_nsec: 0 };
         let lock = shared.object.address();
-        // SAFETY: the object is large enough, and stays; the number is accessed under the lock.
+        // SAFETY: the object is large enough and does not move; the number is accessed under the
+        // lock.
         unsafe {
             assert_eq!(syncline_lock_init(lock, name.as_ptr()), 0, "{name:?}");
             let counted = shared.together(|lock, number| {
@@ -140,7 +141,7 @@ fn every_shared_lock_by_name() {
         let name = form.name;
         let mut shared = Shared::<8>::new();
         let lock = shared.object.address();
-        // SAFETY: as above; a thread that has a share only reads.
+        // SAFETY: as above; a thread with a share only reads.
         unsafe {
             assert_eq!(syncline_rwlock_init(lock, name.as_ptr()), 0, "{name:?}");
             let counted = shared.together(|lock, number| {
@@ -172,7 +173,7 @@ extern "C" fn add(number: *mut c_void) {
 #[test]
 fn sections_that_are_waited_for() {
     let mut shared = Shared::<224>::new();
-    // SAFETY: the lock and the number stay; sections run one after the other.
+    // SAFETY: the lock and the number do not move; sections run one after the other.
     unsafe {
         let counted = shared.together(|lock, number| {
             for _ in 0..ROUNDS {
@@ -187,7 +188,7 @@ fn sections_that_are_waited_for() {
 #[test]
 fn detached_sections() {
     let mut shared = Shared::<224>::new();
-    // SAFETY: as above, and each place stays until it was waited for.
+    // SAFETY: as above, and each place is valid until it has been waited for.
     unsafe {
         let counted = shared.together(|lock, number| {
             for _ in 0..ROUNDS {
@@ -203,7 +204,7 @@ fn detached_sections() {
     }
 }
 
-/// Of a size that is no multiple of a word.
+/// A size that is not a multiple of a word.
 type Message = [u8; 13];
 
 #[test]
@@ -243,7 +244,7 @@ fn a_channel() {
 /// Adds one to a cell.
 extern "C" fn add_to_cell(tx: *mut c_void, cell: *mut c_void) -> c_int {
     let mut value = 0;
-    // SAFETY: the transaction is under way, and the cell stays.
+    // SAFETY: the transaction is in progress, and the cell does not move.
     unsafe {
         match syncline_tx_get(tx, cell, &raw mut value) {
             0 => syncline_tx_set(tx, cell, value + 1),
@@ -257,7 +258,7 @@ fn transactions() {
     let mut shared = Shared::<2>::new();
     shared.together(|cell, _| {
         for _ in 0..ROUNDS {
-            // SAFETY: zeros are a cell, which stays.
+            // SAFETY: zeros are a cell, which does not move.
             assert_eq!(unsafe { syncline_atomically(add_to_cell, cell) }, 0);
         }
     });

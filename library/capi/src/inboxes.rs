@@ -1,5 +1,5 @@
-//! Receivers of several senders, as C sees them: as for [`channels`](crate::channels), one for each
-//! of a few sizes of messages, whose type is forgotten.
+//! Inboxes for C, which receive from several senders. As in [`channels`](crate::channels), there is
+//! one for each of a few sizes of messages, and the type of messages is erased.
 
 use std::ffi::{c_int, c_void};
 use std::slice;
@@ -12,7 +12,7 @@ use crate::boundary::{Outcome, Refusal, at, boundary};
 use crate::channels::{End, MOST, Message, PARK, Queue, Receive, SenderOfC, by_policy, of_size};
 use crate::deadline;
 
-/// An inbox whose messages' type is forgotten.
+/// An inbox whose type of messages is erased.
 trait Receiving {
     fn connect(&mut self, bytes: usize) -> Result<(usize, *mut SenderOfC), Refusal>;
 
@@ -28,7 +28,8 @@ trait Receiving {
         how: Receive,
     ) -> Result<usize, Refusal>;
 
-    /// Waits for a message from one of these slots, and does the same.
+    /// Like [`receive`](Self::receive), from these slots only; waits for a message from one of
+    /// them.
     ///
     /// # Safety
     ///
@@ -54,7 +55,7 @@ impl<const WORDS: usize, W: Wait> Receiving for Inbox<Message<WORDS>, Queue<WORD
         how: Receive,
     ) -> Result<usize, Refusal> {
         let (slot, received) = how.by(self, Self::try_recv, Self::recv, Self::recv_until)?;
-        // SAFETY: our caller's promise; that many bytes were sent.
+        // SAFETY: our caller's promise; as many bytes were sent.
         unsafe { received.read(message, bytes) };
         Ok(slot)
     }
@@ -69,7 +70,7 @@ impl<const WORDS: usize, W: Wait> Receiving for Inbox<Message<WORDS>, Queue<WORD
             return Err(Refusal::Invalid);
         }
         let (slot, received) = self.recv_from(slots).map_err(|RecvError| Refusal::Disconnected)?;
-        // SAFETY: our caller's promise; that many bytes were sent.
+        // SAFETY: our caller's promise; as many bytes were sent.
         unsafe { received.read(message, bytes) };
         Ok(slot)
     }
@@ -117,7 +118,7 @@ unsafe extern "C" fn syncline_inbox_create_waiting(
             return Err(Refusal::Invalid);
         }
         let made = by_policy!(waiting, create(size, senders, capacity))?;
-        // SAFETY: C's caller gives a place for it.
+        // SAFETY: C's caller gives room for it.
         unsafe { inbox.write(made) };
         Ok(())
     })
@@ -136,7 +137,7 @@ unsafe extern "C" fn syncline_inbox_connect(
         // SAFETY: C's caller gives an inbox.
         unsafe { at(inbox) }?.with(|end, bytes| {
             let (place, made) = end.connect(bytes)?;
-            // SAFETY: C's caller gives places for them, or none for the slot.
+            // SAFETY: C's caller gives room for them, or a null pointer for the slot.
             unsafe {
                 sender.write(made);
                 write(slot, place);
@@ -146,7 +147,7 @@ unsafe extern "C" fn syncline_inbox_connect(
     })
 }
 
-/// Writes a slot's number, if it is asked for.
+/// Writes a slot's number if the address is not null.
 ///
 /// # Safety
 ///
@@ -158,11 +159,11 @@ unsafe fn write(slot: *mut usize, number: usize) {
     }
 }
 
-/// Receives, in one way or other.
+/// Receives, waiting as `how` says.
 ///
 /// # Safety
 ///
-/// As the header says.
+/// As `channels.h` says.
 unsafe fn receive(
     inbox: *const InboxOfC,
     message: *mut c_void,
@@ -240,6 +241,6 @@ unsafe extern "C" fn syncline_inbox_recvfrom(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_inbox_destroy(inbox: *mut InboxOfC) -> c_int {
-    // SAFETY: C's caller gives an inbox, which it uses no more.
+    // SAFETY: C's caller gives an inbox, and does not use it afterwards.
     boundary(|| unsafe { End::destroy(inbox) })
 }

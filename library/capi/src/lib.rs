@@ -1,14 +1,14 @@
 //! The C interface of the locks: what `include/syncline.h` declares.
 //!
-//! A C type is a lock of the catalogue and what C leaves no other place for: which thread holds
-//! it, and the holder's queue node ([`exclusive`], [`shared`]). So `lock` and `unlock` take the
-//! lock alone, and a thread that releases a lock that it doesn't hold gets an error. Every function
-//! is made from the catalogue: those of the types in [`typed`], those of locks chosen by name in
-//! [`named`]. Headers and library can't disagree, since a test writes the one from the other
-//! ([`header`]).
+//! A C type is a lock of the catalogue plus what C can store nowhere else: the thread that holds
+//! it, and the holder's queue node ([`exclusive`], [`shared`]). So `lock` and `unlock` take only
+//! the lock, and a thread that releases a lock that it doesn't hold gets an error. Every function
+//! is generated from the catalogue: those of the types in [`typed`], those of locks chosen by name
+//! in [`named`]. Headers and library can't disagree, since a test writes the headers from the
+//! library ([`header`]).
 //!
 //! All calls pass through [`boundary`](boundary::boundary), which turns an outcome into an error
-//! number, and a panic into the end of the program.
+//! number, and aborts the program on a panic.
 
 mod boundary;
 mod calls;

@@ -1,8 +1,8 @@
-//! Locks that are chosen by name when the program runs: `syncline_lock_t` and
-//! `syncline_rwlock_t`. The lock itself is allocated, on lines of its own.
+//! Locks that are chosen by name at run time: `syncline_lock_t` and `syncline_rwlock_t`. The lock
+//! itself is allocated separately, on lines of its own.
 //!
-//! What is not such a lock is recognised by its tag, which depends on its address: memory never
-//! initialised, a lock that was destroyed, and a copy of one.
+//! A tag, which depends on the lock's address, detects everything that is not such a lock: memory
+//! that was never initialized, a lock that was destroyed, and a copy of one.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
@@ -19,10 +19,10 @@ use crate::form::{Form, LOCKS, Object, RWLOCKS, find};
 
 const TAG: usize = 0x5359_4e43;
 
-/// A lock or reader-writer lock of C.
+/// A lock or reader-writer lock for C.
 #[repr(C)]
 pub(crate) struct Named {
-    /// Says that the rest is valid.
+    /// Shows that the rest is valid.
     tag: AtomicUsize,
     form: AtomicPtr<Form>,
     object: AtomicPtr<Object>,
@@ -37,7 +37,7 @@ impl Named {
         if name.is_null() {
             return Err(Refusal::Invalid);
         }
-        // SAFETY: C's caller gives a text.
+        // SAFETY: C's caller gives a string.
         let form = find(forms, unsafe { CStr::from_ptr(name) }).ok_or(Refusal::Invalid)?;
         let object = (form.create)();
         if object.is_null() {
@@ -45,7 +45,7 @@ impl Named {
         }
         self.form.store(ptr::from_ref(form).cast_mut(), Relaxed);
         self.object.store(object, Relaxed);
-        // Release: pairs with the Acquire in `get`; the rest is valid.
+        // Release: pairs with the Acquire in `get`, after which the rest is valid.
         self.tag.store(self.valid_tag(), Release);
         Ok(())
     }
@@ -56,35 +56,36 @@ impl Named {
         if self.tag.load(Acquire) != self.valid_tag() {
             return Err(Refusal::Invalid);
         }
-        // SAFETY: the tag says that `init` has stored a form.
+        // SAFETY: the tag has shown that `init` has stored a form.
         Ok((unsafe { &*self.form.load(Relaxed) }, self.object.load(Relaxed)))
     }
 
     fn destroy(&self) -> Outcome {
         let (form, object) = self.get()?;
-        // SAFETY: the object is this form's.
+        // SAFETY: the object belongs to this form.
         unsafe { (form.destroy)(object) }?;
-        // Relaxed: the thread that uses it next must know from elsewhere that it may.
+        // Relaxed: the thread that uses it next must know by other means that it may.
         self.tag.store(0, Relaxed);
         Ok(())
     }
 }
 
-/// Chooses a lock by its name; any form of the catalogue will do.
+/// Initializes a lock by its name, which may be any form of the catalogue.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_lock_init(lock: *const Named, name: *const c_char) -> c_int {
-    // SAFETY: any bits are a `Named`, and C's caller keeps it in place.
+    // SAFETY: any bits are a `Named`, and C's caller does not move it.
     boundary(|| unsafe { at(lock) }?.init(LOCKS, name))
 }
 
-/// Chooses a reader-writer lock by its name.
+/// Initializes a reader-writer lock by its name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_rwlock_init(lock: *const Named, name: *const c_char) -> c_int {
     // SAFETY: as above.
     boundary(|| unsafe { at(lock) }?.init(RWLOCKS, name))
 }
 
-/// Functions of a lock: each finds the lock's form, and passes the object to the form's call.
+/// The functions of a lock: each finds the lock's form, and passes the object to the form's
+/// function.
 macro_rules! functions {
     ($($name:ident $arguments:tt = $($call:ident)+;)+) => { $(function!($name $arguments $($call)+);)+ };
 }
@@ -93,8 +94,8 @@ macro_rules! function {
     ($name:ident () $($call:ident)+) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(lock: *const Named) -> c_int {
-            // SAFETY: any bits are a `Named`, and C's caller keeps it in place. The object is the
-            // form's.
+            // SAFETY: any bits are a `Named`, and C's caller does not move it. The object belongs
+            // to the form.
             boundary(|| unsafe {
                 let (form, object) = at(lock)?.get()?;
                 call!(form $($call)+)(object)
@@ -104,7 +105,7 @@ macro_rules! function {
     ($name:ident (until) $($call:ident)+) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(lock: *const Named, until: *const timespec) -> c_int {
-            // SAFETY: as above, also of the time.
+            // SAFETY: as above; also the time is the caller's.
             boundary(|| unsafe {
                 let (form, object) = at(lock)?.get()?;
                 call!(form $($call)+)(object, deadline::read(until)?)
@@ -114,7 +115,7 @@ macro_rules! function {
     ($name:ident (cond) $call:ident) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(lock: *const Named, cond: *const Condvar) -> c_int {
-            // SAFETY: as above, also of the condition variable.
+            // SAFETY: as above; also the condition variable is the caller's.
             boundary(|| unsafe {
                 let (form, object) = at(lock)?.get()?;
                 (form.$call)(object, at(cond)?, None)
@@ -137,7 +138,7 @@ macro_rules! function {
     };
 }
 
-/// A form's function. An optional one is not in every form.
+/// A form's function. Optional ones are missing in some forms.
 macro_rules! call {
     ($form:ident $call:ident) => {
         ($form.$call)
@@ -166,14 +167,14 @@ functions! {
     syncline_rwlock_timedwait(cond until) = wait;
 }
 
-/// Frees a lock that nobody uses.
+/// Frees a lock that no thread uses.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_lock_destroy(lock: *const Named) -> c_int {
     // SAFETY: as above.
     boundary(|| unsafe { at(lock) }?.destroy())
 }
 
-/// Frees a lock that nobody uses.
+/// Frees a reader-writer lock that no thread uses.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_rwlock_destroy(lock: *const Named) -> c_int {
     // SAFETY: as above.

@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 thread_local! {
-    // Without a destructor, so that it can be asked until the thread's last moment.
+    // Without a destructor, so that it can be read until the thread's last moment.
     static NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The number of this thread, never 0, and never that of a thread which has ended.
+/// The number of this thread, never 0, and never that of a thread that has ended.
 #[inline]
 pub(crate) fn this_thread() -> usize {
     match NUMBER.get() {
@@ -20,7 +20,7 @@ pub(crate) fn this_thread() -> usize {
 #[cold]
 fn first_call() -> usize {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
-    // Relaxed: the numbers need only differ.
+    // Relaxed: the numbers only have to differ.
     let number = THREADS.fetch_add(1, Relaxed) + 1;
     NUMBER.set(number);
     number
@@ -31,27 +31,27 @@ fn first_call() -> usize {
 #[repr(transparent)]
 pub(crate) struct Owner(AtomicUsize);
 
-// Relaxed throughout: a thread compares with its own number only, which nobody else writes.
+// Relaxed throughout: a thread compares only with its own number, which no other thread writes.
 impl Owner {
-    /// Whether the thread of this number holds the lock.
+    /// Whether the thread with this number holds the lock.
     #[inline]
     pub(crate) fn is(&self, thread: usize) -> bool {
         self.0.load(Relaxed) == thread
     }
 
-    /// Whether some thread holds the lock. Outdated at once, unless this thread does.
+    /// Whether any thread holds the lock. Outdated at once, unless this thread does.
     #[inline]
     pub(crate) fn is_somebody(&self) -> bool {
         self.0.load(Relaxed) != 0
     }
 
-    /// The thread of this number holds the lock.
+    /// Records that the thread with this number holds the lock.
     #[inline]
     pub(crate) fn set(&self, thread: usize) {
         self.0.store(thread, Relaxed);
     }
 
-    /// Nobody holds the lock.
+    /// Records that no thread holds the lock.
     #[inline]
     pub(crate) fn clear(&self) {
         self.0.store(0, Relaxed);

@@ -1,4 +1,4 @@
-//! Which delegation locks' sections this thread is running, each inside the one before.
+//! The delegation locks whose sections this thread is running, nested in each other.
 
 use std::cell::Cell;
 use std::ptr;
@@ -17,7 +17,7 @@ struct Running {
 pub(crate) fn is_inside(lock: *const ()) -> bool {
     let mut next = INNERMOST.get();
     while !next.is_null() {
-        // SAFETY: it is in a frame further out, which is there as long as it is noted.
+        // SAFETY: it is in an outer frame of this stack, which lives as long as it is linked here.
         let running = unsafe { &*next };
         if running.lock == lock {
             return true;

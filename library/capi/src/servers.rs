@@ -1,5 +1,5 @@
-//! Delegation servers, as C sees them: a thread runs what its clients send it, functions with an
-//! argument each. What the server owns is known to the functions only.
+//! Delegation servers for C: a thread runs what its clients send, functions with one argument each.
+//! Only the functions know the server's data.
 
 use std::ffi::{c_int, c_void};
 
@@ -8,18 +8,18 @@ use syncline::delegation::{Client, Server};
 use crate::boundary::{Refusal, at, boundary};
 use crate::channels::{End, MOST};
 
-/// `syncline_server_t`; the server is taken out to be run.
+/// `syncline_server_t`; the server is taken out while it runs.
 type ServerOfC = End<Option<Server<()>>>;
 /// `syncline_client_t`.
 type ClientOfC = End<Client<()>>;
 
-/// What is to run.
+/// A function to run, with its argument.
 struct Section {
     function: unsafe extern "C" fn(*mut c_void),
     argument: *mut c_void,
 }
 
-// SAFETY: that the function may run in another thread is in the interface's contract.
+// SAFETY: the interface's contract says that the function may run in another thread.
 unsafe impl Send for Section {}
 
 impl Section {
@@ -35,7 +35,7 @@ unsafe extern "C" fn syncline_server_create(clients: usize, server: *mut *mut Se
         if server.is_null() || !(1..=MOST).contains(&clients) {
             return Err(Refusal::Invalid);
         }
-        // SAFETY: C's caller gives a place for it.
+        // SAFETY: C's caller gives room for it.
         unsafe { server.write(End::new(Box::new(Some(Server::new((), clients))), 0)) };
         Ok(())
     })
@@ -54,7 +54,7 @@ unsafe extern "C" fn syncline_server_connect(
         unsafe { at(server) }?.with(|server, _| {
             let server = server.as_mut().ok_or(Refusal::Invalid)?;
             let made = server.connect().map_err(|_| Refusal::NotNow)?;
-            // SAFETY: C's caller gives a place for it.
+            // SAFETY: C's caller gives room for it.
             unsafe { client.write(End::new(Box::new(made), 0)) };
             Ok(())
         })
@@ -74,7 +74,7 @@ unsafe extern "C" fn syncline_server_run(server: *const ServerOfC) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_server_destroy(server: *mut ServerOfC) -> c_int {
-    // SAFETY: C's caller gives a server, which it uses no more.
+    // SAFETY: C's caller gives a server, and does not use it afterwards.
     boundary(|| unsafe { End::destroy(server) })
 }
 
@@ -95,6 +95,6 @@ unsafe extern "C" fn syncline_client_call(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_client_destroy(client: *mut ClientOfC) -> c_int {
-    // SAFETY: C's caller gives a client, which it uses no more.
+    // SAFETY: C's caller gives a client, and does not use it afterwards.
     boundary(|| unsafe { End::destroy(client) })
 }

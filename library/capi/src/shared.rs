@@ -1,8 +1,8 @@
-//! A lock for readers and writers, as C sees it. A writer holds it like any lock; a reader's
-//! share is on the thread's list of [`shares`](crate::shares).
+//! A reader-writer lock for C. A writer holds it like any lock; a reader's share is on the thread's
+//! list of [`shares`](crate::shares).
 //!
-//! A thread has one hold on such a lock at a time. To read again where one reads already would
-//! deadlock as soon as a writer waits in between, so it is refused rather than left to chance.
+//! A thread holds such a lock at most once at a time. A nested share would deadlock if a writer
+//! begins to wait in between, so it is always refused.
 
 use std::ptr;
 use std::time::Duration;
@@ -38,7 +38,7 @@ where
             return self.0.unlock();
         }
         let node = shares::remove(self.address()).ok_or(Refusal::NotHolder)?;
-        // SAFETY: `note` has left it there.
+        // SAFETY: `note` has stored it.
         let place = unsafe { Place::<L::SharedNode>::from_raw(node.cast()) };
         if COUNTED {
             self.0.leave();
@@ -59,7 +59,7 @@ where
 {
     fn share(&self) -> Outcome {
         let place = self.begin()?;
-        // SAFETY: the node stays in place until `unlock` has released it.
+        // SAFETY: the node stays in place until `unlock` releases it.
         unsafe { self.0.lock.acquire_shared(place.node()) };
         self.note(place);
         Ok(())
@@ -75,7 +75,7 @@ impl<L: RawSharedLock<Memory = Native>, const COUNTED: bool> Shared<L, COUNTED> 
         if shares::has(self.address()) { Err(Refusal::Deadlock) } else { Ok(()) }
     }
 
-    /// What comes before a share.
+    /// Begins a shared acquisition.
     fn begin(&self) -> Result<Place<L::SharedNode>, Refusal> {
         if self.0.is_mine() {
             return Err(Refusal::Deadlock);
@@ -87,7 +87,7 @@ impl<L: RawSharedLock<Memory = Native>, const COUNTED: bool> Shared<L, COUNTED> 
         Ok(Place::new())
     }
 
-    /// What follows a share.
+    /// Records a shared acquisition.
     fn note(&self, place: Place<L::SharedNode>) {
         shares::add(self.address(), place.into_raw().cast());
     }
@@ -101,7 +101,7 @@ impl<L: TrySharedLock<Memory = Native>> Try for Shared<L, false> {
 
 impl<L: TrySharedLock<Memory = Native>> TryShare for Shared<L, false> {
     fn try_share(&self) -> Outcome {
-        // A second share might be given at once, but couldn't be distinguished from the first.
+        // A second share could be granted at once, but could not be distinguished from the first.
         if shares::has(self.address()) {
             return Err(Refusal::Busy);
         }

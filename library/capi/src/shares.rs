@@ -1,7 +1,7 @@
-//! What this thread shares: which reader-writer locks, and with which nodes.
+//! The shares of this thread: which reader-writer locks it shares, and with which nodes.
 //!
-//! A writer's node has its place in the lock, but readers are many. Each thread has a list of
-//! its shares, the latest first; it is short, since a thread shares few locks at a time.
+//! A writer's node is stored in the lock, but there are many readers. Each thread has a list of its
+//! shares, the latest first. The list is short, since a thread shares few locks at a time.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -22,7 +22,7 @@ impl Default for Share {
 }
 
 thread_local! {
-    // Without a destructor, so that shares can be given up until the thread's last moment.
+    // Without a destructor, so that shares can be released until the thread's last moment.
     static SHARES: Cell<Option<NonNull<Share>>> = const { Cell::new(None) };
 }
 
@@ -30,7 +30,7 @@ thread_local! {
 pub(crate) fn has(lock: *const ()) -> bool {
     let mut next = SHARES.get();
     while let Some(share) = next {
-        // SAFETY: what is on the list is this thread's, and stays until `remove`.
+        // SAFETY: the elements of the list belong to this thread, and live until `remove`.
         let share = unsafe { share.as_ref() };
         if share.lock == lock {
             return true;
@@ -40,15 +40,15 @@ pub(crate) fn has(lock: *const ()) -> bool {
     false
 }
 
-/// Notes that this thread shares the lock, with this node.
+/// Records that this thread shares the lock with this node.
 pub(crate) fn add(lock: *const (), node: *mut ()) {
     let new = Native::allocate::<Share>();
-    // SAFETY: it is new, and so nobody else's.
+    // SAFETY: it is new, so no other reference exists.
     unsafe { new.write(Share { lock, node, next: SHARES.get() }) };
     SHARES.set(Some(new));
 }
 
-/// Takes this thread's share of the lock from the list, and returns the node.
+/// Removes this thread's share of the lock from the list, and returns the node.
 pub(crate) fn remove(lock: *const ()) -> Option<*mut ()> {
     let mut before: Option<NonNull<Share>> = None;
     let mut next = SHARES.get();
@@ -59,11 +59,11 @@ pub(crate) fn remove(lock: *const ()) -> Option<*mut ()> {
         if share.lock == lock {
             let node = share.node;
             match before {
-                // SAFETY: as above; it is another one.
+                // SAFETY: as above; it is another element.
                 Some(mut before) => unsafe { before.as_mut() }.next = next,
                 None => SHARES.set(next),
             }
-            // SAFETY: it was allocated in `add`, and is off the list.
+            // SAFETY: it was allocated in `add`, and was removed from the list.
             unsafe { Native::free(found) };
             return Some(node);
         }

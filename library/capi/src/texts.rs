@@ -1,4 +1,4 @@
-//! The texts of the interface: the version, the names, and what the error numbers mean.
+//! The strings of the interface: the version, the names, and the meanings of error numbers.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
@@ -39,11 +39,11 @@ extern "C" fn syncline_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Names for C: pointers to them, and a null pointer.
+/// Names for C: an array of pointers that ends with a null pointer.
 #[repr(transparent)]
 struct Names<const N: usize>([*const c_char; N]);
 
-// SAFETY: they point to constant texts.
+// SAFETY: the pointers are to constant strings.
 unsafe impl<const N: usize> Sync for Names<N> {}
 
 impl<const N: usize> Names<N> {
@@ -78,7 +78,7 @@ mod tests {
 
     fn texts(mut names: *const *const c_char) -> Vec<&'static str> {
         let mut texts = Vec::new();
-        // SAFETY: the list ends with a null pointer, and its texts are constant.
+        // SAFETY: the list ends with a null pointer, and its strings are constant.
         unsafe {
             while !(*names).is_null() {
                 texts.push(CStr::from_ptr(*names).to_str().expect("a name"));

@@ -1,8 +1,8 @@
-//! Transactions, as C sees them: a function that gets its argument and a handle, and returns 0 to
-//! commit.
+//! Transactions for C: a function that gets its argument and a handle, and returns 0 to commit.
 //!
-//! C can't be kept from using a handle or a cell too long; that is in the interface's contract.
-//! What can be noticed is: a transaction inside another, what is no cell, and waiting for nothing.
+//! C can't be prevented from using a handle or a cell too long; the interface's contract forbids
+//! it. Detected are nested transactions, cells that were never initialized, and waiting without
+//! having read anything.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -15,11 +15,11 @@ use crate::boundary::{Refusal, at, boundary};
 type Word = TCell<u64>;
 type Function = unsafe extern "C" fn(*mut Handle, *mut c_void) -> c_int;
 
-/// A transaction under way, or `syncline_tx_t`.
+/// A transaction in progress, or `syncline_tx_t`.
 pub(crate) struct Handle {
-    /// Lives as long as the handle, as do the cells that it meets.
+    /// Lives as long as the handle, as do the cells that the transaction uses.
     tx: *mut Tx<'static, 'static>,
-    /// Why the attempt is over, if it is.
+    /// Why the attempt has ended, if it has.
     stop: Option<Stop>,
     has_read: bool,
 }
@@ -28,7 +28,7 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a transaction; returns what the function returned that ended it.
+/// Runs a transaction; returns what its function returned in the last attempt.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_atomically(
     function: Option<Function>,
@@ -48,7 +48,7 @@ unsafe extern "C" fn syncline_atomically(
             let returned = unsafe { function(&raw mut handle, argument) };
             match handle.stop {
                 Some(stop) if returned == libc::EAGAIN => return Err(stop),
-                // SAFETY: the transaction is still under way.
+                // SAFETY: the transaction is still in progress.
                 _ if returned != 0 => unsafe { (*tx).undo() },
                 _ => {}
             }
@@ -60,14 +60,14 @@ unsafe extern "C" fn syncline_atomically(
     if outcome == 0 { ended } else { outcome }
 }
 
-/// Calls what uses a transaction; the attempt is over if that says so.
+/// Calls an operation of a transaction; the attempt ends if the operation says so.
 unsafe fn with(
     handle: *mut Handle,
     call: impl FnOnce(&mut Handle) -> Result<Result<(), Stop>, Refusal>,
 ) -> c_int {
     let mut over = false;
     let outcome = boundary(|| {
-        // SAFETY: C's caller hands on what its function was given.
+        // SAFETY: C's caller passes the handle that its function was given.
         let handle = unsafe { handle.as_mut() }.ok_or(Refusal::Invalid)?;
         if let Err(stop) = call(handle)? {
             handle.stop = Some(stop);
@@ -78,9 +78,9 @@ unsafe fn with(
     if over { libc::EAGAIN } else { outcome }
 }
 
-/// What a pointer to a cell points to, if it is one.
+/// The cell at an address, if it is one.
 unsafe fn cell(pointer: *const Word) -> Result<&'static Word, Refusal> {
-    // SAFETY: a cell may be zero; it lives until the transaction ends, by the contract.
+    // SAFETY: a cell may be zero; by the contract it lives until the transaction ends.
     let cell: &'static Word = unsafe { at(pointer) }?;
     if cell.belongs_to(&GLOBAL) { Ok(cell) } else { Err(Refusal::Invalid) }
 }
@@ -92,7 +92,7 @@ unsafe extern "C" fn syncline_tx_get(
     word: *const Word,
     value: *mut u64,
 ) -> c_int {
-    // SAFETY: the pointers are C's caller's; the transaction is under way.
+    // SAFETY: the pointers are C's caller's; the transaction is in progress.
     unsafe {
         with(handle, |handle| {
             let word = cell(word)?;
@@ -117,7 +117,7 @@ unsafe extern "C" fn syncline_tx_set(handle: *mut Handle, word: *const Word, val
     }
 }
 
-/// Waits until something changes that the transaction has read.
+/// Waits until a cell changes that the transaction has read.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_tx_retry(handle: *mut Handle) -> c_int {
     // SAFETY: as above.

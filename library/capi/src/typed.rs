@@ -1,6 +1,6 @@
-//! The functions of the types: for each lock of the catalogue in its parking form, which is of
-//! use everywhere, or in the yielding one of a lock that never sleeps, `syncline_NAME_lock` and
-//! its like.
+//! The functions of the types, `syncline_NAME_lock` and so on: for each lock of the catalogue in
+//! its parking form, which is suitable everywhere, or in the yielding form of a lock that never
+//! sleeps.
 
 use std::ffi::c_int;
 
@@ -11,7 +11,7 @@ use crate::boundary::{at, boundary};
 use crate::calls::{Lock, Share, Timed, TimedShare, Try, TryShare, destroy};
 use crate::deadline;
 
-/// Calls a macro with each lock of the catalogue in its parking form, its only one, or the
+/// Calls a macro with each lock of the catalogue in its parking form, its only form, or the
 /// yielding one:
 /// `$each! { [what] Type, name, features }`.
 macro_rules! for_each_type {
@@ -36,7 +36,7 @@ macro_rules! parking {
 #[cfg(test)]
 pub(crate) use parking;
 
-/// The type of C for a lock with these features. One that can't be tried counts its users.
+/// The C type of a lock with these features. A lock that can't be tried counts its users.
 macro_rules! type_of {
     ($lock:ty, exclusive try $($more:ident)*) => { $crate::exclusive::Exclusive<$lock, false> };
     ($lock:ty, exclusive $($more:ident)*) => { $crate::exclusive::Exclusive<$lock, true> };
@@ -61,7 +61,7 @@ macro_rules! export {
             #[unsafe(export_name = concat!("syncline_", stringify!($name), "_destroy"))]
             unsafe extern "C" fn end(lock: *mut Type) -> c_int {
                 boundary(|| {
-                    // SAFETY: it may be zero, and C's caller keeps it in place.
+                    // SAFETY: it may be zero, and C's caller does not move it.
                     unsafe {
                         at::<Type>(lock)?;
                         destroy(lock)
@@ -103,14 +103,14 @@ macro_rules! shared {
     };
 }
 
-/// One function: looks at what it is given, then calls. It has a block of its own since Rust
-/// knows it by no name.
+/// One function: checks its arguments, then calls. It has a block of its own, since it has no name
+/// in Rust.
 macro_rules! function {
     ($name:ident, $end:literal, $call:path) => {
         const _: () = {
             #[unsafe(export_name = concat!("syncline_", stringify!($name), $end))]
             unsafe extern "C" fn call(lock: *const Type) -> c_int {
-                // SAFETY: a lock may be zero, and C's caller keeps it in place.
+                // SAFETY: a lock may be zero, and C's caller does not move it.
                 boundary(|| $call(unsafe { at::<Type>(lock) }?))
             }
         };

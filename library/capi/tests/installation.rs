@@ -1,7 +1,7 @@
-//! The C interface as its users have it: installed into a folder by `./x install`, found by
-//! pkg-config and CMake, and used by programs in C and C++, with the shared and with the static
-//! library. The programs are in `c/`; what they do for each lock is driven by a list that is
-//! written here from the catalogue.
+//! The C interface as users get it: installed into a folder by `./x install`, found by pkg-config
+//! and CMake, and used by programs in C and C++, with the shared and with the static library. The
+//! programs are in `c/`; a list generated here from the catalogue drives what they do for each
+//! lock.
 
 mod support;
 
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use support::{Linking, compile, crate_folder, each_lock, output_of, prefix, run, scratch};
 
-/// A program of `c/` passes under both ways to link.
+/// Checks that a program in `c/` passes with both kinds of linking.
 fn passes(name: &str) {
     let locks = each_lock();
     for linking in [Linking::Shared, Linking::Static] {
@@ -25,8 +25,8 @@ fn every_lock_excludes_shares_and_waits_for_conditions() {
     passes("contention.c");
 }
 
-/// A thread that gets a lock after another may free it, while the other's release has not returned
-/// yet.
+/// A thread that acquires a lock after another one may free it before the other's release has
+/// returned.
 #[test]
 fn locks_may_be_gone_after_the_last_release() {
     passes("gone.c");
@@ -66,13 +66,13 @@ fn the_examples_run() {
     let table = compile(&examples.join("table.cpp"), &[], Linking::Shared);
     let names = run(&table, &[]);
     assert!(names.lines().count() > 3, "{names}");
-    // The plain name of a lock will do as well.
+    // The plain name of a lock works as well.
     for name in names.lines().chain(["rw_fair"]) {
         assert_eq!(run(&table, &[name]), "999 is 999\n");
     }
 }
 
-/// The program in a page of the book that is marked as being in this language.
+/// The program in a page of the book that is marked with this language.
 fn example_of_the_book(language: &str) -> String {
     let page = crate_folder().join("../../docs/library.md");
     let page = fs::read_to_string(page).expect("a page");
@@ -117,12 +117,12 @@ fn cmake_finds_it() {
             .arg(format!("-DCMAKE_PREFIX_PATH={}", prefix().display())),
     );
     output_of(Command::new("cmake").arg("--build").arg(&build));
-    // CMake tells the program where the library is.
+    // CMake sets the path of the library in the program.
     assert_eq!(output_of(&mut Command::new(build.join("shared"))), "counted to 400000\n");
     assert_eq!(output_of(Command::new(build.join("static")).arg("rw_fair")), "999 is 999\n");
 }
 
-/// The names that a library defines for others.
+/// The names that a library exports.
 fn defined(arguments: &[&str], library: &str) -> Vec<String> {
     let library = prefix().join("lib").join(library);
     let text = output_of(Command::new("nm").args(arguments).arg(library));
@@ -174,7 +174,7 @@ fn the_installed_command_finds_its_library() {
     }
 }
 
-/// `<syncline_mpi.h>` is for programs that run under the installed command.
+/// `<syncline_mpi.h>` is for programs that are run by the installed command.
 #[test]
 fn the_header_for_mpi_programs_is_beside_the_others() {
     let header = fs::read_to_string(prefix().join("include/syncline_mpi.h")).expect("a header");

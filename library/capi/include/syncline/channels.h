@@ -7,7 +7,7 @@
 #error "include syncline.h"
 #endif
 
-/* The ends of a channel. Each is one thread's at a time; it may be handed on. */
+/* The ends of a channel. One thread at a time uses an end; it may pass it on to another. */
 typedef struct syncline_sender syncline_sender_t;
 typedef struct syncline_receiver syncline_receiver_t;
 
@@ -15,13 +15,13 @@ typedef struct syncline_receiver syncline_receiver_t;
 enum syncline_waiting { SYNCLINE_PARK = 0, SYNCLINE_YIELD = 1, SYNCLINE_SPIN = 2 };
 
 /* Makes a channel for messages of `size` bytes, 1 to 1016, with room for `capacity` of them at
- * least. Messages are copied; of larger things send pointers. Up to 56 bytes travel in one cache
- * line, several messages together if they fit. Who waits sleeps after a while, or as `waiting` says:
+ * least. Messages are copied; for larger objects send pointers. Up to 56 bytes travel in one cache
+ * line, several messages together if they fit. An end that waits parks, or as `waiting` says:
  *
- *     SYNCLINE_PARK   looks for some microseconds, lets others run, then sleeps
- *     SYNCLINE_YIELD  looks, and lets others run in between: where there may be more threads than
- *                     processors, and none is to sleep
- *     SYNCLINE_SPIN   looks only: the quickest, if each thread has a processor of its own
+ *     SYNCLINE_PARK   polls for a few microseconds, yields for a while, then sleeps
+ *     SYNCLINE_YIELD  polls, and yields in between: for more threads than processors, if none
+ *                     should sleep
+ *     SYNCLINE_SPIN   polls only: the fastest, if each thread has a processor of its own
  *
  *     syncline_sender_t *sender;
  *     syncline_receiver_t *receiver;
@@ -33,24 +33,24 @@ enum syncline_waiting { SYNCLINE_PARK = 0, SYNCLINE_YIELD = 1, SYNCLINE_SPIN = 2
  *     while (syncline_receiver_recv(receiver, &order) == 0) serve(&order);      another
  *     syncline_receiver_destroy(receiver);
  *
- * Messages arrive once and in order. What a thread did before it sent one, its receiver
- * sees. Destroying an end disconnects: a receiver still gets all that was sent; what nobody
- * receives is forgotten.
+ * Messages arrive once and in order. The receiver sees everything that the sending thread did
+ * before. Destroying an end disconnects: a receiver still gets all messages that were sent; messages
+ * that no thread receives are dropped.
  *
  *     create     EINVAL     a size or capacity out of range, or an unknown way to wait; the
  *                           capacity is 1 to 2^28
  *     send       waits for room
  *                EPIPE      the receiver is destroyed
- *     sendall    sends `count` messages, an array, waiting for room as needed; the receiver hears
- *                of several at once, which is quicker than one by one. `sent`, if it is not null,
- *                is set to how many were sent, also if it fails
+ *     sendall    sends an array of `count` messages, waiting for room as needed. Several are
+ *                published at once, which is faster than one by one. `sent`, if it is not null, is
+ *                set to how many were sent, also if it fails
  *                EPIPE      as for send
  *     trysend    EAGAIN     there is no room now
  *                EPIPE      as for send
  *     recv       waits for a message
  *                EPIPE      the sender is destroyed, and all its messages were received
- *     recvsome   waits for a message, and takes with it those that are there, `most` in all, to
- *                an array; `received` is set to how many
+ *     recvsome   waits for a message, and takes others that are there, at most `most` in all, to
+ *                an array; `received` is set to their number
  *                EPIPE      as for recv;  EINVAL  `most` is 0
  *     tryrecv    EAGAIN     there is no message now
  *                EPIPE      as for recv
@@ -75,20 +75,20 @@ int syncline_receiver_timedrecv(syncline_receiver_t *receiver, void *message,
                                 const struct timespec *deadline);
 int syncline_receiver_destroy(syncline_receiver_t *receiver);
 
-/* A receiver of several senders, each with a channel of its own: they don't disturb each other, and
- * are served in turn. One thread's at a time. */
+/* A receiver for several senders, each with a channel of its own: they don't disturb each other, and
+ * are served in turn. One thread at a time uses it. */
 typedef struct syncline_inbox syncline_inbox_t;
 
-/* Makes an inbox for so many senders, each with room for `capacity` messages of `size` bytes at
- * least; sizes and capacities are those of channels. `slot`, if it is not null, is set to the number
+/* Makes an inbox for `senders` senders, each with room for `capacity` messages of `size` bytes at
+ * least; the limits are those of channels. `slot`, if it is not null, is set to the number
  * of the sender, from 0; a sender's number is free again when it is destroyed and its messages were
  * received.
  *
  *     create     EINVAL     as for channels, or no senders
  *     connect    EAGAIN     all slots are taken
- *     recv       EPIPE      all senders are destroyed, or there was none, and all was received
- *     recvfrom   waits for a message from one of `count` slots, which are looked at in this order
- *                EPIPE      as for recv, of these;  EINVAL  no slots, or not the inbox's
+ *     recv       EPIPE      all senders are destroyed, or there was none, and no message is left
+ *     recvfrom   waits for a message from one of `count` slots, which are checked in this order
+ *                EPIPE      as for recv, for these;  EINVAL  no slots, or not the inbox's
  *     tryrecv, timedrecv, all: as for channels */
 int syncline_inbox_create(size_t size, size_t senders, size_t capacity, syncline_inbox_t **inbox);
 int syncline_inbox_create_waiting(size_t size, size_t senders, size_t capacity, int waiting,
@@ -102,8 +102,8 @@ int syncline_inbox_timedrecv(syncline_inbox_t *inbox, void *message, size_t *slo
                              const struct timespec *deadline);
 int syncline_inbox_destroy(syncline_inbox_t *inbox);
 
-/* A server: a thread that runs functions for its clients, one after the other, so that what they
- * work on stays in its cache. A call is a message there and one back.
+/* A server: a thread that runs functions for its clients, one after the other, so that the
+ * data that they use stays in its cache. A call is a message there and one back.
  *
  *     syncline_server_t *server;
  *     syncline_client_t *client;
@@ -115,15 +115,16 @@ int syncline_inbox_destroy(syncline_inbox_t *inbox);
  *     syncline_client_call(client, deposit, &amount);   another: waits until deposit(&amount) has run
  *     syncline_client_destroy(client);
  *
- * A function sees what happened before it was sent, and what earlier ones did. It must not call its
- * own server, which would wait for itself, and must not leave by an exception or longjmp.
+ * A function sees everything that happened before it was sent, and what earlier functions did. It
+ * must not call its own server, which would wait for itself, and must not leave by an exception or
+ * longjmp.
  *
  *     create     EINVAL     no clients
- *     connect    EAGAIN     there are as many clients as were asked for
+ *     connect    EAGAIN     the server has as many clients as it was made for
  *                EBUSY      the server runs;  EINVAL  it has run
  *     run        EINVAL     it has run before
  *     call       EPIPE      the server is destroyed; the function has not run
- *     destroy    EBUSY      the server runs, the client's call is under way
+ *     destroy    EBUSY      the server runs, or the client's call is in progress
  *     all        EINVAL, EBUSY as for channels */
 typedef struct syncline_server syncline_server_t;
 typedef struct syncline_client syncline_client_t;

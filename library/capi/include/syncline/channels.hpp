@@ -20,7 +20,7 @@ namespace syncline {
 
 namespace detail {
 
-// Something of C's that is destroyed by a function.
+// An object of the C interface that a function destroys.
 template <class Handle, int (*destroy)(Handle*)>
 struct destroyer {
     void operator()(Handle* handle) const { expect(destroy(handle)); }
@@ -38,7 +38,7 @@ class sender {
     static_assert(std::is_trivially_copyable_v<T>, "messages are copied as bytes");
 
 public:
-    // Takes over an end of C's whose messages are of this type.
+    // Takes ownership of an end from C whose messages are of this type.
     explicit sender(syncline_sender_t* end) noexcept : end_(end) {}
 
     // Waits for room; false if the receiver is gone.
@@ -51,8 +51,8 @@ public:
         return detail::unless(EAGAIN, syncline_sender_trysend(end_.get(), &message));
     }
 
-    // Sends an array, quicker than one by one; returns how many were sent: less than all if the
-    // receiver is gone.
+    // Sends an array, which is faster than one by one; returns how many messages were sent:
+    // fewer than all if the receiver is gone.
     std::size_t send_all(const T* messages, std::size_t count) {
         std::size_t sent = 0;
         detail::unless(EPIPE, syncline_sender_sendall(end_.get(), messages, count, &sent));
@@ -65,7 +65,7 @@ private:
 
 namespace detail {
 
-// A message, if a call brings one; none if it is refused so.
+// The message that a call receives; none if the call is refused with this error.
 template <class T, class Call>
 std::optional<T> received(int refusal, Call call) {
     T message;
@@ -83,27 +83,27 @@ class receiver {
 public:
     explicit receiver(syncline_receiver_t* end) noexcept : end_(end) {}
 
-    // Waits for a message; nothing if the sender is gone and all was received.
+    // Waits for a message; nothing if the sender is gone and all messages were received.
     std::optional<T> recv() {
         return detail::received<T>(
             EPIPE, [&](T* message) { return syncline_receiver_recv(end_.get(), message); });
     }
 
-    // Waits for a message, and takes with it those that are there, so many at most; returns how
-    // many: 0 if the sender is gone and all was received.
+    // Waits for a message, and takes others that are there, at most `most` in all; returns how
+    // many: 0 if the sender is gone and all messages were received.
     std::size_t recv_some(T* messages, std::size_t most) {
         std::size_t received = 0;
         detail::unless(EPIPE, syncline_receiver_recvsome(end_.get(), messages, most, &received));
         return received;
     }
 
-    // Nothing if there is no message now; throws EPIPE if there will be none.
+    // Nothing if there is no message now; throws EPIPE if no more can arrive.
     std::optional<T> try_recv() {
         return detail::received<T>(
             EAGAIN, [&](T* message) { return syncline_receiver_tryrecv(end_.get(), message); });
     }
 
-    // Nothing if none came in this time; throws EPIPE if there will be none.
+    // Nothing if none arrived within this time; throws EPIPE if no more can arrive.
     template <class Rep, class Period>
     std::optional<T> recv_for(const std::chrono::duration<Rep, Period>& patience) {
         const timespec deadline = detail::deadline(patience);
@@ -116,7 +116,7 @@ private:
     detail::owned<syncline_receiver_t, syncline_receiver_destroy> end_;
 };
 
-// A channel with room for so many messages at least.
+// Makes a channel with room for at least this many messages.
 template <class T>
 std::pair<sender<T>, receiver<T>> channel(std::size_t capacity, waiting how = waiting::park) {
     syncline_sender_t* in;
@@ -141,7 +141,7 @@ public:
         inbox_.reset(made);
     }
 
-    // A new sender, and its number; throws EAGAIN if all slots are taken.
+    // Makes a sender, and returns it with its number; throws EAGAIN if all slots are taken.
     std::pair<std::size_t, sender<T>> connect() {
         syncline_sender_t* made;
         std::size_t slot;
@@ -149,14 +149,14 @@ public:
         return {slot, sender<T>(made)};
     }
 
-    // As receiver::recv, of all senders.
+    // Like receiver::recv, from any sender.
     std::optional<received> recv() {
         return of(EPIPE, [&](T* message, std::size_t* slot) {
             return syncline_inbox_recv(inbox_.get(), message, slot);
         });
     }
 
-    // The same, of senders of these numbers only, which are looked at in this order.
+    // Like recv, but only from senders with these numbers, which are checked in this order.
     std::optional<received> recv_from(const std::size_t* senders, std::size_t count) {
         return of(EPIPE, [&](T* message, std::size_t* slot) {
             return syncline_inbox_recvfrom(inbox_.get(), senders, count, message, slot);
@@ -191,13 +191,13 @@ private:
     detail::owned<syncline_inbox_t, syncline_inbox_destroy> inbox_;
 };
 
-// Has functions run by a server's thread.
+// Sends functions to a server, whose thread runs them.
 class client {
 public:
     explicit client(syncline_client_t* made) noexcept : client_(made) {}
 
-    // Waits until the server has run the function, and returns or throws what it does. Throws EPIPE
-    // if the server is gone.
+    // Waits until the server has run the function, and returns or throws what it does. Throws
+    // EPIPE if the server is gone.
     template <class Function>
     auto call(Function function) {
         detail::section<Function> section(std::move(function));
@@ -210,7 +210,7 @@ private:
     detail::owned<syncline_client_t, syncline_client_destroy> client_;
 };
 
-// Runs what its clients send.
+// Runs the functions that its clients send.
 class server {
 public:
     explicit server(std::size_t clients) {
@@ -219,7 +219,7 @@ public:
         server_.reset(made);
     }
 
-    // Throws EAGAIN if there are as many as were asked for.
+    // Throws EAGAIN if the server has as many clients as it was made for.
     syncline::client connect() {
         syncline_client_t* made;
         detail::expect(syncline_server_connect(server_.get(), &made));

@@ -7,25 +7,25 @@
 #error "include syncline.h"
 #endif
 
-/* A word that transactions read and write. All zero bytes are a cell that holds 0. It stays where
- * it is while transactions may use it; nothing else reads or writes it. */
+/* A word that transactions read and write. All zero bytes are a cell that holds 0. It must not be
+ * moved while transactions may use it, and only they may read or write it. */
 typedef struct syncline_cell { uint64_t opaque[2]; } syncline_cell_t;
 
 #define SYNCLINE_CELL_INIT(value) {{0, (value)}}
 
-/* A transaction under way; of no use once its function has returned. */
+/* A transaction in progress; invalid once its function has returned. */
 typedef struct syncline_tx syncline_tx_t;
 
-/* What a transaction does. It returns
+/* The function of a transaction. It returns
  *
- *     0          to commit: all that it has set is written, at one moment at which all that it has
- *                got still held
- *     EAGAIN     if a function below has returned that to it: it is run again. Clean up and hand
- *                it on
+ *     0          to commit: all values that it has set are written at one moment, at which all
+ *                values that it has got are still current
+ *     EAGAIN     if a function below has returned that to it: it is run again. Clean up and return
+ *                it too
  *     else       to give up: nothing is written, and syncline_atomically returns this
  *
- * It may run several times; so it does nothing else that counts. In every run it sees the cells
- * as they were at one moment, also if it is run again. It must not wait for other threads but by
+ * It may run several times, so it must have no other lasting effects. In every run it sees the cells
+ * as they were at one moment, even in runs that are repeated. It must wait for other threads only by
  * syncline_tx_retry, and must return: no exception, no longjmp.
  *
  *     static int transfer(syncline_tx_t *tx, void *argument) {
@@ -50,12 +50,12 @@ typedef int (*syncline_transaction_t)(syncline_tx_t *tx, void *argument);
  *                EINVAL   a null pointer for a function
  *                EDEADLK  from within a transaction; hand its tx on instead
  *     get        reads a cell
- *                EAGAIN   another transaction is in the way
- *     set        is to write a cell; until it commits, only this transaction sees it
- *     retry      returns EAGAIN, and syncline_atomically waits until a cell changes that the
- *                transaction has got, before it runs it again
+ *                EAGAIN   another transaction conflicts
+ *     set        writes a cell; until the transaction commits, no other one sees the value
+ *     retry      returns EAGAIN; before it runs the transaction again, syncline_atomically waits
+ *                until a cell changes that the transaction has got
  *                EINVAL   it has got none, and would wait forever
- *     all        EINVAL   a null or misaligned pointer, or what was never a cell */
+ *     all        EINVAL   a null or misaligned pointer, or memory that is no cell */
 int syncline_atomically(syncline_transaction_t transaction, void *argument);
 int syncline_tx_get(syncline_tx_t *tx, const syncline_cell_t *cell, uint64_t *value);
 int syncline_tx_set(syncline_tx_t *tx, syncline_cell_t *cell, uint64_t value);

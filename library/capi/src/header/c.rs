@@ -1,4 +1,4 @@
-//! `locks.h`, `rwlocks.h` and `delegation.h`.
+//! Writes `locks.h`, `rwlocks.h` and `delegation.h`.
 
 use super::comment::{description, of_delegating, wrapped};
 use super::types::{Delegating, Type};
@@ -33,7 +33,7 @@ impl Page {
         self.line(&format!("/*{lines} */"));
     }
 
-    /// What ends the page: the types with their sizes and alignments.
+    /// Ends the page with the sizes and alignments of the types.
     fn finish<'a>(mut self, types: impl Iterator<Item = (&'a str, usize, usize)>) -> String {
         self.line("");
         self.comment("What the library was built with.");
@@ -57,7 +57,7 @@ impl Page {
         self.line(&format!("#define SYNCLINE_{}_INIT {{{{0}}}}", name.to_uppercase()));
     }
 
-    /// The type and the functions of a lock.
+    /// The type of a lock, and its functions.
     fn lock(&mut self, lock: &Type, acquisitions: &[&str]) {
         let name = lock.entry.name;
         self.line("");
@@ -78,7 +78,7 @@ impl Page {
         self.function(name, "destroy", "");
     }
 
-    /// A function, on two lines if need be.
+    /// A function, on two lines if necessary.
     fn function(&mut self, name: &str, call: &str, more: &str) {
         let start = format!("int syncline_{name}_{call}(");
         let line = format!("{start}syncline_{name}_t *lock{more});");
@@ -94,7 +94,7 @@ impl Page {
 const DEADLINE: &str = ", const struct timespec *deadline";
 const COND: &str = ", syncline_cond_t *cond";
 
-/// The line that holds a type's size.
+/// The line with a type's size.
 pub(super) fn size(name: &str, size: usize, alignment: usize) -> String {
     format!("SYNCLINE_LAYOUT(syncline_{name}_t, {size}, {alignment});")
 }

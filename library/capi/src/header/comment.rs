@@ -1,4 +1,4 @@
-//! What the headers say about a lock, from its entry in the catalogue.
+//! The comments on a lock in the headers, from its entry in the catalogue.
 
 use syncline::lock::{About, Order};
 
@@ -6,13 +6,13 @@ use super::types::{Delegating, Type};
 
 const WIDTH: usize = 90;
 
-/// The lock in some sentences.
+/// Describes a lock in a few sentences.
 pub(super) fn description(lock: &Type) -> String {
     let order = served(lock.entry.parking_order());
     sentences(lock.entry.name, &lock.entry.about, order, lock.size)
 }
 
-/// The delegation lock in some sentences.
+/// Describes a delegation lock in a few sentences.
 pub(super) fn of_delegating(lock: &Delegating) -> String {
     let order = match lock.about.order {
         Order::Fifo => "Sections run in the order of their calls.",
@@ -44,7 +44,7 @@ fn served(order: Order) -> &'static str {
     }
 }
 
-/// A comment's lines, each behind this start.
+/// Wraps a comment into lines, each of which begins with `start`.
 pub(super) fn wrapped(text: &str, start: &str) -> Vec<String> {
     let mut lines = vec![start.to_owned()];
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! `locks.hpp`.
+//! Writes `locks.hpp`.
 
 use super::comment::{description, of_delegating, wrapped};
 use super::types::{Delegating, Type};

@@ -1,7 +1,7 @@
-//! Writes the headers that list the locks, and tests that those in `include/` are the same.
+//! Writes the headers that list the locks, and tests that those in `include/` are up to date.
 //!
 //! After a change of the catalogue run `SYNCLINE_WRITE_HEADERS=1 cargo test -p syncline-capi`.
-//! What doesn't depend on the catalogue is written by hand: `syncline.h` and `syncline.hpp`.
+//! Parts that don't depend on the catalogue are written by hand: `syncline.h` and `syncline.hpp`.
 
 mod c;
 mod comment;

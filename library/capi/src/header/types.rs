@@ -1,15 +1,15 @@
-//! The types of C that the headers declare.
+//! The C types that the headers declare.
 
 use syncline::lock::{About, Entry};
 
-/// A lock's type of C.
+/// The C type of a lock.
 pub struct Type {
     pub entry: Entry,
     pub size: usize,
     pub alignment: usize,
 }
 
-/// A delegation lock's type of C.
+/// The C type of a delegation lock.
 pub struct Delegating {
     pub name: &'static str,
     pub about: About,

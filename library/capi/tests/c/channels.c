@@ -1,5 +1,5 @@
-/* Messages of all sizes arrive in order; ends that go are noticed; each mistake has its error
- * number. */
+/* Messages of all sizes arrive in order; a disconnected end is noticed; each mistake has its
+ * error number. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ static syncline_sender_t *sender;
 static syncline_receiver_t *receiver;
 static size_t size;
 
-/* What a message looks like: each byte depends on its place and the message's number. */
+/* Fills a message: each byte depends on its position and the message's number. */
 static void fill(unsigned char *message, int number) {
     for (size_t i = 0; i < size; i++) message[i] = (unsigned char)(number * 7 + (int)i);
 }
@@ -51,7 +51,7 @@ static void test_stream(size_t bytes, size_t capacity) {
     EXPECT(0, syncline_channel_create(size, capacity, &sender, &receiver));
     pthread_t thread;
     EXPECT(0, pthread_create(&thread, NULL, send_all, NULL));
-    /* A guard behind the message. */
+    /* One byte more, as a guard behind the message. */
     unsigned char message[LARGEST + 1], expected[LARGEST];
     message[size] = 0xa5;
     for (int i = 0; i < MESSAGES; i++) {
@@ -98,7 +98,7 @@ static void test_mistakes(void) {
     EXPECT(EINVAL, syncline_receiver_destroy(NULL));
     EXPECT(EAGAIN, syncline_receiver_tryrecv(receiver, &message));
 
-    /* Two threads at one end. */
+    /* Two threads use one end. */
     pthread_t thread;
     EXPECT(0, pthread_create(&thread, NULL, wait_for_message, NULL));
     while (syncline_receiver_tryrecv(receiver, &message) != EBUSY) usleep(100);
@@ -106,7 +106,7 @@ static void test_mistakes(void) {
     EXPECT(0, syncline_sender_send(sender, &message));
     EXPECT(0, pthread_join(thread, NULL));
 
-    /* A sender that waits for room when the receiver goes. */
+    /* A sender waits for room when the receiver is destroyed. */
     EXPECT(0, pthread_create(&thread, NULL, leave, NULL));
     int error;
     while ((error = syncline_sender_send(sender, &message)) == 0) {}
@@ -153,7 +153,7 @@ static void *send_batches(void *unused) {
     return unused;
 }
 
-/* Batches of other sizes on both ends, however the ends wait. */
+/* Batches of other sizes at both ends, with every way of waiting. */
 static void test_batches(size_t bytes, int waiting) {
     size = bytes;
     EXPECT(0, syncline_channel_create_waiting(size, 20, waiting, &sender, &receiver));
@@ -202,7 +202,7 @@ static void test_mistakes_of_batches(void) {
     EXPECT(0, (int)count);
     EXPECT(0, syncline_sender_sendall(sender, messages, 2, NULL));
 
-    /* A receiver that goes in the middle of a batch. */
+    /* A receiver that is destroyed in the middle of a batch. */
     pthread_t thread;
     EXPECT(0, pthread_create(&thread, NULL, take_three_and_leave, NULL));
     EXPECT(EPIPE, syncline_sender_sendall(sender, messages, 1000, &count));
@@ -256,7 +256,7 @@ static void test_inbox(size_t bytes) {
     EXPECT(0, syncline_inbox_destroy(inbox));
 }
 
-/* Of three senders two are chosen, and what the third has sent waits. */
+/* Two of three senders are chosen, and the messages of the third wait. */
 static void test_chosen(int waiting) {
     syncline_inbox_t *inbox;
     syncline_sender_t *ends[SENDERS];

@@ -1,4 +1,4 @@
-// The classes meet the standard's requirements for locks, and work with what it has for them.
+// The classes meet the standard's requirements for locks, and work with the standard library.
 
 #include <cstdio>
 #include <cstdlib>

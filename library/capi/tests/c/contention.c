@@ -1,4 +1,4 @@
-/* Threads count under each lock with a plain counter, sleep until they are told, and read what
+/* Threads count under each lock with a plain counter, sleep until they are woken, and read what
    writers write. */
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 enum { THREADS = 4 };
 
-/* A hand-over to a spinning waiter that is off its processor takes a turn of the scheduler. */
+/* A hand-over to a spinning waiter that is preempted takes a time slice of the scheduler. */
 static int spins(void) { return strstr(now->name, "-spin") != NULL; }
 static int rounds(void) { return spins() ? 20 : 4000; }
 static int turns(void) { return spins() ? 4 : 200; }
@@ -67,7 +67,7 @@ static void run(void *(*first)(void *), void *(*second)(void *)) {
         EXPECT(0, pthread_join(threads[i], NULL));
 }
 
-/* Two threads take turns, each told by the other. */
+/* Two threads take turns, each woken by the other. */
 static void *take_turns(void *parity) {
     const int limit = turns();
     EXPECT(0, now->lock(lock));

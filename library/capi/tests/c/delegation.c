@@ -1,4 +1,4 @@
-/* Threads hand in sections that count with a plain counter; each mistake has its error number. */
+/* Threads delegate sections that count with a plain counter; each mistake has its error number. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -73,7 +73,7 @@ static void *hand_in(void *unused) {
     return unused;
 }
 
-/* From within a section. */
+/* Called within a section. */
 static void misuse(void *pending) {
     syncline_pending_t mine;
     EXPECT(EDEADLK, now->run(lock, add, NULL));

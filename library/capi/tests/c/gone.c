@@ -1,6 +1,6 @@
-/* Locks that are gone as soon as the last one to use them has released them: each lies in memory of
-   its own; the thread that gets it after another destroys it and unmaps the memory, while the other's call
-   may not have returned yet. */
+/* Locks that are freed as soon as their last user has released them: each lies in memory of its
+   own. The thread that acquires a lock second destroys it and unmaps the memory, while the first
+   thread's call may not have returned yet. */
 
 #include <malloc.h>
 #include <pthread.h>
@@ -57,7 +57,7 @@ static void rounds(void) {
         void *mine = lock;
         acquire(FIRST_SHARES);
         __atomic_store_n(&begun, round, __ATOMIC_RELEASE);
-        /* The other comes, at the latest in the middle of the release. */
+        /* The second thread acquires the lock at the latest in the middle of the release. */
         for (volatile int i = 0; i < round % 64 * 16; i++)
             ;
         EXPECT(0, now->unlock(mine));
@@ -69,7 +69,7 @@ static void rounds(void) {
 }
 
 int main(void) {
-    /* What the library allocates is mapped and unmapped by itself, too. */
+    /* The library's allocations are mapped and unmapped separately, too. */
     EXPECT(1, mallopt(M_ARENA_MAX, 1) && mallopt(M_MMAP_MAX, 1 << 20) &&
                   mallopt(M_MMAP_THRESHOLD, 1));
     for (now = kinds; now < kinds + KINDS; now++)

@@ -35,7 +35,7 @@ static int transfer(syncline_tx_t *tx, void *argument) {
     EXPECT(0, syncline_tx_set(tx, order->from, from - order->amount));
     if ((error = syncline_tx_get(tx, order->to, &to))) return error;
     EXPECT(0, syncline_tx_set(tx, order->to, to + order->amount));
-    /* Found out late: what was set is not written. */
+    /* The check comes late: the values that were set are not written. */
     return from < order->amount ? ERANGE : 0;
 }
 
@@ -101,7 +101,7 @@ static int misuse(syncline_tx_t *tx, void *argument) {
     EXPECT(EINVAL, syncline_tx_set(tx, (syncline_cell_t *)((char *)&slot + 1), 1));
     EXPECT(EINVAL, syncline_tx_retry(NULL));
     EXPECT(0, syncline_tx_set(tx, &slot, 99));
-    /* Nobody has told it to. */
+    /* No function has returned EAGAIN to it. */
     return EAGAIN;
 }
 

@@ -1,4 +1,4 @@
-//! An installation for all tests, and what compiles and runs programs against it.
+//! An installation for all tests, and functions that compile and run programs against it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,21 +8,21 @@ use std::{env, fs};
 
 use syncline::lock::{Entry, catalogue, forms};
 
-/// How a program gets the library.
+/// How a program is linked with the library.
 #[derive(Clone, Copy, Debug)]
 pub enum Linking {
     Shared,
     Static,
 }
 
-/// No program here needs longer, even on a busy machine.
+/// Time limit for a program, even on a busy machine.
 const SECONDS: &str = "300";
 
 pub fn crate_folder() -> PathBuf {
     env!("CARGO_MANIFEST_DIR").into()
 }
 
-/// An empty folder of this name.
+/// Makes an empty folder with this name.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi").join(name);
     if folder.exists() {
@@ -32,7 +32,8 @@ pub fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-/// Where Syncline is installed: by `./x install`, from the same target folder as this test.
+/// The prefix where Syncline is installed: by `./x install`, from the same target folder as this
+/// test.
 pub fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
@@ -45,7 +46,7 @@ pub fn prefix() -> &'static Path {
     })
 }
 
-/// A header with a line for each lock of the catalogue, as `c/kinds.h` wants it.
+/// A header with a line for each lock of the catalogue, in the form that `c/kinds.h` needs.
 pub fn each_lock() -> &'static Path {
     static HEADER: OnceLock<PathBuf> = OnceLock::new();
     HEADER.get_or_init(|| {
@@ -98,7 +99,7 @@ pub fn compile(source: &Path, headers: &[&Path], linking: Linking) -> PathBuf {
     program
 }
 
-/// What pkg-config says.
+/// The flags that pkg-config prints.
 fn flags(linking: Linking) -> Vec<String> {
     let mut ask = Command::new("pkg-config");
     ask.args(["--cflags", "--libs", "syncline"]);
