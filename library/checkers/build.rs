@@ -1,5 +1,5 @@
-//! Breaks locks on purpose: for each mutant that `broken/` lists, writes the real file with one
-//! change as a module, and a test that the checkers reject it.
+//! Breaks locks on purpose: for each mutant in `broken/`, writes the real file with one change as a
+//! module, and a test that the checkers reject it.
 
 use std::env;
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const LISTS: &str = "broken";
-/// Each folder of lists, and what is written from it.
+/// Each folder of lists, with the file that is generated from it.
 const FOLDERS: [(&str, &str); 8] = [
     (LISTS, "mutants.rs"),
     ("broken/channel", "channel_mutants.rs"),
@@ -20,7 +20,7 @@ const FOLDERS: [(&str, &str); 8] = [
 ];
 const LIBRARY: &str = "../syncline/src";
 
-/// What a mutant changes, and what notices.
+/// The change of a mutant, and the case that notices it.
 #[derive(Default)]
 struct Mutant {
     name: String,
@@ -33,15 +33,15 @@ struct Mutant {
 /// One file of `broken/`.
 #[derive(Default)]
 struct List {
-    /// The file that is broken, below the library's sources.
+    /// The file that is broken, relative to the library's sources.
     file: String,
-    /// The lock's file, if that is another, which uses the broken one as a module.
+    /// The lock's file, if the lock uses the broken file as a module.
     within: Option<String>,
-    /// Private files of the library's that the lock uses, as they are.
+    /// Private files of the library that the lock uses, unchanged.
     with: Vec<String>,
-    /// The folder of the file, if all of it belongs together: it is taken as a whole.
+    /// The folder of the file, if all its files belong together and are taken as a whole.
     whole: Option<String>,
-    /// The lock in it, which may say where its policy `W` goes, or the waiting policy, or the
+    /// The lock in it; the name may mark where its policy `W` goes. Or the waiting policy, or the
     /// condition variable.
     item: String,
     mutants: Vec<Mutant>,
@@ -88,7 +88,7 @@ fn modules(folder: &str) -> String {
     code
 }
 
-/// A file of the library's.
+/// Reads a file of the library.
 fn read(file: &str) -> String {
     let path = Path::new(LIBRARY).join(file);
     println!("cargo::rerun-if-changed={}", path.display());
@@ -136,7 +136,8 @@ fn parse(path: &Path, text: &str) -> List {
     list
 }
 
-/// The text with the mutant's lines replaced, which must be there once; indentation is free.
+/// The source with the mutant's lines replaced. They must occur exactly once; indentation is
+/// ignored.
 fn replaced(text: &str, mutant: &Mutant) -> Result<String, String> {
     let lines: Vec<&str> = text.lines().collect();
     let old = &mutant.old;
@@ -167,7 +168,7 @@ fn replaced(text: &str, mutant: &Mutant) -> Result<String, String> {
     ))
 }
 
-/// The text of a folder's `mod.rs`, with its modules in it, of which one is broken.
+/// The source of a folder's `mod.rs` with its modules inlined, one of which is broken.
 fn whole(folder: &str, file: &str, broken: &str) -> String {
     let text = plain(&read(&format!("{folder}/mod.rs")));
     let modules = text.lines().map(|line| {
@@ -182,13 +183,13 @@ fn whole(folder: &str, file: &str, broken: &str) -> String {
     modules.collect()
 }
 
-/// The text as it reads outside of the library's crate.
+/// The source adapted for use outside the library's crate.
 fn outside(text: &str, file: &str) -> String {
     let parent = file.rsplit_once('/').map_or("", |(parent, _)| parent).replace('/', "::");
     plain(text).replace("pub(super)", "pub").replace("super::", &format!("syncline::{parent}::"))
 }
 
-/// The text without tests and inner comments, and what is the crate's is the library's.
+/// The source without tests and inner comments, with crate-private items made public.
 fn plain(text: &str) -> String {
     let body = text.split("#[cfg(test)]").next().unwrap_or_default();
     body.lines()
@@ -201,7 +202,7 @@ fn plain(text: &str) -> String {
         .replace("crate::", "syncline::")
 }
 
-/// The text of a lock with files that it uses, broken or not, as its modules.
+/// The source of a lock with the files that it uses, broken or not, as modules.
 fn using(used: &[(&str, String)], user: &str) -> String {
     let name = |file: &str| {
         let name = Path::new(file).file_stem().and_then(|stem| stem.to_str()).expect("a name");
@@ -225,7 +226,7 @@ fn write_module(code: &mut String, stem: &str, list: &List, mutant: &Mutant, tex
     let Mutant { name, case, policy, .. } = mutant;
     let item = &list.item;
     let policy_of = format!("syncline::wait::{policy}");
-    // A broken policy makes a lock fail that is right, and so does a condition variable.
+    // A broken policy makes a correct lock fail, and so does a broken condition variable.
     let rejected = match list.file.split_once('/') {
         None if item == "Condvar" => format!("crate::condvar::reject!({case}, {policy}, {item})"),
         Some(("wait", _)) => {

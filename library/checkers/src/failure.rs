@@ -1,4 +1,4 @@
-//! A case that is expected to fail, for the checkers' own checks.
+//! Cases that are expected to fail, which check the checkers themselves.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,7 +12,7 @@ std::thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets the failures that are wanted go unprinted.
+/// Suppresses the output of expected failures.
 fn quietly<R>(what: impl FnOnce() -> R) -> R {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -29,12 +29,12 @@ fn quietly<R>(what: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Why a case fails, if it does.
+/// Returns why a case fails; `None` if it does not.
 pub fn failure(timed: bool, case: impl Fn() + Send + Sync + 'static) -> Option<String> {
     failure_of(timed, Arc::new(case))
 }
 
-/// Why a case fails, if it does: compiled once and not for each mutant.
+/// Returns why a case fails. Not generic, so it is compiled once and not for each mutant.
 fn failure_of(timed: bool, case: Arc<dyn Fn() + Send + Sync>) -> Option<String> {
     let bounds = Bounds { preemptions: Some(3), executions: Some(20_000), timed };
     failure_in(move || {
@@ -42,13 +42,13 @@ fn failure_of(timed: bool, case: Arc<dyn Fn() + Send + Sync>) -> Option<String> 
     })
 }
 
-/// Why a case fails under the randomized checker, if it does: for those that take more steps than
-/// loom gets through.
+/// Returns why a case fails under the randomized checker; `None` if it does not. For cases with
+/// more steps than loom can handle.
 pub fn random_failure(case: impl Fn() + Send + Sync + 'static) -> Option<String> {
     failure_in(move || randomly(RANDOM_EXECUTIONS, case))
 }
 
-/// Executions under each scheduler in which a failure has to show.
+/// Executions under each scheduler within which a failure must show.
 const RANDOM_EXECUTIONS: usize = 3_000;
 
 fn failure_in(check: impl FnOnce()) -> Option<String> {

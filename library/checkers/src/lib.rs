@@ -1,7 +1,7 @@
-//! Memories of checkers: the locks' own text runs over them.
+//! Memories of checkers, over which the locks' own code runs.
 //!
-//! [`Loom`] explores executions one by one, with C11's weak orderings, as far as its bounds go;
-//! [`Shuttle`] draws executions at random, sequentially consistent, and so takes larger cases.
+//! [`Loom`] explores executions one by one, with C11's weak orderings, up to its bounds;
+//! [`Shuttle`] draws sequentially consistent executions at random, and can handle larger cases.
 
 pub mod cases;
 mod engine;

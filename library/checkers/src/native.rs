@@ -1,6 +1,6 @@
-//! The native memory as an engine: a case runs once, on threads of the system.
+//! The native memory as an engine: a case runs once, on system threads.
 //!
-//! A case that fails ends the process, since the other threads may wait for the one that failed.
+//! A failing case ends the process, since the other threads may wait for the one that failed.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,7 @@ use crate::engine::Engine;
 #[derive(Clone, Default)]
 struct Me {
     number: usize,
-    /// Which threads have waited, or have ended.
+    /// For each thread, whether it has waited or has ended.
     waited: Arc<[AtomicBool]>,
 }
 
@@ -35,7 +35,7 @@ impl Engine for Native {
             if catch_unwind(AssertUnwindSafe(|| body(number))).is_err() {
                 abort();
             }
-            // One with a deadline may have left before it ever waited.
+            // A thread with a deadline may have left before it ever waited.
             Self::waits();
         };
         let play = &play;
@@ -51,11 +51,12 @@ impl Engine for Native {
         ME.with_borrow(|me| me.number)
     }
 
-    /// Lets others run as well: there are more threads than processors.
+    /// Lets others run too: there are more threads than processors.
     fn waits() {
         ME.with_borrow(|me| {
             if let Some(waited) = me.waited.get(me.number) {
-                // Release: pairs with the Acquire in `wait_for_waiter`: it stands in its queue.
+                // Release: pairs with the Acquire in `wait_for_waiter`, whose thread then knows
+                // that this one is in its queue.
                 waited.store(true, Release);
             }
         });
@@ -79,7 +80,7 @@ impl Engine for Native {
     }
 
     fn read<T: Copy>(data: &<Self as Memory>::Data<T>) -> T {
-        // SAFETY: a case reads data that nobody changes meanwhile.
+        // SAFETY: a case reads data that no thread changes meanwhile.
         unsafe { data.look(|value| *value) }
     }
 }

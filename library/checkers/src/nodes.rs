@@ -1,12 +1,12 @@
-//! Nodes that are never reused while an execution runs, so that following a reference to a dead one
-//! is reported.
+//! Nodes that are never reused while an execution runs, so that following a reference to a dead
+//! node is reported.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::HashMap;
 use std::ptr::NonNull;
 
-/// Slots of a table's bucket: so few that buckets behind others, splitting and growing are reached
-/// with a handful of keys, and more than one.
+/// Slots of a table's bucket: more than one, but so few that chained buckets, splitting and growth
+/// are reached with a handful of keys.
 pub(super) const SLOTS: usize = 2;
 
 /// The nodes of one execution, by address.
@@ -20,13 +20,13 @@ struct Node {
 }
 
 impl Nodes {
-    /// A place for a node, never used before in this execution.
+    /// Allocates a node at an address never used before in this execution.
     pub(super) fn place<T>(&mut self) -> NonNull<T> {
-        // A node without fields has an address of its own too.
+        // A node without fields also gets an address of its own.
         self.place_for(Layout::new::<(T, u64)>().pad_to_align()).cast()
     }
 
-    /// A place of this layout, likewise.
+    /// Allocates memory of this layout, at an address never used before.
     pub(super) fn place_for(&mut self, layout: Layout) -> NonNull<u8> {
         // SAFETY: the size is not zero.
         let place = NonNull::new(unsafe { alloc(layout) });
@@ -35,19 +35,19 @@ impl Nodes {
         place
     }
 
-    /// Whether a node may be followed: it is alive, or is none of ours.
+    /// Whether a node may be followed: it is alive, or is not from this pool.
     pub(super) fn may_be_followed(&self, node: NonNull<()>) -> bool {
         self.0.get(&node.addr().get()).is_none_or(|node| node.alive)
     }
 
-    /// Marks a node as dead; its place stays.
+    /// Marks a node as dead; its memory stays allocated.
     pub(super) fn kill(&mut self, node: NonNull<()>) {
         let node = self.0.get_mut(&node.addr().get()).expect("a node that was allocated is freed");
         assert!(node.alive, "a node was freed twice");
         node.alive = false;
     }
 
-    /// How many nodes nobody has freed.
+    /// The number of nodes that were not freed.
     pub(super) fn alive(&self) -> usize {
         self.0.values().filter(|node| node.alive).count()
     }
@@ -56,7 +56,7 @@ impl Nodes {
 impl Drop for Nodes {
     fn drop(&mut self) {
         for node in self.0.values() {
-            // SAFETY: allocated with this layout in `place`, and the execution is over.
+            // SAFETY: allocated with this layout in `place_for`, and the execution is over.
             unsafe { dealloc(node.place.as_ptr(), node.layout) };
         }
     }

@@ -1,9 +1,9 @@
-//! The memory of the randomized checker shuttle: every access is a point at which another thread
-//! may go on, and a scheduler draws which. **Sequentially consistent**: orderings mean nothing
-//! here, and a wrong one is loom's to find. In exchange, cases can have many threads and rounds.
+//! The memory of the randomized checker shuttle: at every access another thread may continue, and a
+//! scheduler draws which. **Sequentially consistent**: orderings mean nothing here, and loom has to
+//! find wrong ones. In exchange, cases can have many threads and rounds.
 //!
-//! Two schedulers are used: the uniformly random one, and PCT, which changes priorities at few
-//! points, and so reaches deep interleavings. Sleeping is the kernel's, as over
+//! Two schedulers are used: the uniformly random one, and PCT, which changes priorities at a few
+//! points, and so reaches deep interleavings. Sleeping works like the kernel's futex, as with
 //! [`Loom`](crate::Loom); the clock advances whenever a thread reads it.
 
 mod blocks;
@@ -35,24 +35,25 @@ use crate::nodes::Nodes;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shuttle;
 
-/// Steps of one execution, beyond which it counts as endless.
+/// The most steps of an execution; with more it counts as endless.
 const LONGEST: usize = 100_000;
 /// How many readings of the clock a deadline is away: enough that a waiter waits at least once.
 const SOON: Range<u64> = 3..15;
 const SEED: u64 = 1991;
-/// How many changes of priority PCT makes.
+/// The number of priority changes that PCT makes.
 const PCT_DEPTH: usize = 3;
 
-/// How far the clock advances at a reading where a thread dies, in nanoseconds: after a few, a waiter has
-/// waited for long.
+/// How far the clock advances per reading if a thread dies, in nanoseconds: after a few readings, a
+/// waiter has waited for a long time.
 const TICK: u64 = 30_000_000;
 
-/// Runs a case `rounds` times under each of the two schedulers. Panics if it fails.
+/// Runs a case `executions` times under each of the two schedulers. Panics if it fails.
 pub fn randomly(executions: usize, case: impl Fn() + Send + Sync + 'static) {
     draw(executions, Arc::new(case));
 }
 
-/// Runs a case under each of the two schedulers: compiled once and not for each case.
+/// Runs a case under each of the two schedulers. Not generic, so it is compiled once and not for
+/// each case.
 fn draw(executions: usize, case: Arc<dyn Fn() + Send + Sync>) {
     let config = config();
     let run = move || {
@@ -67,9 +68,9 @@ fn draw(executions: usize, case: Arc<dyn Fn() + Send + Sync>) {
     Runner::new(pct, config).run(run);
 }
 
-/// Runs a case of `threads` threads `executions` times under each of the two schedulers. Thread 1 dies
-/// in each, or has ended before. All others have to say that they have [`survived`]. Panics if one of
-/// them does not, or the case fails.
+/// Runs a case of `threads` threads `executions` times under each of the two schedulers. In each
+/// execution thread 1 dies, unless it has ended before. All others must report that they have
+/// [`survived`]. Panics if one of them does not, or if the case fails.
 pub fn dying(executions: usize, threads: usize, case: impl Fn() + Send + Sync + 'static) {
     let case = Arc::new(move || {
         CURRENT.set(Execution { tick: TICK, ..Execution::default() });
@@ -90,7 +91,7 @@ fn config() -> Config {
     config
 }
 
-/// The table of one execution; its threads run in turns on one thread of the system.
+/// The table of one execution, whose threads run in turns on one system thread.
 #[derive(Default)]
 struct Execution {
     nodes: Nodes,
@@ -98,7 +99,7 @@ struct Execution {
     /// The threads that have waited.
     waited: Vec<usize>,
     time: u64,
-    /// By how much the clock advances at a reading, beside a nanosecond.
+    /// How far the clock advances per reading, in addition to a nanosecond.
     tick: u64,
 }
 
@@ -196,7 +197,7 @@ unsafe impl Memory for Shuttle {
     unsafe fn follow<'a, T: 'a>(node: ShuttleRef<T>) -> &'a T {
         let alive = with(|e| e.nodes.may_be_followed(node.0.cast()));
         assert!(alive, "a reference to a freed node was followed");
-        // SAFETY: alive by the caller's promise, and if it is ours, as was just checked.
+        // SAFETY: alive by the caller's promise, and if it is from `allocate`, as was just checked.
         unsafe { node.0.as_ref() }
     }
 
@@ -214,7 +215,7 @@ unsafe impl Memory for Shuttle {
             return;
         }
         with(|e| e.nodes.kill(node.0.cast()));
-        // SAFETY: it was written in `allocate`, and was not yet freed; its memory stays.
+        // SAFETY: it was written in `allocate`, and was not freed yet; its memory stays allocated.
         unsafe { node.0.drop_in_place() };
     }
 
@@ -276,7 +277,7 @@ unsafe impl Memory for Shuttle {
     fn prefetch_for_write(_: &ShuttleWord) {}
 }
 
-/// Ordinary data; accesses that overlap are reported.
+/// Ordinary data; overlapping accesses are reported.
 #[derive(Debug)]
 pub struct ShuttleData<T> {
     /// The number of readers, or [`WRITER`].

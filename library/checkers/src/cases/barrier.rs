@@ -8,13 +8,13 @@ use syncline::memory::{Data, Memory};
 
 use crate::engine::Engine;
 
-/// A barrier, right or broken.
+/// A barrier, correct or broken.
 pub trait Meeting: From<usize> + Send + Sync + 'static {
-    /// Waits for all, and says whether this thread leads.
+    /// Waits for all threads, and returns whether this one is the leader.
     fn meet(&self) -> bool;
 }
 
-/// Makes a type with this method a `Meeting`.
+/// Implements `Meeting` for a type with this method.
 #[macro_export]
 macro_rules! meeting {
     ($Barrier:ident) => {
@@ -28,15 +28,15 @@ macro_rules! meeting {
 
 meeting!(Barrier);
 
-/// Threads, and what each has written for the others to read.
+/// A barrier, and what each thread has written for the others to read.
 struct Scene<M: Memory, B> {
     barrier: B,
     written: Vec<M::Data<usize>>,
-    /// No part of what is checked, so an ordinary number will do.
+    /// Not part of what is checked, so an ordinary number suffices.
     leaders: AtomicUsize,
 }
 
-// SAFETY: a barrier and numbers, which may go between threads.
+// SAFETY: a barrier and numbers, which may be shared between threads.
 unsafe impl<M: Memory, B: Sync> Sync for Scene<M, B> {}
 // SAFETY: as above.
 unsafe impl<M: Memory, B: Send> Send for Scene<M, B> {}
@@ -61,7 +61,7 @@ impl<M: Engine, B: Meeting> Scene<M, B> {
 pub fn rounds<M: Engine, B: Meeting>(threads: usize, rounds: usize) {
     let leaders = Scene::<M, B>::run(threads, threads, move |scene, thread| {
         for round in 1..=rounds {
-            // SAFETY: it is this thread's turn until all have met, and the checkers see to it.
+            // SAFETY: it is this thread's turn until all have met, which the checkers verify.
             unsafe { scene.written[thread].with(|written| *written = round) };
             scene.meet();
             assert!(scene.written.iter().all(|written| M::read(written) == round));
@@ -71,7 +71,7 @@ pub fn rounds<M: Engine, B: Meeting>(threads: usize, rounds: usize) {
     assert_eq!(leaders, 2 * rounds);
 }
 
-/// More threads than a meeting takes, so that several meetings are held.
+/// More threads than a meeting takes, so that several meetings take place.
 pub fn several<M: Engine, B: Meeting>(of: usize, meetings: usize) {
     let leaders = Scene::<M, B>::run(of, of * meetings, |scene, _| scene.meet());
     assert_eq!(leaders, meetings);

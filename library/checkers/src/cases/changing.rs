@@ -1,4 +1,5 @@
-//! The cases of shares that become exclusive, and the other way round: nobody writes in between.
+//! The cases of shares that become exclusive, and of the reverse: no other thread writes in
+//! between.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::engine::Engine;
 type Node<L> = Pooled<<L as syncline::lock::RawLock>::Node, <L as syncline::lock::RawLock>::Memory>;
 type Share<L> = Pooled<<L as RawSharedLock>::SharedNode, <L as syncline::lock::RawLock>::Memory>;
 
-/// The first threads write, and the very first goes on as a reader; the others read.
+/// The first threads write, and the very first continues as a reader; the others read.
 pub fn downgraded<L>(writers: usize, readers: usize)
 where
     L: Downgrade<Memory: Engine> + 'static,
@@ -36,7 +37,8 @@ where
     assert_eq!(scene.count() as usize, writers);
 }
 
-/// The first threads share so that they can write, and do; then one writes, and the others read.
+/// The first threads take upgradable shares, and upgrade; then one thread writes, and the others
+/// read.
 pub fn upgraded<L>(upgraders: usize, readers: usize)
 where
     L: Upgrade<Memory: Engine> + 'static,
@@ -73,7 +75,7 @@ where
     assert_eq!(scene.count() as usize, upgraders + 1);
 }
 
-/// A thread that can't have the upgradable share at once writes.
+/// A thread that can't get the upgradable share at once writes.
 pub fn tries_upgradable<L>(threads: usize)
 where
     L: Upgrade<Memory: Engine> + 'static,
@@ -97,7 +99,8 @@ where
     assert_eq!(scene.count() as usize, threads);
 }
 
-/// The first gives up to share so that it can write, or to write; the others write and read.
+/// The first thread gives up on the upgradable share, or on the upgrade, at a deadline; the others
+/// write and read.
 pub fn upgraded_in_time<L>(others: usize)
 where
     L: TimedUpgrade<Memory: Engine> + 'static,

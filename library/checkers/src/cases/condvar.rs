@@ -9,9 +9,10 @@ use syncline::memory::{Data, Memory, Pooled};
 
 use crate::engine::Engine;
 
-/// A condition variable, right or broken.
+/// A condition variable, correct or broken.
 pub trait Condition<M: Memory>: Default + Send + Sync + 'static {
-    /// Releases the lock, waits, and acquires the lock again. Says whether the time was up.
+    /// Releases the lock, waits, and acquires the lock again. Returns whether the deadline has
+    /// passed.
     ///
     /// # Safety
     ///
@@ -22,13 +23,13 @@ pub trait Condition<M: Memory>: Default + Send + Sync + 'static {
         node: &L::Node,
         deadline: Option<Duration>,
     ) -> bool;
-    /// Wakes one of those that wait.
+    /// Wakes one waiting thread.
     fn notify_one(&self);
-    /// Wakes all that wait.
+    /// Wakes all waiting threads.
     fn notify_all(&self);
 }
 
-/// Makes a type with these methods a `Condition`.
+/// Implements `Condition` for a type with these methods.
 #[macro_export]
 macro_rules! condition {
     ($Condvar:ident) => {
@@ -61,13 +62,13 @@ struct Store<C, L: RawLock> {
     tokens: <L::Memory as Memory>::Data<u32>,
 }
 
-// SAFETY: a lock, a condition variable and a number, which may go between threads.
+// SAFETY: a lock, a condition variable and a number, which may be shared between threads.
 unsafe impl<C: Sync, L: RawLock> Sync for Store<C, L> {}
 // SAFETY: as above.
 unsafe impl<C: Send, L: RawLock> Send for Store<C, L> {}
 
 impl<L: RawLock<Memory: Engine> + 'static, C: Condition<L::Memory>> Store<C, L> {
-    /// Runs this many takers, then one thread that puts something in.
+    /// Runs this many takers, then one thread that puts tokens in.
     fn play(takers: usize, put: impl Fn(&Self) + Send + Sync + 'static) {
         Self::run(
             takers + 1,
@@ -77,7 +78,7 @@ impl<L: RawLock<Memory: Engine> + 'static, C: Condition<L::Memory>> Store<C, L> 
         );
     }
 
-    /// Runs threads, which leave no token.
+    /// Runs threads, which must leave no token.
     fn run(threads: usize, act: impl Fn(&Self, usize) + Send + Sync + 'static) {
         let tokens = Data::new(0);
         let store = Arc::new(Self { lock: L::default(), filled: C::default(), tokens });
@@ -108,9 +109,9 @@ impl<L: RawLock<Memory: Engine> + 'static, C: Condition<L::Memory>> Store<C, L> 
         });
     }
 
-    /// For the lock's holder.
+    /// Adds tokens; only for the lock's holder.
     fn add(&self, tokens: u32) {
-        // SAFETY: the lock is held, and the checkers see to it.
+        // SAFETY: the lock is held, which the checkers verify.
         unsafe { self.tokens.with(|all| *all = (*all).wrapping_add(tokens)) };
     }
 }
@@ -130,7 +131,7 @@ where
     Store::play(takers, put);
 }
 
-/// All tokens come at once, with one notification by the lock's holder.
+/// All tokens come at once, with one notification to all by the lock's holder.
 pub fn all<C, L>(takers: usize)
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -162,8 +163,8 @@ where
     Store::play(1, wait);
 }
 
-/// A thread with a deadline waits beside a taker, and leaves if it is told that its time was up;
-/// if not, it passes the notification on. One that it swallows leaves the taker asleep.
+/// A thread with a deadline waits beside a taker, and leaves if its deadline has passed; if not, it
+/// passes the notification on. A swallowed notification leaves the taker asleep.
 pub fn passed_on<C, L>()
 where
     L: RawLock<Memory: Engine> + 'static,

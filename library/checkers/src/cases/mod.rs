@@ -1,7 +1,8 @@
-//! The locks' cases: what a lock must do, as a small function over any lock in any checker's memory.
+//! The locks' cases: requirements of a lock, as small functions over any lock in any checker's
+//! memory.
 //!
-//! The plain counter under the lock is the main witness. The checkers report two accesses to it
-//! without an order, and at the end it must have the value of all increments.
+//! The main witness is a plain counter under the lock. The checkers report two unordered accesses
+//! to it, and at the end it must have the value of all increments.
 
 pub mod barrier;
 mod changing;
@@ -32,7 +33,7 @@ where
     assert_eq!(scene.count(), threads as u32 * rounds);
 }
 
-/// Threads that count, each with one node for all its rounds.
+/// Threads that count, each with one node for all rounds.
 pub fn again<L>(threads: usize, rounds: u32)
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -45,8 +46,8 @@ where
     assert_eq!(scene.count(), threads as u32 * rounds);
 }
 
-/// The first thread comes again and again, and the other once: where waiters can be overtaken, it
-/// is woken for nothing until something is done about it.
+/// The first thread comes repeatedly, and the other once. If waiters can be overtaken, the other is
+/// woken without success until the lock prevents it.
 pub fn overtaken<L>(rounds: u32)
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -58,7 +59,8 @@ where
     assert_eq!(scene.count(), rounds + 1);
 }
 
-/// One thread waits for the lock, the others only try. A lock that nobody uses can be had.
+/// One thread waits for the lock, the others only try. A lock that no thread uses can be acquired
+/// by a try.
 pub fn tries<L>(threads: usize, rounds: u32)
 where
     L: TryLock<Memory: Engine> + 'static,
@@ -77,8 +79,8 @@ where
     assert!(scene.count() > rounds);
 }
 
-/// The second thread waits until a deadline that may pass, the others for as long as it takes: it
-/// leaves from the queue's end or middle, or when it is just being handed the lock.
+/// The second thread waits until a deadline that may pass, the others without one: it leaves the
+/// queue's end or middle, or leaves just as the lock is handed to it.
 pub fn timed<L>(threads: usize, rounds: u32)
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -97,8 +99,8 @@ where
     assert!(scene.count() > (threads as u32 - 1) * rounds);
 }
 
-/// The first thread holds the lock, and the others come one after the other, the second of which
-/// has a deadline: it leaves the middle of a queue, or not.
+/// The first thread holds the lock, and the others come one after the other. The second of these
+/// has a deadline, so it may leave from the middle of a queue.
 pub fn leaver<L>(threads: usize)
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -115,7 +117,7 @@ where
     assert!(scene.count() >= threads as u32 - 1);
 }
 
-/// All threads but the first have deadlines: one leaves behind another that leaves.
+/// All threads but the first have deadlines: one may leave behind another that leaves.
 pub fn leavers<L>(threads: usize)
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -130,7 +132,7 @@ where
 }
 
 /// The first thread has a deadline, and may leave when it is the first of a group in which the
-/// third is behind it, or has the lock when that gives up.
+/// third is behind it; or it holds the lock when the third gives up.
 pub fn first_leaves<L>(threads: usize)
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -144,8 +146,9 @@ where
     assert!(scene.count() >= threads as u32);
 }
 
-/// The first thread comes twice, the second until a deadline, the third once: where waiters can
-/// be overtaken, the second is woken for nothing and leaves, and the third still waits.
+/// The first thread comes twice, the second waits until a deadline, the third comes once. If
+/// waiters can be overtaken, the second is woken without success and leaves, and the third still
+/// waits.
 pub fn woken_in_vain<L>()
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -160,8 +163,8 @@ where
     assert!(scene.count() > 3);
 }
 
-/// The second thread gives up again and again, for which the first gives it reason. Whatever was
-/// left is no reason to refuse a free lock.
+/// The second thread gives up repeatedly, because the first holds the lock. What it leaves behind
+/// must not refuse a free lock.
 pub fn impatient<L>(rounds: u32)
 where
     L: TimedLock<Memory: Engine> + 'static,
@@ -177,7 +180,7 @@ where
     assert!(scene.count() > 2);
 }
 
-/// Threads that come one after the other, while the lock is held, get it in this order.
+/// Threads that come one after the other while the lock is held get it in this order.
 pub fn fifo<L>(threads: usize)
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -185,8 +188,8 @@ where
     in_order::<L>(threads, 1);
 }
 
-/// The same for a lock that has an order only among near threads; those are the ones with odd
-/// numbers, and the others.
+/// Like [`fifo`], for a lock that has an order only among near threads; those with odd numbers are
+/// near each other, and so are the others.
 pub fn near<L>(threads: usize)
 where
     L: RawLock<Memory: Engine> + 'static,

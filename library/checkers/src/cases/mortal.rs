@@ -1,9 +1,9 @@
-//! Locks that are gone as soon as the last one to use them has released them.
+//! Locks that are freed as soon as their last user has released them.
 //!
-//! A thread that gets a lock after all others have had it may free it after its own release, also
-//! while the others' releases have not returned yet: POSIX allows that, and where the lock is in an
-//! object with a count of references it is common. So a release may not touch the lock after the
-//! step that lets the next one in. The checkers report accesses to words that are gone.
+//! A thread that acquires a lock after all others have had it may free it after its own release,
+//! even while the others' releases have not returned yet. POSIX allows that, and it is common if
+//! the lock is in an object with a reference count. So a release must not access the lock after the
+//! step that lets the next thread in. The checkers report accesses to freed words.
 
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
@@ -16,15 +16,15 @@ use syncline::memory::{Memory, Own, Pooled, Word};
 
 use crate::engine::Engine;
 
-/// A lock that may be gone before its scene.
+/// A lock that may be freed before its scene.
 struct Mortal<L: RawLock> {
     lock: UnsafeCell<ManuallyDrop<Own<L, L::Memory>>>,
     gone: AtomicBool,
-    /// How many have the lock or have had it.
+    /// How many threads have the lock or have had it.
     came: Own<<L::Memory as Memory>::Word, L::Memory>,
 }
 
-// SAFETY: the lock is shared until one thread, which alone still uses it, drops it.
+// SAFETY: the lock is shared until one thread, its only remaining user, drops it.
 unsafe impl<L: RawLock> Sync for Mortal<L> {}
 // SAFETY: as above.
 unsafe impl<L: RawLock> Send for Mortal<L> {}
@@ -40,19 +40,19 @@ impl<L: RawLock<Memory: Engine> + 'static> Mortal<L> {
     }
 
     fn lock(&self) -> &L {
-        // SAFETY: a thread that has yet to come finds it alive, and the thread that frees it is the
-        // last.
+        // SAFETY: a thread that is yet to come finds it alive, and the thread that frees it is the
+        // last one.
         unsafe { &*self.lock.get() }
     }
 
-    /// Comes while the lock is held, and says whether all have.
+    /// Comes while the lock is held, and returns whether all threads have come.
     fn is_last(&self, threads: usize) -> bool {
         self.came.fetch_add(1, AcqRel) as usize + 1 == threads
     }
 
     fn free(&self) {
         self.gone.store(true, Relaxed);
-        // SAFETY: all others have had the lock, and it isn't dropped again.
+        // SAFETY: all others have had the lock, and it is dropped only once.
         unsafe { ManuallyDrop::drop(&mut *self.lock.get()) };
     }
 
@@ -73,7 +73,7 @@ impl<L: RawLock<Memory: Engine> + 'static> Mortal<L> {
 impl<L: RawLock> Drop for Mortal<L> {
     fn drop(&mut self) {
         if !*self.gone.get_mut() {
-            // SAFETY: nobody has dropped it.
+            // SAFETY: no thread has dropped it.
             unsafe { ManuallyDrop::drop(self.lock.get_mut()) };
         }
     }

@@ -1,4 +1,4 @@
-//! The cases of what happens once.
+//! The cases of one-time initialization.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use syncline::once::raw::{FRESH, POISONED, RawOnce};
 
 use crate::engine::Engine;
 
-/// Whether something has happened that happens once, right or broken.
+/// A one-time initialization, correct or broken.
 pub trait Happens: Default + Send + Sync + 'static {
-    /// Whether it has happened.
+    /// Whether it is completed.
     fn is_completed(&self) -> bool;
-    /// Calls the function, or waits until another thread's has returned.
+    /// Calls the function, or waits until another thread's call has returned.
     fn call(&self, panicked: u32, act: impl FnOnce());
-    /// Waits until it has happened.
+    /// Waits until it is completed.
     fn wait(&self);
 }
 
-/// Makes a type with these methods one that `Happens`.
+/// Implements `Happens` for a type with these methods.
 #[macro_export]
 macro_rules! happens {
     ($Once:ident) => {
@@ -38,17 +38,17 @@ macro_rules! happens {
 
 happens!(RawOnce);
 
-/// What is done by a function that returns, and by one that panics.
+/// What is done by a call that returns, and by one that panics.
 const ALL: u32 = 10;
 const SOME: u32 = 1;
 
-/// Something that is done once, and what was done.
+/// An initialization, and what it has done.
 struct Deed<M: Memory, O> {
     once: O,
     done: M::Data<u32>,
 }
 
-// SAFETY: a word and a number, which may go between threads.
+// SAFETY: a word and a number, which may be shared between threads.
 unsafe impl<M: Memory, O: Sync> Sync for Deed<M, O> {}
 // SAFETY: as above.
 unsafe impl<M: Memory, O: Send> Send for Deed<M, O> {}
@@ -61,19 +61,19 @@ impl<M: Engine, O: Happens> Deed<M, O> {
         deed
     }
 
-    /// For the thread that does it, or a part of it.
+    /// Does a part of it; only for the thread that initializes.
     fn act(&self, part: u32) {
-        // SAFETY: one thread at a time does it, and the checkers see to it.
+        // SAFETY: one thread at a time does it, which the checkers verify.
         unsafe { self.done.with(|done| *done += part) };
     }
 
-    /// For the threads that know that it is done.
+    /// What was done; only for threads that know that it is completed.
     fn seen(&self) -> u32 {
         M::read(&self.done)
     }
 }
 
-/// Threads that do it if they come first.
+/// Threads that call it; the first one does it.
 pub fn once<M: Engine, O: Happens>(threads: usize) {
     Deed::<M, O>::run(threads, |deed, _| {
         if !deed.once.is_completed() {
@@ -83,7 +83,7 @@ pub fn once<M: Engine, O: Happens>(threads: usize) {
     });
 }
 
-/// One does it, the others wait for it or only look.
+/// One thread does it, and the others wait for it or only check.
 pub fn waited<M: Engine, O: Happens>(threads: usize) {
     Deed::<M, O>::run(threads, |deed, thread| match thread {
         0 => deed.once.call(FRESH, || deed.act(ALL)),
@@ -94,7 +94,7 @@ pub fn waited<M: Engine, O: Happens>(threads: usize) {
     .wait();
 }
 
-/// The first fails in doing it, if it comes first; others do it, and one waits.
+/// The first thread's call panics if it comes first; others do it, and one waits.
 pub fn panicked<M: Engine, O: Happens>(threads: usize, state: u32) {
     let deed = Deed::<M, O>::run(threads, move |deed, thread| match thread {
         0 => {

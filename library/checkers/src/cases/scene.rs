@@ -1,4 +1,4 @@
-//! What the cases of a lock play on: the lock with a counter under it.
+//! The scene of a lock's cases: the lock with a counter under it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(super) struct Scene<L: RawLock> {
     pub count: Plain<L>,
 }
 
-// SAFETY: a lock and a number, which may go between threads.
+// SAFETY: a lock and a number, which may be shared between threads.
 unsafe impl<L: RawLock> Sync for Scene<L> {}
 // SAFETY: as above.
 unsafe impl<L: RawLock> Send for Scene<L> {}
@@ -25,7 +25,7 @@ impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
         Arc::new(Self { lock: Own::<L, L::Memory>::default(), count: Plain::<L>::new(0) })
     }
 
-    /// Runs threads on the scene, then requires that the lock is free and unharmed.
+    /// Runs threads on the scene, then requires that the lock is free and usable.
     pub fn play(
         self: Arc<Self>,
         threads: usize,
@@ -43,7 +43,7 @@ impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
     }
 
     pub fn increment(&self) {
-        // SAFETY: the lock is held, and the checkers see to it.
+        // SAFETY: the lock is held, which the checkers verify.
         unsafe { self.count.with(|count| *count += 1) };
     }
 
@@ -92,8 +92,8 @@ impl<L: TimedLock<Memory: Engine> + 'static> Scene<L> {
 }
 
 impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
-    /// The first thread takes the lock, waits until the others have come, one by one, and
-    /// releases it; from there on executions differ.
+    /// The first thread takes the lock, waits until the others have queued up one by one, and
+    /// releases it; only from there on executions differ.
     pub fn queue(
         self: Arc<Self>,
         threads: usize,

@@ -1,4 +1,4 @@
-//! The cases of locks that can be shared.
+//! The cases of shared locks.
 
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ impl<L: RawSharedLock<Memory: Engine> + 'static> Scene<L> {
     }
 }
 
-/// Readers and writers alternate. The first thread, a reader, comes twice: it finds a reader inside
-/// while a writer waits, or the other way round.
+/// Readers and writers alternate. The first thread, a reader, comes twice: it may find a reader
+/// inside while a writer waits, or a writer inside.
 pub fn returning<L>(threads: usize)
 where
     L: RawSharedLock<Memory: Engine> + 'static,
@@ -58,7 +58,7 @@ where
     assert_eq!(scene.count() as usize, threads / 2);
 }
 
-/// Two shares at once, by one thread: no thread writes.
+/// Two shares at the same time by one thread: no thread writes.
 pub fn together<L>()
 where
     L: RawSharedLock<Memory: Engine> + 'static,
@@ -77,8 +77,8 @@ where
     });
 }
 
-/// While a reader reads, a writer comes, and then another reader: which goes first is as the lock
-/// claims.
+/// While a reader reads, a writer comes, and then another reader: the lock claims which of them
+/// goes first.
 pub fn preference<L>()
 where
     L: RawSharedLock<Memory: Engine> + Described + 'static,
@@ -95,7 +95,7 @@ where
                 L::Memory::yield_now();
                 L::Memory::wait_for_waiter(1);
                 if L::ABOUT.order == Order::ReadersFirst {
-                    // A reader need not wait for the writer, which waits for us.
+                    // A reader need not wait for the writer, which waits for this thread.
                     scene.shared();
                 } else {
                     L::Memory::wait_for_waiter(2);
@@ -124,7 +124,8 @@ where
     });
 }
 
-/// While a writer writes, another comes, and then a reader: which goes first is as the lock claims.
+/// While a writer writes, another comes, and then a reader: the lock claims which of them goes
+/// first.
 pub fn after_a_writer<L>()
 where
     L: RawSharedLock<Memory: Engine> + Described + 'static,
@@ -151,8 +152,8 @@ where
     });
 }
 
-/// One thread writes again and again, and the other reads once: where waiters can be overtaken,
-/// the reader is woken without success until the lock takes measures.
+/// One thread writes repeatedly, and the other reads once. If waiters can be overtaken, the reader
+/// is woken without success until the lock prevents it.
 pub fn overtaken_shared<L>(rounds: u32)
 where
     L: RawSharedLock<Memory: Engine> + 'static,
@@ -198,7 +199,7 @@ impl<L: TrySharedLock<Memory: Engine> + 'static> Scene<L> {
     }
 }
 
-/// One thread reads, another writes, and a third tries to.
+/// One thread reads, another writes, and a third tries to write.
 pub fn tries_among_readers<L>()
 where
     L: TrySharedLock<Memory: Engine> + 'static,
@@ -212,8 +213,8 @@ where
     assert!(scene.try_shared(), "a free lock was refused");
 }
 
-/// Two threads read, another writes until a deadline, and a fourth, if any, for as long as it
-/// takes: readers that only the waiting writer has kept out go on when it gives up.
+/// Two threads read, another waits to write until a deadline, and a fourth, if any, waits without
+/// one: readers that only the waiting writer has blocked continue when it gives up.
 pub fn giving_up<L>(threads: usize)
 where
     L: TimedSharedLock<Memory: Engine> + 'static,
@@ -227,7 +228,7 @@ where
     assert!(scene.try_shared(), "a free lock was refused");
 }
 
-/// One thread writes, another reads until a deadline, and a third writes until one.
+/// One thread writes, another waits to read until a deadline, and a third waits to write until one.
 pub fn timed_shared<L>(rounds: u32)
 where
     L: TimedSharedLock<Memory: Engine> + 'static,

@@ -1,4 +1,4 @@
-//! Rows of blocks, of loom's words.
+//! Rows of blocks made of loom's words.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
@@ -11,14 +11,14 @@ use super::execution::Execution;
 use super::{Loom, LoomRef};
 use crate::nodes::SLOTS;
 
-// SAFETY: rows of objects, at places that are used once.
+// SAFETY: rows of objects, in memory that is never reused.
 unsafe impl<H: BlockHead, R: Words> Blocks<H, R> for Loom {
     const SLOTS: usize = SLOTS;
     const BYTES: usize = bytes(head::<H>(), slot::<R, Self>(), SLOTS);
 
     fn allocate_row(count: usize) -> LoomRef<H> {
         let first = Execution::allocate_row(objects::layout::<H, R, Self>(count)).cast();
-        // SAFETY: the place is new.
+        // SAFETY: the memory is new.
         unsafe { objects::make::<H, R, Self>(first, count) };
         LoomRef(first)
     }
@@ -29,7 +29,7 @@ unsafe impl<H: BlockHead, R: Words> Blocks<H, R> for Loom {
             return;
         }
         Execution::free(first.0.cast());
-        // SAFETY: our caller's promise; the place stays.
+        // SAFETY: our caller's promise; the memory stays allocated.
         unsafe { objects::end::<H, R, Self>(first.0, count) };
     }
 

@@ -1,8 +1,8 @@
 //! The table of one execution: its words, nodes, threads and sleepers.
 //!
-//! Loom runs the threads of an execution in turns on one thread of the system, and switches
-//! only at accesses to its own atomics and when a thread lets others run. So the table needs no
-//! lock, and what is done to it between two such points is one step.
+//! Loom runs the threads of an execution in turns on one system thread, and switches only at
+//! accesses to its own atomics and when a thread yields. So the table needs no lock, and everything
+//! done to it between two such points is one step.
 
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -17,13 +17,13 @@ use loom::sync::atomic::{AtomicPtr, AtomicU32};
 
 use crate::nodes::Nodes;
 
-/// The moment that the clock reaches, or not.
+/// The time that the clock may or may not reach.
 pub(super) const DEADLINE: Duration = Duration::from_secs(1);
 
-/// No word holds it.
+/// A value that no word holds.
 const NEVER: u32 = u32::MAX;
 
-/// Something whose accesses must happen before its end.
+/// An object whose accesses must happen before its end.
 struct Mortal<A> {
     atomic: A,
     life: UnsafeCell<()>,
@@ -51,11 +51,11 @@ pub(super) struct Execution {
 
 #[derive(Default)]
 struct Thread {
-    /// Its number in the case.
+    /// The thread's number in the case.
     number: usize,
-    /// Pauses since it last changed anything.
+    /// Pauses since the thread last changed anything.
     pauses: u32,
-    /// It has changed a word with SeqCst, and had no fence since.
+    /// Whether the thread has changed a word with SeqCst, and has had no fence since.
     owes_fence: bool,
     has_waited: bool,
 }
@@ -100,9 +100,9 @@ impl Execution {
         if !timed {
             return;
         }
-        // Another thread advances the clock right away, without order to anybody: so a look at
-        // the clock may see it advanced or not, and loom explores both. The advance itself comes
-        // at one point only.
+        // Another thread advances the clock right away, ordered with no thread, so a reading of the
+        // clock may see it advanced or not, and loom explores both. The advance itself happens at
+        // one point only.
         let clock = Rc::new(AtomicU32::new(0));
         with(|e| e.clock = Some(Rc::clone(&clock)));
         loom::stop_exploring();
@@ -111,7 +111,7 @@ impl Execution {
         loom::explore();
     }
 
-    /// Ends an execution; everything is freed.
+    /// Ends an execution, and checks that everything is freed.
     pub(super) fn end() {
         let alive = with(|e| e.nodes.alive());
         assert!(alive == 0, "{alive} nodes were never freed");
@@ -127,8 +127,8 @@ impl Execution {
         with(|e| e.threads[me].number)
     }
 
-    /// The processor of this thread: the first two threads of a case are in different groups,
-    /// and the third in the first one's.
+    /// The processor of this thread: the first two threads of a case are in different groups, and
+    /// the third is in the first one's group.
     pub(super) fn processor() -> usize {
         let number = Self::number();
         (number % 2) * 2 + number / 2 % 2
@@ -189,7 +189,7 @@ impl Execution {
         link.life.with_mut(|_| ());
     }
 
-    /// Whether this thread owes a fence, and from now on does or doesn't.
+    /// Sets whether this thread owes a fence, and returns whether it did.
     pub(super) fn owes_fence(from_now_on: bool) -> bool {
         let me = me();
         with(|e| std::mem::replace(&mut e.threads[me].owes_fence, from_now_on))
@@ -203,7 +203,7 @@ impl Execution {
         place
     }
 
-    /// A place for a row of blocks; the first stands for all.
+    /// Memory for a row of blocks; the first block stands for all.
     pub(super) fn allocate_row(layout: Layout) -> NonNull<u8> {
         let place = with(|e| e.nodes.place_for(layout));
         Self::begin_life(place.addr().get());
@@ -235,7 +235,7 @@ impl Execution {
 
     // Waiting.
 
-    /// Notes that this thread has changed something.
+    /// Records that this thread has changed something.
     pub(super) fn moved_on() {
         let me = me();
         with(|e| e.threads[me].pauses = 0);
@@ -256,8 +256,8 @@ impl Execution {
         loom::thread::yield_now();
     }
 
-    /// Looks at a word's latest value; a step that loom orders with all others on this word.
-    /// An exchange that fails sees the latest value and stores nothing.
+    /// Reads a word's latest value, in a step that loom orders with all others on this word. A
+    /// failing exchange reads the latest value and stores nothing.
     fn look(word: usize) -> u32 {
         let word = with(|e| Rc::clone(&e.words[word]));
         word.atomic.compare_exchange(NEVER, NEVER, Relaxed, Relaxed).unwrap_or_else(|value| value)
@@ -274,14 +274,14 @@ impl Execution {
             e.sleepers.push(Sleeper { word, key, thread: me, handle });
         });
         if timed {
-            // A thread that is not woken before its next turn has slept until the deadline. The
-            // look makes loom try every order of this turn and others' steps on the word.
+            // A thread that is not woken before its next turn has slept until the deadline. This
+            // read makes loom try every order of this turn and other threads' steps on the word.
             loom::thread::yield_now();
             Self::look(word);
             with(|e| e.sleepers.retain(|sleeper| sleeper.thread != me));
             return;
         }
-        // If all threads block, loom says so.
+        // If all threads block, loom reports it.
         while with(|e| e.sleepers.iter().any(|sleeper| sleeper.thread == me)) {
             loom::thread::park();
         }

@@ -1,9 +1,9 @@
 //! Words of 64 bits over loom's atomics.
 //!
-//! Loom takes SeqCst accesses for AcqRel ones, but has SeqCst fences. So a SeqCst access is a
-//! fence and then the access, which is how processors with weak orderings do it: all such
-//! accesses are in one order. It is a little stronger than C11, since a fence also orders what is
-//! not SeqCst before it.
+//! Loom treats SeqCst accesses as AcqRel, but supports SeqCst fences. So a SeqCst access is a fence
+//! followed by the access, as processors with weak orderings implement it: all such accesses are in
+//! one order. This is a little stronger than C11, since a fence also orders earlier accesses that
+//! are not SeqCst.
 
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::thread::panicking;
@@ -26,7 +26,7 @@ pub struct LoomLong {
 // SAFETY: only the owner uses `life` mutably; others only read it.
 unsafe impl Sync for LoomLong {}
 
-// SAFETY: loom's atomics.
+// SAFETY: loom's atomics implement it.
 unsafe impl LongMemory for Loom {
     type Long = LoomLong;
 }
@@ -47,7 +47,7 @@ impl LoomLong {
     }
 }
 
-/// The ordering to use in place of SeqCst, after a fence.
+/// The ordering that replaces SeqCst after a fence.
 fn fenced(order: Ordering, instead: Ordering) -> Ordering {
     if order != SeqCst {
         return order;

@@ -1,12 +1,13 @@
 //! The memory of the model checker loom.
 //!
-//! Loom runs a case again and again, each time in another interleaving and with other values for
-//! loads that may be stale, until it has seen all that differ, up to its bounds. It follows C11
+//! Loom runs a case again and again, each time with another interleaving and with other values for
+//! loads that may be stale, until it has tried all that differ, up to its bounds. It follows C11
 //! with exceptions:
 //!
-//! - **SeqCst accesses are as AcqRel**, but for one use: that of two threads that each change a
-//!   word and then look at the other's, one sees the other. For this, words add a fence, which loom
-//!   has (`words.rs`). An algorithm that needs more of them fails here although it is right.
+//! - **SeqCst accesses are treated as AcqRel**, except for one use: of two threads that each change
+//!   a word and then read the other's, one sees the other's change. For this, words add a fence,
+//!   which loom supports (`words.rs`). An algorithm that needs more of SeqCst fails here although
+//!   it is correct.
 //! - **No load buffering**: a load never sees a store that comes later in time. No algorithm here
 //!   passes a value in a circle through Relaxed words; nothing checks that.
 //! - **The last seven stores** of a word are remembered; a load never returns an older one.
@@ -14,29 +15,29 @@
 //!
 //! What this memory adds:
 //!
-//! - **Barriers**, light and heavy, are loom's fences, both. That is a little more than is promised:
-//!   two light ones order each other here.
-//! - **Waiting.** A thread that pauses lets others run. From a thread's second unsuccessful look
-//!   on, loom is told not to branch any more in this execution (`skip_branch`): a further look
-//!   without success changes nothing, and there is another execution in which the thread came
-//!   later. Safety stays checked in full where a look without success writes nothing. *Progress of
-//!   spinning is not*: that every run ends is checked for the schedules that are run, where an
-//!   endless wait meets the limit of branches. Parked threads are checked in full, since sleeping
-//!   is no pause.
-//! - **Sleeping** as the kernel's futex does it: the look at the word and falling asleep are one
-//!   step, and sleepers wake in order of arrival. If all sleep, loom reports a deadlock. One thing
-//!   is stronger than promised: a thread that is woken sees what the waker did before. A wrong
-//!   ordering must therefore show where a waiter finds its word written without having slept, as it
-//!   does.
-//! - **Time** is a coin. A deadline has passed or has not, at every look at the clock, until the
+//! - **Barriers**, light and heavy, are both loom's fences. That is a little stronger than
+//!   promised: two light ones order each other here.
+//! - **Waiting.** A thread that pauses lets others run. From a thread's second unsuccessful poll
+//!   on, loom stops branching in this execution (`skip_branch`): a further unsuccessful poll
+//!   changes nothing, and there is another execution in which the thread came later. Safety is
+//!   still checked in full if an unsuccessful poll writes nothing. *Progress of spinning is not*:
+//!   that every run ends is checked only for the schedules that are run, in which an endless wait
+//!   exceeds the limit of branches. Parked threads are checked in full, since sleeping is not a
+//!   pause.
+//! - **Sleeping** works like the kernel's futex: comparing the word and falling asleep are one
+//!   step, and sleepers wake in order of arrival. If all threads sleep, loom reports a deadlock.
+//!   One property is stronger than promised: a thread that is woken sees what the waker did before.
+//!   A wrong ordering must therefore show where a waiter finds its word written without having
+//!   slept, and it does.
+//! - **Time** is a coin. A deadline has passed or not, at every reading of the clock, until the
 //!   thread has seen it pass or has waited; and a sleeper with a deadline wakes up or is woken,
 //!   whichever comes first. Both outcomes of every timed wait are explored.
-//! - **Life.** Each access to a word or node must happen before its end, as loom's cells have it:
-//!   a node that is freed too early is found even if the access came first in time. No node is
-//!   used twice in an execution, and all must be freed at its end.
+//! - **Life.** Each access to a word or node must happen before its end, as with loom's cells: a
+//!   node that is freed too early is found even if the access came first in time. No node is reused
+//!   in an execution, and all must be freed at its end.
 //!
-//! **The bound on preemptions** leaves out executions in which threads are switched more often
-//! than that where they could have gone on; switches at waits are free.
+//! **The bound on preemptions** leaves out executions in which threads are preempted more often
+//! than that where they could continue; switches at waits are not counted.
 
 mod blocks;
 mod execution;
@@ -61,30 +62,29 @@ use crate::engine::Engine;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Loom;
 
-/// How far a model is explored.
+/// The bounds of an exploration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bounds {
-    /// How often a thread that could go on is stopped in an execution, or without bound.
+    /// How often a running thread is preempted in an execution; `None` for no bound.
     pub preemptions: Option<usize>,
-    /// After how many executions to end, or without bound.
+    /// How many executions to run at most; `None` for no bound.
     pub executions: Option<usize>,
     /// Whether deadlines may pass.
     pub timed: bool,
 }
 
-/// What was explored.
+/// The result of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Explored {
-    /// Executions that were run.
+    /// The number of executions that were run.
     pub executions: usize,
-    /// Whether these were all, up to the bound on preemptions.
+    /// Whether these were all executions, up to the bound on preemptions.
     pub complete: bool,
     /// How long it took.
     pub time: Duration,
 }
 
-/// This many executions of a case at most, for cases that are run each time: a test prints how far
-/// that was.
+/// The most executions of a case in every test run; a test prints how far they got.
 #[derive(Clone, Copy, Debug)]
 pub struct Executions(pub usize);
 
@@ -107,23 +107,23 @@ impl Executions {
     }
 }
 
-/// Branches in one execution, beyond which it counts as endless.
+/// The most branches of an execution; with more it counts as endless.
 const LONGEST: usize = 3000;
 
-/// Explores the executions of a case. Panics in the first that fails.
+/// Explores the executions of a case. Panics in the first one that fails.
 pub fn model(bounds: Bounds, case: impl Fn() + Send + Sync + 'static) -> Explored {
     model_of(bounds, Arc::new(case))
 }
 
-/// Explores the executions of a case: compiled once and not for each case, of which there are a
-/// thousand.
+/// Explores the executions of a case. Not generic, so it is compiled once and not for each of a
+/// thousand cases.
 fn model_of(bounds: Bounds, case: Arc<dyn Fn() + Send + Sync>) -> Explored {
     let start = Instant::now();
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = bounds.preemptions;
     builder.max_branches = LONGEST;
     if let Some(executions) = bounds.executions {
-        // Loom looks at the limit once in an interval, before an execution.
+        // Loom checks the limit once per interval, before an execution.
         builder.checkpoint_interval = executions + 1;
         builder.max_permutations = Some(executions + 1);
     }
@@ -173,19 +173,19 @@ impl Loom {
         Execution::number()
     }
 
-    /// Waits until a thread waits; used while a scene is set up.
+    /// Waits until a thread waits; used while a scene is being set up.
     pub fn wait_for_waiter(thread: usize) {
         while !Execution::has_waited(thread) {
             loom::thread::yield_now();
         }
     }
 
-    /// Sets up a scene that is the same in every execution.
+    /// Begins or ends the setup of a scene, which is the same in every execution.
     pub fn arrange(explore: bool) {
         Execution::explore(explore);
     }
 
-    /// A moment that the clock may have reached.
+    /// A time that the clock may or may not have reached.
     pub fn soon() -> Duration {
         execution::DEADLINE
     }
@@ -211,7 +211,7 @@ impl Engine for Loom {
         Self::soon()
     }
     fn read<T: Copy>(data: &Self::Data<T>) -> T {
-        // SAFETY: the data lives; loom checks that nobody changes it.
+        // SAFETY: the data lives; loom checks that no thread changes it.
         data.read(|value| unsafe { *value })
     }
 }
@@ -224,7 +224,7 @@ unsafe impl Memory for Loom {
     type Data<T> = LoomData<T>;
     type Own<T: Default> = OnStack<T>;
 
-    /// Spinners are held up by loom, and sleepers are to sleep soon.
+    /// Spinning waiters are suspended by loom, and waiters that can sleep should do so soon.
     const PATIENCE: u32 = 1;
     const BATCH: u32 = 2;
 
@@ -234,7 +234,7 @@ unsafe impl Memory for Loom {
 
     unsafe fn follow<'a, T: 'a>(node: LoomRef<T>) -> &'a T {
         Execution::follow(node.0.cast());
-        // SAFETY: alive by the caller's promise, and if it is ours, as was just checked.
+        // SAFETY: alive by the caller's promise, and if it is from `allocate`, as was just checked.
         unsafe { node.0.as_ref() }
     }
 
@@ -252,8 +252,8 @@ unsafe impl Memory for Loom {
             return;
         }
         Execution::free(node.0.cast());
-        // SAFETY: it was written in `allocate`, and was not yet freed. The place stays, and words
-        // in it still know that they are dead.
+        // SAFETY: it was written in `allocate`, and was not freed yet. Its memory stays allocated,
+        // so words in it still know that they are dead.
         unsafe { node.0.drop_in_place() };
     }
 
@@ -261,7 +261,7 @@ unsafe impl Memory for Loom {
         Execution::pause();
     }
 
-    /// Time is not modelled, and every delay is followed by a look or a pause.
+    /// Does nothing: time is not modelled, and every delay is followed by a poll or a pause.
     fn delay(_: u32) {}
 
     fn yield_now() {
@@ -296,7 +296,7 @@ unsafe impl Memory for Loom {
     }
 }
 
-/// Ordinary data; loom reports accesses without an order.
+/// Ordinary data; loom reports accesses that are not ordered.
 #[derive(Debug)]
 pub struct LoomData<T>(loom::cell::UnsafeCell<T>);
 
@@ -324,7 +324,7 @@ impl<T> Data<T> for LoomData<T> {
 }
 
 impl<T> LoomData<T> {
-    /// Hands out the data's address to read it.
+    /// Calls a function with the data's address, for reading.
     pub fn read<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
         self.0.with(access)
     }

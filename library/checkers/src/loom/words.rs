@@ -1,13 +1,14 @@
 //! Words and links over loom's atomics.
 //!
-//! A word is a number; what it stands for is in the execution's table, and outlives it. So an
-//! access to a dead word is an access to its number, and is reported.
+//! A word is a number, whose entry is in the execution's table and outlives the word. So an access
+//! to a dead word uses its number, and is reported.
 //!
-//! Loom takes SeqCst accesses for AcqRel ones, but has SeqCst fences. So a thread that has changed
-//! a word with SeqCst puts a fence before its next SeqCst look at a word. Of two threads that each
-//! change a word and then look at the other's, one then sees the other, as C11 has it; and neither
-//! is bound to if one of the four accesses is not SeqCst. A fence is a little stronger: it orders
-//! what is not SeqCst as well. Other orders that C11 promises of SeqCst accesses are not had here.
+//! Loom treats SeqCst accesses as AcqRel, but supports SeqCst fences. So a thread that has changed
+//! a word with SeqCst executes a fence before its next SeqCst load of a word. Of two threads that
+//! each change a word and then load the other's, one then sees the other's change, as in C11;
+//! neither has to if one of the four accesses is not SeqCst. A fence is a little stronger: it also
+//! orders accesses that are not SeqCst. Other orders that C11 guarantees for SeqCst accesses are
+//! missing here.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -29,7 +30,7 @@ impl LoomWord {
         self.0
     }
 
-    /// The word, for an access that changes it.
+    /// The atomic of the word, for an access that changes it.
     fn change(&self, order: Ordering) -> impl std::ops::Deref<Target = AtomicU32> {
         Execution::moved_on();
         if order == SeqCst {
@@ -119,7 +120,7 @@ impl<T> fmt::Debug for LoomRef<T> {
     }
 }
 
-/// A reference to a node, or to none.
+/// A reference to a node, or none.
 pub struct LoomLink<T> {
     address: AddressLink,
     refers: PhantomData<*mut T>,
@@ -146,8 +147,8 @@ impl Drop for AddressLink {
 
 impl AddressLink {
     fn load(&self, order: Ordering) -> *mut () {
-        // Locks look for nodes that they have to free. A failed execution frees none, and has no
-        // thread any more that could look.
+        // Locks search for nodes that they must free. A failed execution frees none, and has no
+        // thread left that could search.
         if panicking() {
             return ptr::null_mut();
         }

@@ -1,21 +1,22 @@
-//! A memory of two segments in one process, over the memory of a checker, or the native one.
+//! A memory of two segments in one process, over a checker's memory or the native one.
 //!
-//! A [`Memory`] of several ranks is reached by functions alone: a word is not where its address is,
-//! a reference is a rank and a displacement, and a node that others are to reach has to lie in a
-//! segment. This memory is so strict about it that a lock which assumes more fails:
+//! A [`Memory`] of several ranks is accessed only by functions: a word's bytes are not at its
+//! address, a reference is a rank and a displacement, and a node that others must reach has to lie
+//! in a segment. This memory is so strict that a lock which assumes more fails:
 //!
-//! - **Every access goes through a word.** Addresses in segments can be calculated with, but not
-//!   accessed (`storage.rs`): anything that is not a function of a word, a link or data faults.
-//! - **Words lie in segments.** A word on a stack is none that others could reach, and so is not to
-//!   be accessed at all.
+//! - **Every access goes through a word.** Addresses in segments can be used in calculations, but
+//!   not accessed (`storage.rs`): any access other than by a function of a word, a link or data
+//!   faults.
+//! - **Words lie in segments.** Other ranks could not reach a word on a stack, so it must not be
+//!   accessed at all.
 //! - **A node lies in its owner's segment.** A thread refers to nodes of its own segment only.
-//! - **Nodes that were freed** are neither followed nor accessed; and all are freed in the end. That
-//!   a node's uses happen before its end is for the checker to see: each has one of the checker's
+//! - **Freed nodes** are neither followed nor accessed, and all nodes are freed in the end. The
+//!   checker checks that a node's uses happen before its end: each node has one of the checker's
 //!   nodes, which lives as long.
 //!
-//! Threads with even numbers belong to the first segment, the others to the second, and so their
-//! groups are. Whether waiters look at words of other segments is counted ([`looks`]), since
-//! [`Memory::pause_at`] knows what is looked at.
+//! Threads with even numbers belong to the first segment, the others to the second, and their
+//! groups are the same. Polls of words in other segments are counted ([`looks`]), since
+//! [`Memory::pause_at`] knows which word is polled.
 
 mod storage;
 mod words;
@@ -36,7 +37,7 @@ use crate::engine::Engine;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Segments<M: Engine>(PhantomData<M>);
 
-/// The checker's node that lives as long as one of ours.
+/// The checker's node that lives as long as a node in a segment.
 #[derive(Default)]
 struct Life;
 
@@ -44,17 +45,16 @@ std::thread_local! {
     static LOOKS: Cell<Looks> = const { Cell::new(Looks { near: 0, remote: 0 }) };
 }
 
-/// How often waiters have looked again, at words of their own segment and of others.
+/// How often waiters have polled again, at words of their own segment and of others.
 #[derive(Clone, Copy, Debug)]
 pub struct Looks {
-    /// At words of the waiter's own segment.
+    /// Polls of words in the waiter's own segment.
     pub near: usize,
-    /// At words of others.
+    /// Polls of words in other segments.
     pub remote: usize,
 }
 
-/// The looks of this thread of the system, since it was last asked. A checker's threads are all on
-/// one.
+/// The polls of this system thread since the last call. All threads of a checker run on one.
 pub fn looks() -> Looks {
     LOOKS.replace(Looks { near: 0, remote: 0 })
 }
@@ -65,10 +65,10 @@ impl<M: Engine> Segments<M> {
         M::number() % SEGMENTS
     }
 
-    /// The checker's node of a node of ours.
+    /// The checker's node of a segment's node.
     fn life(place: Place) -> M::Ref<Life> {
         let header = place.header().expect("a reference to a freed node was followed");
-        // SAFETY: written in `allocate`, and stays until the block is given back.
+        // SAFETY: written in `allocate`, and valid until the block is freed.
         unsafe { header.storage::<M::Ref<Life>>().read() }
     }
 }
@@ -81,7 +81,7 @@ unsafe impl<M: Engine> Memory for Segments<M> {
     type Data<T> = SegmentData<M, T>;
     type Own<T: Default> = Pooled<T, Self>;
 
-    // Small, as for any checker, also over the native memory.
+    // Small, as for every checker, also over the native memory.
     const PATIENCE: u32 = if M::PATIENCE < 2 { M::PATIENCE } else { 2 };
     const BATCH: u32 = 2;
 
@@ -93,8 +93,8 @@ unsafe impl<M: Engine> Memory for Segments<M> {
     }
 
     unsafe fn follow<'a, T: 'a>(node: SegmentRef<T>) -> &'a T {
-        // SAFETY: alive by the caller's promise, and as was just checked. Nobody looks at its bytes
-        // by this reference, which are not there.
+        // SAFETY: alive by the caller's promise, and as was just checked. No access to its bytes
+        // uses this reference, at whose address they are not.
         unsafe {
             M::follow(Self::life(node.place));
             &*node.place.address()
@@ -119,8 +119,8 @@ unsafe impl<M: Engine> Memory for Segments<M> {
             return;
         }
         let life = Self::life(node.place);
-        // SAFETY: it was written in `allocate`, and this is its last use. What is in it is dropped
-        // by its address, from which each word finds its bytes.
+        // SAFETY: it was written in `allocate`, and this is its last use. Its contents are dropped
+        // at its address, from which each word finds its bytes.
         unsafe {
             M::free(life);
             node.place.address::<T>().drop_in_place();

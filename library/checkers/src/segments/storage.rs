@@ -6,12 +6,12 @@
 //!   storage     | segment 0 v            | segment 1              |   read and written
 //! ```
 //!
-//! A word or node has its address in the first, and its bytes at the same displacement of the
-//! second. So a function can find the bytes from the address, and code that accesses the address
-//! itself faults.
+//! A word or node has its address in the first mapping, and its bytes at the same displacement in
+//! the second. So a function can find the bytes from the address, and code that accesses the
+//! address itself faults.
 //!
-//! A block has lines of its own, of which the first is for the owner of the segments. Lines that
-//! were given back are used again as late as possible: not while a checker's execution runs.
+//! A block has lines of its own, of which the first is for the owner of the segments. Freed lines
+//! are reused as late as possible: not while a checker's execution runs.
 
 use std::alloc::Layout;
 use std::num::NonZeroU32;
@@ -19,30 +19,30 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// How many segments there are.
+/// The number of segments.
 pub(super) const SEGMENTS: usize = 2;
-/// The bytes of a segment.
+/// Size of a segment in bytes.
 const SEGMENT: usize = 1 << 24;
 const LINE: usize = 128;
 const LINES: usize = SEGMENT / LINE;
 /// The unit of displacements, in bytes: all words and links have this alignment.
 const UNIT: usize = 4;
-/// Where the segment's number is in a reference, above the displacement.
+/// The position of the segment's number in a reference, above the displacement.
 const NUMBER: u32 = 24;
 
-/// For each line the first line of the block that it is a part of, counted from 1; 0 is free.
+/// For each line, the first line of its block, counted from 1; 0 if free.
 static BLOCKS: [[AtomicU32; LINES]; SEGMENTS] =
     [const { [const { AtomicU32::new(0) }; LINES] }; SEGMENTS];
 /// The line at which the next search for free lines begins.
 static NEXT: [Mutex<usize>; SEGMENTS] = [const { Mutex::new(0) }; SEGMENTS];
 
-/// The two mappings' starts.
+/// The starts of the two mappings.
 fn mappings() -> (usize, usize) {
     static MAPPINGS: OnceLock<(usize, usize)> = OnceLock::new();
     let map = |rights| {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let size = SEGMENTS * SEGMENT;
-        // SAFETY: new addresses, where nothing was.
+        // SAFETY: new addresses, where nothing was mapped.
         let at = unsafe { libc::mmap(ptr::null_mut(), size, rights, flags, -1, 0) };
         assert!(at != libc::MAP_FAILED, "there are no addresses for segments");
         at.expose_provenance()
@@ -61,18 +61,18 @@ impl Place {
         Self(NonZeroU32::new(bits).expect("segments count from 1"))
     }
 
-    /// The position of this address, if it is in a segment.
+    /// The position of an address, if it is in a segment.
     pub(super) fn of<T>(address: *const T) -> Option<Self> {
         let offset = address.addr().checked_sub(mappings().0)?;
         (offset < SEGMENTS * SEGMENT).then(|| Self::new(offset / SEGMENT, offset % SEGMENT))
     }
 
-    /// The representation in a word.
+    /// The position in the form that a word holds.
     pub(super) fn bits(self) -> u32 {
         self.0.get()
     }
 
-    /// The position that a word holds; 0 is none.
+    /// The position that a word holds; `None` for 0.
     pub(super) fn from_bits(bits: u32) -> Option<Self> {
         NonZeroU32::new(bits).map(Self)
     }
@@ -89,20 +89,20 @@ impl Place {
         self.segment() * SEGMENT + self.displacement()
     }
 
-    /// The address that stands for it in references; an access to it faults.
+    /// The address that stands for the position in references; an access to it faults.
     pub(super) fn address<T>(self) -> *mut T {
         ptr::with_exposed_provenance_mut(mappings().0 + self.offset())
     }
 
-    /// The address of its bytes in the storage.
+    /// The address of the bytes in the storage.
     pub(super) fn storage<T>(self) -> *mut T {
         ptr::with_exposed_provenance_mut(mappings().1 + self.offset())
     }
 
-    /// The first line of the block that this is in, unless that was given back.
+    /// The first line of the block at this position, unless it was freed.
     pub(super) fn header(self) -> Option<Self> {
-        // Relaxed: a thread that uses a block got its address by a way that orders. If it was given
-        // back, either answer is a failure.
+        // Relaxed: a thread that uses a block got its address in a way that orders. If the block
+        // was freed, either answer is a failure.
         let block = BLOCKS[self.segment()][self.displacement() / LINE].load(Relaxed);
         Some(Self::new(self.segment(), (block as usize).checked_sub(1)? * LINE))
     }
@@ -127,7 +127,7 @@ impl Place {
         Self::new(segment, (first + 1) * LINE)
     }
 
-    /// Gives a block back, which no other thread uses.
+    /// Frees a block, which no other thread uses.
     pub(super) fn give(self) {
         let header = self.header().expect("a node was freed twice");
         let first = header.displacement() / LINE;

@@ -12,10 +12,10 @@ use syncline::memory::{Address, Data, Link, Memory, Word};
 
 use super::storage::Place;
 
-/// A value whose address is in a segment, and its bytes in the segment's storage.
+/// A value whose address is in a segment, and whose bytes are in the segment's storage.
 ///
 /// Until it is moved to a segment it is an ordinary value. A reference to one in a segment promises
-/// the compiler no bytes: they may be anything, change at any time, and be moved.
+/// the compiler nothing about its bytes: they may have any value, and change at any time.
 struct Stored<T> {
     value: UnsafeCell<MaybeUninit<T>>,
     _pinned: PhantomPinned,
@@ -26,28 +26,28 @@ impl<T> Stored<T> {
         Self { value: UnsafeCell::new(MaybeUninit::new(value)), _pinned: PhantomPinned }
     }
 
-    /// Where the bytes are.
+    /// The address of the bytes.
     fn at(&self) -> *mut T {
         Place::of(self).map_or(self.value.get().cast(), Place::storage)
     }
 
-    /// The value, of a node that is alive.
+    /// The value, which must belong to a live node.
     fn reached(&self) -> &T {
         let place = Place::of(self).expect("a word that lies in no segment was accessed");
         assert!(place.header().is_some(), "a word of a node that was freed was accessed");
-        // SAFETY: it was moved to the storage of its block, which was not given back.
+        // SAFETY: it was moved to the storage of its block, which was not freed.
         unsafe { &*place.storage() }
     }
 
     fn into_inner(self) -> T {
-        // SAFETY: it has the value, and is not dropped.
+        // SAFETY: this has the value, which is not dropped.
         unsafe { ManuallyDrop::new(self).at().read() }
     }
 }
 
 impl<T> Drop for Stored<T> {
     fn drop(&mut self) {
-        // SAFETY: it has the value until here.
+        // SAFETY: this has the value until here.
         unsafe { self.at().drop_in_place() }
     }
 }
@@ -137,7 +137,7 @@ impl<T> PartialEq for SegmentRef<T> {
 
 impl<T> Eq for SegmentRef<T> {}
 
-/// A reference to a node, or to none: a word, which holds the place.
+/// A reference to a node, or none: a word that holds the position.
 pub struct SegmentLink<M: Memory, T> {
     word: SegmentWord<M>,
     refers: PhantomData<fn() -> T>,
@@ -193,7 +193,7 @@ pub struct SegmentData<M: Memory, T>(Stored<M::Data<T>>);
 impl<M: Memory, T> SegmentData<M, T> {
     /// The checker's data.
     pub(super) fn reached(&self) -> &M::Data<T> {
-        // SAFETY: it has the value; the checker's data looks after the accesses.
+        // SAFETY: this has the value; the checker's data checks the accesses.
         unsafe { &*self.0.at() }
     }
 }
@@ -215,7 +215,7 @@ impl<M: Memory, T> Data<T> for SegmentData<M, T> {
     }
 }
 
-/// Whether something that is waited for lies in another segment than this one.
+/// Whether an object that a thread waits for lies in another segment than this one.
 pub(super) fn is_remote<T>(what: &T, segment: usize) -> bool {
     Place::of(ptr::from_ref(what)).is_some_and(|place| place.segment() != segment)
 }

@@ -1,4 +1,4 @@
-//! Rows of blocks, of shuttle's words.
+//! Rows of blocks made of shuttle's words.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use syncline::memory::{BlockHead, Blocks, Words};
 use super::{Shuttle, ShuttleRef, with};
 use crate::nodes::SLOTS;
 
-// SAFETY: rows of objects, in memory that is used once.
+// SAFETY: rows of objects, in memory that is never reused.
 unsafe impl<H: BlockHead, R: Words> Blocks<H, R> for Shuttle {
     const SLOTS: usize = SLOTS;
     const BYTES: usize = bytes(head::<H>(), slot::<R, Self>(), SLOTS);
@@ -28,7 +28,7 @@ unsafe impl<H: BlockHead, R: Words> Blocks<H, R> for Shuttle {
             return;
         }
         with(|e| e.nodes.kill(first.0.cast()));
-        // SAFETY: our caller's promise; the memory stays.
+        // SAFETY: our caller's promise; the memory stays allocated.
         unsafe { objects::end::<H, R, Self>(first.0, count) };
     }
 

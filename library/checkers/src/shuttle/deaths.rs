@@ -1,5 +1,5 @@
-//! Executions in which one thread dies, as a process does that is killed: from some access on, which
-//! is drawn, it is never scheduled again, and nothing that it has begun goes on.
+//! Executions in which one thread dies, like a process that is killed: from a random access on it
+//! is never scheduled again, and nothing that it has begun continues.
 
 use std::cell::Cell;
 
@@ -8,34 +8,34 @@ use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 std::thread_local! {
     /// Whether the thread that dies has died.
     static DEAD: Cell<bool> = const { Cell::new(false) };
-    /// How many threads have come to their end.
+    /// How many threads have reached their end.
     static SURVIVED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The thread that dies; the first one is the execution's own.
+/// The thread that dies; thread 0 is the execution's own.
 const VICTIM: usize = 1;
-/// It dies before it has been scheduled this many times.
+/// The thread dies before it has been scheduled this many times.
 const LIFE: u64 = 120;
 /// Whether a thread has died.
 pub fn is_dead(thread: usize) -> bool {
     thread == VICTIM && DEAD.get()
 }
 
-/// Says that the calling thread has come to its end.
+/// Reports that the calling thread has reached its end.
 pub fn survived() {
     SURVIVED.set(SURVIVED.get() + 1);
 }
 
-/// A scheduler of executions of so many threads, one of which dies.
+/// A scheduler for executions of `threads` threads, one of which dies.
 pub struct Deadly<S> {
     inner: S,
     threads: usize,
-    /// How often the victim is scheduled still.
+    /// How often the victim will still be scheduled.
     left: u64,
 }
 
 impl<S> Deadly<S> {
-    /// One that draws what is left to it as this one does.
+    /// A scheduler that leaves all other choices to `inner`.
     pub fn new(inner: S, threads: usize) -> Self {
         Deadly { inner, threads, left: 0 }
     }
@@ -68,7 +68,7 @@ impl<S: Scheduler> Scheduler for Deadly<S> {
         let living: Vec<&Task> =
             runnable.iter().filter(|task| task.id() != victim).copied().collect();
         if living.is_empty() {
-            // Only the end of the dead thread is waited for.
+            // Only the dead thread has not ended.
             let survived = SURVIVED.get();
             assert!(survived + 1 == self.threads, "only {survived} threads have come to their end");
             return None;

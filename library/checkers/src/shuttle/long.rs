@@ -11,7 +11,7 @@ use super::Shuttle;
 #[derive(Debug, Default)]
 pub struct ShuttleLong(AtomicU64);
 
-// SAFETY: shuttle's atomics.
+// SAFETY: shuttle's atomics implement it.
 unsafe impl LongMemory for Shuttle {
     type Long = ShuttleLong;
 }

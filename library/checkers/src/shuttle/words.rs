@@ -67,7 +67,7 @@ impl<T> fmt::Debug for ShuttleRef<T> {
     }
 }
 
-/// A reference to a node, or to none.
+/// A reference to a node, or none.
 pub struct ShuttleLink<T>(AtomicPtr<T>);
 
 impl<T> fmt::Debug for ShuttleLink<T> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 const LEAST: usize = 2;
 
-/// How many mutants there are of each type, by the lists of a folder.
+/// The number of mutants of each type in a folder's lists.
 fn count(folder: &str, counts: &mut HashMap<String, usize>) {
     let lists = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     for list in fs::read_dir(lists).expect("the lists") {

@@ -1,5 +1,5 @@
-//! Locks that are broken on purpose, which the checkers must reject. A program of its own, as it
-//! takes as long to compile as all that is right.
+//! Locks that are broken on purpose, which the checkers must reject. They are a separate program,
+//! since they take as long to compile as everything else.
 
 mod broken;
 mod condvar;

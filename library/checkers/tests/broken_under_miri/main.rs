@@ -1,7 +1,7 @@
-//! That Miri finds what it is there for: the library with one line broken, under its own tests
-//! (`library/syncline/tests/miri`), which `./x miri` runs with the library as it is.
+//! Checks that Miri finds the bugs that it is used for: the library with one line broken, under its
+//! own tests (`library/syncline/tests/miri`), which `./x miri` runs on the intact library.
 //!
-//! Miri needs a nightly toolchain. Where there is none, this says so and is skipped.
+//! Miri needs a nightly toolchain. Without one, this test says so and is skipped.
 
 use std::fs;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A line of the library's, what replaces it, the test that must fail, and what Miri says then.
+/// A line of the library, its replacement, the test that must fail, and Miri's message.
 struct Broken {
     file: &'static str,
     line: &'static str,
@@ -20,7 +20,7 @@ struct Broken {
 }
 
 const BROKEN: [Broken; 5] = [
-    // The next holder doesn't see what the one before has done.
+    // The next holder doesn't see what the previous one has done.
     Broken {
         file: "wait/spin.rs",
         line: "word.store(value, Release);",
@@ -28,7 +28,7 @@ const BROKEN: [Broken; 5] = [
         test: "locks::mcs::exclusive",
         says: "Data race detected",
     },
-    // A value is freed while somebody still has it.
+    // A value is freed while another thread still uses it.
     Broken {
         file: "table/growing/storage.rs",
         line: "unsafe { self.collector.retire(raw.as_ptr(), reclaim::<K, V>) }",
@@ -44,7 +44,7 @@ const BROKEN: [Broken; 5] = [
         test: "guards::readers_of_one_thread_share",
         says: "Borrows rules",
     },
-    // Nobody wakes the next one.
+    // No thread wakes the next waiter.
     Broken {
         file: "wait/park.rs",
         line: "M::unpark(address, Some(0), 1);",
@@ -52,7 +52,7 @@ const BROKEN: [Broken; 5] = [
         test: "locks::mcs::exclusive",
         says: "deadlock",
     },
-    // A lock keeps its node for ever.
+    // A lock leaks its node.
     Broken {
         file: "memory/lazy.rs",
         line: "unsafe { M::free(node) }",
@@ -86,7 +86,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A workspace of its own that has the library alone, for its texts to be changed.
+/// A workspace with only the library, whose sources can be changed.
 fn workspace() -> io::Result<TempDir> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = TempDir::new()?;
@@ -101,7 +101,7 @@ fn workspace() -> io::Result<TempDir> {
     Ok(folder)
 }
 
-/// What Miri says about a test of the library, and whether the test passed.
+/// Runs a test of the library under Miri; returns Miri's output, and whether the test passed.
 fn interpret(workspace: &Path, test: &str) -> io::Result<(String, bool)> {
     let output = Command::new("cargo")
         .current_dir(workspace)
@@ -117,7 +117,7 @@ fn interpret(workspace: &Path, test: &str) -> io::Result<(String, bool)> {
 #[test]
 fn what_is_broken_is_found() -> io::Result<()> {
     if !miri_is_there() {
-        // Past the harness, which keeps what a test prints.
+        // Directly to standard error, since the harness captures what a test prints.
         return writeln!(io::stderr(), "skipped: there is no nightly toolchain with Miri");
     }
     let workspace = workspace()?;

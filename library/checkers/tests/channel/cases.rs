@@ -1,8 +1,8 @@
-//! The cases: what a channel must do, as a small function over any channel in any checker's
+//! The cases: requirements of a channel, as small functions over any channel in any checker's
 //! memory.
 //!
-//! The checkers report two accesses to a message's place without an order. A note knows its
-//! number, and owns a share of a token: one that is dropped twice or never shows in the count.
+//! The checkers report two unordered accesses to a message's slot. A note has a number, and owns a
+//! share of a token: a note that is dropped twice or never shows in the token's count.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -21,12 +21,12 @@ pub struct Note<const N: usize> {
     _token: Arc<()>,
 }
 
-/// Messages of a line: two share one.
+/// A message that fills half a line.
 pub type Small = Note<2>;
 /// A message that fills a line.
 pub type Large = Note<6>;
 
-/// A message that says which one it is.
+/// A message with a number.
 pub trait Numbered: Send + 'static {
     fn new(number: u64, token: &Arc<()>) -> Self;
     fn number(self) -> u64;
@@ -43,15 +43,15 @@ impl<const N: usize> Numbered for Note<N> {
     }
 }
 
-/// A channel that a checker runs.
+/// A channel that a checker can run.
 pub trait Checked: RawChannel<Item: Numbered, Memory: Engine> + Sized + 'static {}
 impl<Q: RawChannel<Item: Numbered, Memory: Engine> + 'static> Checked for Q {}
 
 type Tx<Q> = Kept<Sender<<Q as RawChannel>::Item, Q>>;
 type Rx<Q> = Kept<Receiver<<Q as RawChannel>::Item, Q>>;
 
-/// An end, which disconnects when it is dropped, but not in a case that has failed: its checker
-/// runs no further.
+/// An end that disconnects when it is dropped, except in a case that has failed, since its checker
+/// has stopped running it.
 pub struct Kept<E>(ManuallyDrop<E>);
 
 impl<E> Kept<E> {
@@ -83,7 +83,7 @@ impl<E> Drop for Kept<E> {
     }
 }
 
-/// Runs threads, each of which takes its part; all tokens must have come back at the end.
+/// Runs threads, each with its part; all tokens must have come back at the end.
 pub fn play<M: Engine, P: Send + 'static>(
     parts: Vec<P>,
     token: Arc<()>,
@@ -97,7 +97,7 @@ pub fn play<M: Engine, P: Send + 'static>(
         let part = played.0[thread].lock().expect("nobody panicked").take().expect("it is there");
         act(thread, part, &played.1);
     });
-    // What `run` was given may live a little longer than it; the token is what counts.
+    // The argument of `run` may live a little longer than the call; only the token counts.
     assert_eq!(Arc::strong_count(&shared.1), 1, "messages were dropped twice or never");
 }
 
@@ -106,7 +106,7 @@ enum End<Q: RawChannel> {
     Receives(Rx<Q>),
 }
 
-/// A channel, with what its sender and its receiver do.
+/// A channel with functions for its sender and its receiver.
 fn pair<Q: Checked>(
     capacity: usize,
     send: impl Fn(Tx<Q>, &Arc<()>) + Send + Sync + 'static,
@@ -120,7 +120,7 @@ fn pair<Q: Checked>(
     });
 }
 
-/// All messages arrive, in order, and then the end.
+/// All messages arrive in order, and then the end of the channel.
 pub fn stream<Q: Checked>(capacity: usize, messages: u64) {
     pair::<Q>(
         capacity,
@@ -133,7 +133,7 @@ pub fn stream<Q: Checked>(capacity: usize, messages: u64) {
     );
 }
 
-/// The same, in one go.
+/// Like [`stream`], in one batch.
 pub fn batch<Q: Checked>(capacity: usize, messages: u64) {
     pair::<Q>(
         capacity,
@@ -145,7 +145,7 @@ pub fn batch<Q: Checked>(capacity: usize, messages: u64) {
     );
 }
 
-/// The same to a receiver that waits already, by a sender that then waits for room.
+/// Like [`batch`], to a receiver that waits already, by a sender that then waits for room.
 pub fn batch_to_a_waiter<Q: Checked>(capacity: usize, messages: u64) {
     pair::<Q>(
         capacity,
@@ -158,7 +158,7 @@ pub fn batch_to_a_waiter<Q: Checked>(capacity: usize, messages: u64) {
     );
 }
 
-/// Nobody waits: what was sent arrives or is dropped.
+/// No thread waits: each message that was sent arrives or is dropped.
 pub fn tries<Q: Checked>(capacity: usize, messages: u64) {
     pair::<Q>(
         capacity,
@@ -183,7 +183,7 @@ pub fn tries<Q: Checked>(capacity: usize, messages: u64) {
     );
 }
 
-/// A receiver that waits until a deadline, which may pass or not, loses nothing.
+/// A receiver that waits until a deadline, which may pass, loses no message.
 pub fn in_time_or_not<Q: Checked>(messages: u64) {
     pair::<Q>(
         1,
@@ -206,10 +206,10 @@ pub fn in_time_or_not<Q: Checked>(messages: u64) {
     );
 }
 
-/// Nobody sends before the deadline.
+/// No message is sent before the deadline.
 pub fn too_late<Q: Checked>() {
     let (sender, receiver) = channel::over::<Q>(1);
-    // The other thread is there so that the checker tries more than one execution.
+    // There is another thread so that the checker tries more than one execution.
     let parts = vec![None, Some((Kept::new(sender), Kept::new(receiver)))];
     play::<Q::Memory, _>(parts, Arc::default(), |_, ends, token| {
         let Some((mut sender, mut receiver)) = ends else { return };
@@ -223,7 +223,7 @@ pub fn too_late<Q: Checked>() {
     });
 }
 
-/// The same to an inbox.
+/// Like [`too_late`], for an inbox.
 pub fn too_late_for_an_inbox<Q: Checked>() {
     let mut inbox = Kept::new(Inbox::<Q::Item, Q>::over(1, 1));
     let sender = Kept::new(inbox.connect().expect("there is a slot").1);
@@ -237,7 +237,8 @@ pub fn too_late_for_an_inbox<Q: Checked>() {
     });
 }
 
-/// The receiver goes after some messages; the sender is told, and doesn't wait for ever.
+/// The receiver disconnects after some messages; the sender gets an error, and doesn't wait for
+/// ever.
 pub fn left_by_receiver<Q: Checked>(capacity: usize, messages: u64) {
     pair::<Q>(
         capacity,
@@ -254,7 +255,7 @@ pub fn left_by_receiver<Q: Checked>(capacity: usize, messages: u64) {
     );
 }
 
-/// Both ways; the thread that asks goes first.
+/// Messages in both directions; the asking thread disconnects first.
 pub fn round_trips<Q: Checked>(rounds: u64) {
     type Both<Q> = Duplex<<Q as RawChannel>::Item, <Q as RawChannel>::Item, Q, Q>;
     let (client, server) = Both::<Q>::over(1);
@@ -316,7 +317,7 @@ pub fn inbox<Q: Checked>(senders: usize, messages: u64) {
     });
 }
 
-/// The last sender is listened to first, and alone; then the receiver goes.
+/// The last sender is received from first, and alone; then the receiver disconnects.
 pub fn chosen<Q: Checked>(senders: usize) {
     meeting::<Q>(senders, 1, move |mut inbox| {
         let (slot, note) = inbox.recv_from(&[senders - 1]).expect("it sends");
@@ -328,7 +329,7 @@ pub fn chosen<Q: Checked>(senders: usize) {
 type Chosen<Q> = Select<<Q as RawChannel>::Wait, <Q as RawChannel>::Memory>;
 
 enum Side<Q: RawChannel> {
-    /// To these channels in turn.
+    /// Sends to these channels in turn.
     Sends(Vec<Tx<Q>>),
     Selects(Vec<Rx<Q>>),
 }
@@ -360,7 +361,7 @@ fn select_all<Q: Checked>(mut receivers: Vec<Rx<Q>>, messages: u64) {
     assert!(next.iter().all(|&next| next == messages), "some are missing");
 }
 
-/// One receiver of several channels. Each has a sender of its own, or one sends to all.
+/// One receiver for several channels. Each has a sender of its own, or one thread sends to all.
 pub fn selected<Q: Checked>(channels: u64, by_one: bool, messages: u64) {
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     for _ in 0..channels {
@@ -378,7 +379,7 @@ pub fn selected<Q: Checked>(channels: u64, by_one: bool, messages: u64) {
         Side::Sends(mut senders) => {
             let first = if by_one { 0 } else { thread as u64 - 1 };
             for number in 0..messages {
-                // The last one first: it is the one that is looked at last.
+                // In reverse order: the last channel is the one that is polled last.
                 for (at, sender) in senders.iter_mut().enumerate().rev() {
                     let place = first + at as u64;
                     assert!(sender.send(Q::Item::new(place * 100 + number, token)).is_ok());
@@ -389,7 +390,7 @@ pub fn selected<Q: Checked>(channels: u64, by_one: bool, messages: u64) {
     });
 }
 
-/// Nobody sends to either channel before the deadline, or somebody does; nothing is lost by it.
+/// A message may or may not be sent to either channel before the deadline; none is lost.
 pub fn selected_in_time_or_not<Q: Checked>() {
     let (mine, receiver) = channel::over::<Q>(1);
     let (theirs, other) = channel::over::<Q>(1);

@@ -1,4 +1,4 @@
-//! The channels, under checkers; and mutants of them.
+//! The channels under checkers, and mutants of them.
 
 extern crate alloc;
 

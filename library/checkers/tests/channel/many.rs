@@ -1,4 +1,4 @@
-//! Channels of many senders and many receivers: the cases, and what runs them.
+//! The cases of channels with many senders and many receivers, and their runners.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,13 +9,13 @@ use crate::cases::{Kept, Numbered, Small, play};
 pub type Sends = Kept<Box<dyn FnMut(Small) -> bool + Send>>;
 pub type Receives = Kept<Box<dyn FnMut() -> Option<Small> + Send>>;
 
-/// The ends of a channel, from whatever text it is made.
+/// The ends of a channel, from the library or a mutant.
 pub trait Many: 'static {
     type Memory: Engine;
-    /// This many of each. A sender says whether the message was accepted; a receiver waits until
-    /// there is one or all senders are gone.
+    /// This many of each. A sender returns whether the message was accepted; a receiver waits until
+    /// there is a message or all senders are gone.
     fn ends(capacity: usize, senders: usize, receivers: usize) -> (Vec<Sends>, Vec<Receives>);
-    /// A receiver beside a sender, which waits until a deadline that may pass.
+    /// A sender, and a receiver that waits until a deadline that may pass.
     fn in_time(capacity: usize) -> (Sends, Receives);
 }
 
@@ -74,7 +74,7 @@ enum Part {
     Receives(Receives),
 }
 
-/// All messages of all senders arrive once; each receiver gets those of a sender in order.
+/// All messages of all senders arrive once; each receiver gets a sender's messages in order.
 pub fn spread<C: Many>(capacity: usize, senders: usize, receivers: usize, messages: u64) {
     let (sending, receiving) = C::ends(capacity, senders, receivers);
     let mut parts: Vec<_> = receiving.into_iter().map(Part::Receives).collect();
@@ -104,7 +104,8 @@ pub fn spread<C: Many>(capacity: usize, senders: usize, receivers: usize, messag
     assert!(all.iter().copied().eq(sent), "{all:?}");
 }
 
-/// The receivers go after a message each; senders are told, and what nobody took is dropped.
+/// The receivers disconnect after a message each; senders get errors, and messages that are left
+/// are dropped.
 pub fn left<C: Many>(capacity: usize, senders: usize, receivers: usize) {
     let (sending, receiving) = C::ends(capacity, senders, receivers);
     let mut parts: Vec<_> = receiving.into_iter().map(Part::Receives).collect();
@@ -119,13 +120,13 @@ pub fn left<C: Many>(capacity: usize, senders: usize, receivers: usize) {
     });
 }
 
-/// A receiver whose time may be over loses nothing.
+/// A receiver whose deadline may pass loses no message.
 pub fn in_time_or_not<C: Many>(messages: u64) {
     let (sender, receiver) = C::in_time(1);
     let parts = vec![Part::Receives(receiver), Part::Sends(0, sender)];
     play::<C::Memory, _>(parts, Arc::default(), move |_, part, token| match part {
         Part::Sends(_, mut send) => {
-            // Only one waits for the other.
+            // Only one thread waits for the other.
             for number in 0..messages {
                 send(Small::new(number, token));
             }

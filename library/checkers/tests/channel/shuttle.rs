@@ -1,4 +1,4 @@
-//! Each channel under shuttle, with more messages and senders than loom can take.
+//! Each channel under shuttle, with more messages and senders than loom can handle.
 
 macro_rules! cases {
     ($($name:ident: $case:ident($($argument:expr),*);)*) => {

@@ -1,3 +1,3 @@
-//! The mutants, as the build script has written them.
+//! The mutants that the build script has written.
 
 include!(concat!(env!("OUT_DIR"), "/coordination_mutants.rs"));

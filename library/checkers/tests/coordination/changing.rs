@@ -1,4 +1,4 @@
-//! Shares that become exclusive, and the other way round.
+//! Shares that become exclusive, and the reverse.
 
 use syncline::lock::{CompactRw, FairRw, ReadersFirst, RwGate, Upgradable, WritersFirst};
 use syncline::wait::{Park, Spin};

@@ -1,5 +1,5 @@
-//! What threads meet at, do once, or share and then change, under checkers; and mutants of it,
-//! which must be rejected.
+//! Barriers, one-time initialization, and shares that change their mode, under checkers; and
+//! mutants of them, which must be rejected.
 
 mod barrier;
 mod broken;
@@ -11,5 +11,5 @@ use syncline_checkers::{Executions, Loom, Shuttle, randomly};
 
 const UP_TO: Executions = Executions(6_000);
 
-/// Executions of each scheduler of shuttle's.
+/// Executions under each of shuttle's schedulers.
 const DRAWN: usize = 300;

@@ -1,4 +1,4 @@
-//! What happens once.
+//! One-time initialization.
 
 use syncline::once::raw::{FRESH, POISONED, RawOnce};
 use syncline_checkers::cases::once::{once, panicked, waited};

@@ -1,9 +1,9 @@
-//! The cases: what a delegation lock must do, as a small function over any lock in any checker's
+//! The cases: requirements of a delegation lock, as small functions over any lock in any checker's
 //! memory.
 //!
-//! The witnesses are the plain counter under the lock and plain data of each thread's own, which
-//! its caller and its sections use in turns. The checkers report two accesses without an order.
-//! A section counts as the last it does, so one that failed is missed even if nobody waits for it.
+//! The witnesses are the plain counter under the lock and plain data of each thread, which the
+//! caller and its sections use in turns. The checkers report two unordered accesses. A section
+//! counts as its last step, so a section that fails is missed even if no thread waits for it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use syncline_checkers::Engine;
 /// Plain data that a thread and its sections use in turns.
 pub struct Slate<M: Memory>(Arc<M::Data<u32>>);
 
-// SAFETY: a number, which threads use in turns, and the checkers see to it.
+// SAFETY: a number that threads use in turns, which the checkers verify.
 unsafe impl<M: Memory> Sync for Slate<M> {}
 // SAFETY: as above.
 unsafe impl<M: Memory> Send for Slate<M> {}
@@ -28,9 +28,9 @@ impl<M: Memory> Slate<M> {
         Self(Arc::clone(&self.0))
     }
 
-    /// Adds one to what must be this number.
+    /// Adds one to a number that must equal `before`.
     pub fn add_one_to(&self, before: u32) {
-        // SAFETY: it is our turn, and the checkers see to it.
+        // SAFETY: it is this thread's turn, which the checkers verify.
         unsafe {
             self.0.with(|mark| {
                 assert_eq!(*mark, before, "a section ran out of order, twice, or not at all");
@@ -45,7 +45,7 @@ struct Scene<D: RawDelegation> {
 }
 
 impl<D: RawDelegation<Memory: Engine> + 'static> Scene<D> {
-    /// Runs threads on a fresh lock, and then requires that this many sections have run.
+    /// Runs threads on a new lock, and then requires that this many sections have run.
     fn play(threads: usize, sections: u32, act: impl Fn(&Self, usize) + Send + Sync + 'static) {
         let scene = Arc::new(Self { count: Delegated::from(0) });
         let played = Arc::clone(&scene);
@@ -53,7 +53,7 @@ impl<D: RawDelegation<Memory: Engine> + 'static> Scene<D> {
         assert_eq!(scene.count.with(|count| *count), sections);
     }
 
-    /// Has a section run that works on the slate.
+    /// Runs a section that works on the slate, and waits for it.
     fn attached(&self, slate: &Slate<D::Memory>, before: u32) {
         slate.add_one_to(before);
         self.count.with(|count| {
@@ -84,7 +84,7 @@ where
     });
 }
 
-/// Threads that go on, and wait later.
+/// Threads that continue, and wait later.
 pub fn detached<D>(threads: usize, rounds: u32)
 where
     D: RawDelegation<Memory: Engine> + 'static,
@@ -101,8 +101,8 @@ where
     });
 }
 
-/// The first thread's section is abandoned while it runs, or before, or after; the thread that
-/// drops the result last drops all of it. The others wait.
+/// The first thread abandons its section before, while or after it runs; the thread that drops the
+/// result last drops all of it. The others wait.
 pub fn abandoned<D>(threads: usize, rounds: u32)
 where
     D: RawDelegation<Memory: Engine> + 'static,
@@ -119,7 +119,7 @@ where
     });
 }
 
-/// Nobody waits for anything.
+/// No thread waits for any section.
 pub fn all_abandoned<D>(threads: usize, rounds: u32)
 where
     D: RawDelegation<Memory: Engine> + 'static,
@@ -129,7 +129,7 @@ where
     });
 }
 
-/// The first thread asks whether its section has run, and then uses what it left.
+/// The first thread checks whether its section has run, and then uses the section's result.
 pub fn asked<D>(threads: usize)
 where
     D: RawDelegation<Memory: Engine> + 'static,
@@ -158,7 +158,7 @@ where
         if thread == 0 {
             let first = scene.detached(&slate, 0);
             drop(scene.detached(&slate, 1));
-            // It comes after both, though nobody waits for the second.
+            // This section runs after both, although no thread waits for the second.
             scene.count.with(|count| {
                 slate.add_one_to(2);
                 *count += 1;

@@ -1,12 +1,12 @@
 //! Each delegation lock, and the server, under loom; the bounds stand beside the cases.
 //!
-//! [`UP_TO`] are all there are for CC-Synch and HQD, but for one case. QD has up to 80,000
-//! within the bounds on preemptions, which take half a minute for each case; raise the constant
-//! to see them all.
+//! [`UP_TO`] covers all executions of CC-Synch and HQD except in one case. QD has up to 80,000
+//! within the bounds on preemptions, which take half a minute per case; raise the constant to run
+//! all of them.
 //!
-//! Not seen here: that a slot of QD's queue is empty before the queue opens again (the Release in
-//! `open`). Without it two writes of the slot have no order in C11, but each read finds the one
-//! that the lock needs among those that loom offers.
+//! Not detected here: that a slot of QD's queue is empty before the queue opens again (the Release
+//! in `open`). Without it two writes of the slot are unordered in C11, but among the values that
+//! loom offers, each read also gets the one that the lock needs.
 
 use syncline::delegation::Server;
 use syncline::wait::{Park, Spin};

@@ -1,6 +1,6 @@
 //! Every delegation lock of the catalogue, and the server, under checkers; and mutants of them.
 
-// Some of the mutants are texts of the library, which is made without std.
+// Some of the mutants are sources of the library, which is built without std.
 extern crate alloc;
 
 mod broken;
@@ -10,7 +10,7 @@ mod mutants;
 mod servers;
 mod shuttle;
 
-/// The locks with queues and groups so small that checkers reach their ends.
+/// The locks with queues and groups small enough that checkers reach their ends.
 mod small {
     pub use syncline::delegation::CcSynch;
     use syncline::delegation::line::Line;

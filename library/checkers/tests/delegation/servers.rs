@@ -1,8 +1,8 @@
-//! The cases of the server, which is no lock of the catalogue: over any server and its clients in
-//! any checker's memory.
+//! The cases of the server, which is not a lock of the catalogue: over any server and its clients
+//! in any checker's memory.
 //!
-//! The witness is plain data of each client's own, which it and its sections use in turns. One of
-//! its sections travels in the messages, the next one is too large and stays with the client.
+//! The witness is plain data of each client, which the client and its sections use in turns. Of two
+//! sections, one fits into a message, and the other is too large and stays with the client.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use syncline_checkers::Engine;
 
 use crate::cases::Slate;
 
-/// A server of a number, or a mutant of it.
+/// A server that owns a number, or a mutant of it.
 pub trait Serving: Sized + Send + 'static {
     type Memory: Engine;
     type Client: Asking + Send + 'static;
@@ -30,7 +30,7 @@ pub trait Asking {
     ) -> Result<R, Disconnected>;
 }
 
-/// Makes types [`Serving`] and [`Asking`], by the functions of these names that they have.
+/// Implements [`Serving`] and [`Asking`], with functions of these names.
 macro_rules! serving {
     ([$($generics:tt)*] $Server:ty, $Client:ty, $Memory:ty) => {
         impl<$($generics)*> $crate::servers::Serving for $Server {
@@ -60,7 +60,7 @@ pub(crate) use serving;
 
 serving! { [W: Wait, M: Engine] Server<u32, W, M>, Client<u32, W, M>, M }
 
-/// Who does what: the first thread has the server, each other one a client.
+/// The threads' roles: the first thread has the server, each other one a client.
 struct Crew<S: Serving> {
     server: Mutex<Option<S>>,
     clients: Vec<Mutex<Option<S::Client>>>,
@@ -86,7 +86,7 @@ impl<S: Serving> Crew<S> {
     }
 }
 
-/// Each client has sections run, small ones and large ones in turns.
+/// Each client sends sections, small and large ones in turns.
 pub fn served<S: Serving>(clients: usize, rounds: u32) {
     let all = clients as u32 * rounds;
     let serve = move |server: S| assert_eq!(server.run(), all, "a section has not run once");
@@ -115,8 +115,8 @@ pub fn served<S: Serving>(clients: usize, rounds: u32) {
     });
 }
 
-/// The server goes without having served: no client waits for it, and a section that was refused
-/// is gone when its client hears of it.
+/// The server is dropped without having served: no client waits for it, and a refused section is
+/// dropped when its client gets the error.
 pub fn refused<S: Serving>(clients: usize) {
     Crew::play(
         clients,

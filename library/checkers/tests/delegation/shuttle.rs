@@ -1,4 +1,5 @@
-//! Each delegation lock, and the server, under shuttle, with more threads and rounds than loom can take.
+//! Each delegation lock, and the server, under shuttle, with more threads and rounds than loom can
+//! handle.
 
 use syncline::delegation::Server;
 use syncline::wait::{Park, Spin};

@@ -1,4 +1,4 @@
-//! Three threads without a bound on preemptions. Takes from seconds to hours a lock, or as many
+//! Three threads without a bound on preemptions. Takes from seconds to hours per lock, or as many
 //! seconds as `LOOM_MAX_DURATION` says:
 //! `cargo test --release --test locks -- --ignored --nocapture exhaustive::mcs`.
 

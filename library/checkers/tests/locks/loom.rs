@@ -1,7 +1,7 @@
-//! Each lock under loom, in every test run; the preemptions stand beside the cases.
+//! Each lock under loom, in every test run; the bounds on preemptions are beside the cases.
 //!
-//! [`Yield`](syncline::wait::Yield) is [`Spin`] to a checker: it writes a word in the same way,
-//! and time, in which they differ, is not modelled.
+//! To a checker, [`Yield`](syncline::wait::Yield) is the same as [`Spin`]: it writes a word in the
+//! same way, and time, in which they differ, is not modelled.
 
 use syncline::wait::{Park, Spin};
 

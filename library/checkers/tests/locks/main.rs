@@ -1,4 +1,4 @@
-//! Every lock of the catalogue, under checkers.
+//! Every lock of the catalogue under checkers.
 
 /// The locks that are checked.
 macro_rules! locks {
@@ -14,5 +14,5 @@ mod shuttle;
 
 use syncline_checkers::{Executions, Loom, Shuttle as Drawn, randomly};
 
-/// So far each case goes under loom.
+/// The most executions of each case under loom.
 const UP_TO: Executions = Executions(6_000);

@@ -1,5 +1,5 @@
-//! Each lock in cases too large for loom, whose executions are drawn at random: under shuttle, this
-//! many of each scheduler.
+//! Each lock in cases that are too large for loom, with this many random executions under each of
+//! shuttle's schedulers.
 
 use syncline::wait::{Park, Spin};
 

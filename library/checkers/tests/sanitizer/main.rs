@@ -1,9 +1,9 @@
-//! The stress tests of locks and transactions under ThreadSanitizer, which sees orderings that are
-//! missing even where this processor would forgive them. It doesn't understand standalone fences;
-//! the library has none.
+//! The stress tests of locks and transactions under ThreadSanitizer, which detects missing
+//! orderings even where this processor would not need them. It doesn't understand standalone
+//! fences, which the library has only in its memories' barriers (`memory/barrier.rs`).
 //!
-//! The sanitizer needs a flag of the compiler that is not stable. The tests get at it by
-//! `RUSTC_BOOTSTRAP`; with a compiler that has no such runtime they say so and fail.
+//! The sanitizer needs an unstable compiler flag, which the tests enable by `RUSTC_BOOTSTRAP`. With
+//! a compiler that lacks the runtime they say so and fail.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 const FLAGS: &str = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer";
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Two threads add to one number. The race is what must be found.
+/// Two threads add to one number, which is a race that must be found.
 const RACE: &str = "
 static mut NUMBER: u64 = 0;
 fn main() {
@@ -28,7 +28,7 @@ fn main() {
     other.join().unwrap();
 }";
 
-/// The same with a lock that takes the number but not what it protects: Relaxed throughout.
+/// Two threads add under a lock that excludes but does not order: Relaxed throughout.
 const RELAXED: &str = "
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 static HELD: AtomicBool = AtomicBool::new(false);
@@ -76,7 +76,7 @@ fn a_lock_without_orderings_is_reported() {
     assert!(run_sanitized(RELAXED).contains("data race"));
 }
 
-/// The library's tests that need nothing else, by their names and their files.
+/// The library's tests that need no other files, by names and files.
 const TESTS: [(&str, &str); 5] = [
     ("stress", "stress.rs"),
     ("channels", "channels.rs"),
@@ -85,8 +85,8 @@ const TESTS: [(&str, &str); 5] = [
     ("lock_table", "lock_table.rs"),
 ];
 
-/// A package that has the stress tests and the library, and nothing that a sanitizer would have
-/// to instrument for nothing. All of it is built once.
+/// A package with the stress tests and the library, and nothing else that would be instrumented.
+/// All of it is built once.
 fn package() -> &'static Path {
     static PACKAGE: OnceLock<PathBuf> = OnceLock::new();
     PACKAGE.get_or_init(|| {
@@ -117,20 +117,20 @@ fn write_package(folder: &Path) -> io::Result<()> {
         root.join("../syncline"),
         TESTS.map(test).concat(),
     );
-    // std is not instrumented, so the channel on which the harness hears of a test's end looks
-    // racy, and so does what it hands to a test's thread and frees afterwards. And the thread that
-    // frees what an `Arc` held comes after the others by a fence.
+    // std is not instrumented, so the channel that reports the end of a test to the harness looks
+    // racy, and so does the data that the harness passes to a test's thread and frees afterwards.
+    // And the thread that frees an `Arc`'s contents is ordered after the others by a fence.
     const SUPPRESSIONS: &str = "race:std::sync::mpmc\nrace:test::run_test\nrace:drop_slow\n";
     fs::create_dir_all(folder)?;
     fs::write(folder.join("Cargo.toml"), manifest)?;
     fs::write(folder.join(SUPPRESSED), SUPPRESSIONS)?;
     fs::write(folder.join("empty.rs"), "")?;
-    // The same versions, which are there already.
+    // The same versions, which are downloaded already.
     fs::copy(root.join("../../Cargo.lock"), folder.join("Cargo.lock"))?;
     Ok(())
 }
 
-/// The file that says what is no race.
+/// The file with suppressions.
 const SUPPRESSED: &str = "suppressions";
 
 fn cargo_test(package: &Path) -> Command {
@@ -147,7 +147,7 @@ fn cargo_test(package: &Path) -> Command {
     command
 }
 
-/// Runs one of the library's tests under the sanitizer, and returns what it says.
+/// Runs one of the library's tests under the sanitizer, and returns its output.
 fn sanitized(test: &str) -> String {
     let package = package();
     let suppressions = package.join(SUPPRESSED);

@@ -1,6 +1,6 @@
-//! Locks over two segments, under loom and shuttle; and mutants of them, which assume that words are
-//! where their addresses are, or that nodes can be anywhere. `tests/segments_native` runs them on
-//! threads of the system.
+//! Locks over two segments, under loom and shuttle; and mutants of them, which assume that words
+//! are at their addresses, or that nodes can be anywhere. `tests/segments_native` runs the locks on
+//! system threads.
 
 /// The five families of queue locks and what they are made of, as in the catalogue.
 macro_rules! locks {
@@ -24,7 +24,7 @@ mod loom;
 mod mutants;
 mod near;
 
-/// The catalogue, of which no lock is left out where executions are cheap.
+/// The whole catalogue, where executions are cheap.
 macro_rules! locks {
     ($each:ident) => {
         syncline::for_each_lock!($each);
@@ -39,5 +39,5 @@ use syncline_checkers::{Executions, Segments, randomly};
 type Loom = Segments<syncline_checkers::Loom>;
 type Drawn = Segments<syncline_checkers::Shuttle>;
 
-/// So far each case goes under loom.
+/// The most executions of each case under loom.
 const UP_TO: Executions = Executions(2_000);

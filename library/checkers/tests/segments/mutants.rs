@@ -1,5 +1,5 @@
-//! The checkers are checked: each mutant of `broken/segments/` must fail over each engine, and in
-//! the way that its list names. A fault ends its process, so each runs in one of its own.
+//! The checkers are checked: each mutant of `broken/segments/` must fail over each engine, in the
+//! way that its list names. A fault ends its process, so each runs in a process of its own.
 
 use std::env;
 use std::os::unix::process::ExitStatusExt;
@@ -11,10 +11,10 @@ use syncline::lock::RawLock;
 use syncline_checkers::cases::{exclusion, near};
 use syncline_checkers::{Bounds, Engine, model, random_failure};
 
-/// Names the engine to a process that is to fail.
+/// Names the engine to a process that must fail.
 const ENGINE: &str = "SYNCLINE_SEGMENTS_ENGINE";
 const SIGSEGV: i32 = 11;
-/// No mutant that fails takes a tenth of it.
+/// A time limit, of which no failing mutant takes a tenth.
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// Requires that a lock fails over each engine.
@@ -48,7 +48,7 @@ macro_rules! reject {
 }
 pub(crate) use reject;
 
-/// What a mutant does.
+/// The code of a mutant's process.
 pub fn play<L: RawLock<Memory: Engine> + 'static>() {
     near::<L>(2);
     near::<L>(4);
@@ -65,8 +65,8 @@ pub fn draw(case: fn()) {
     }
 }
 
-/// Runs the test of this name in processes of their own, in which it plays, one for each engine;
-/// and requires that all fail like this.
+/// Runs the test with this name in separate processes, one for each engine; requires that all fail
+/// as `like_this` recognizes.
 pub fn all_fail(name: &str, engines: &[(&str, fn())], like_this: fn(&Output) -> bool) {
     if let Ok(chosen) = env::var(ENGINE) {
         let (_, play) = engines.iter().find(|(engine, _)| *engine == chosen).expect("an engine");
@@ -95,17 +95,17 @@ fn run(name: &str, engine: &str) -> Output {
     test.wait_with_output().expect("a child that has ended")
 }
 
-/// By an access to an address in a segment.
+/// Fails by an access to an address in a segment.
 pub fn faults(output: &Output) -> bool {
     output.status.signal() == Some(SIGSEGV)
 }
 
-/// By a reference to a node that lies in another segment.
+/// Fails by a reference to a node in another segment.
 pub fn elsewhere(output: &Output) -> bool {
     says(output, "a reference was made to a node of another segment")
 }
 
-/// By a node that lies in no segment.
+/// Fails by a node that lies in no segment.
 pub fn nowhere(output: &Output) -> bool {
     says(output, "in no segment")
 }

@@ -1,5 +1,5 @@
-//! Waiters of queue locks look at words of their own segment only, as far as they spin; those of a
-//! ticket lock all look at one word. What is looked at is what the locks say when they pause.
+//! Waiters of queue locks poll only words of their own segment while they spin; those of a ticket
+//! lock all poll one word. The locks report what they poll when they pause.
 
 use syncline::lock::{
     CohortMcs, CohortTtasMcs, FairRw, HierarchicalTicket, Hmcs, Mcs, RawLock, Ticket,
@@ -10,7 +10,7 @@ use syncline_checkers::{Engine, looks, randomly};
 
 use crate::Drawn;
 
-/// Whether waiters have looked at words of other segments, in some executions.
+/// Whether waiters have polled words of other segments, in any execution.
 fn look_far<L: RawLock<Memory: Engine> + 'static>() -> bool {
     looks();
     randomly(100, || exclusion::<L>(4, 3));

@@ -1,5 +1,5 @@
-//! Every lock of the catalogue over two segments, on threads of the system: the cases of
-//! `tests/locks/shuttle.rs`, each a few times.
+//! Every lock of the catalogue over two segments, on system threads: the cases of
+//! `tests/locks/shuttle.rs`, each run a few times.
 
 macro_rules! locks {
     ($each:ident) => {
@@ -18,7 +18,7 @@ type Drawn = Segments<Native>;
 /// How often a case is run.
 const TIMES: usize = 20;
 
-/// Runs a case: the machine draws its executions.
+/// Runs a case: the machine decides its executions.
 fn randomly(_: usize, case: impl Fn()) {
     (0..TIMES).for_each(|_| case());
 }

@@ -1,7 +1,7 @@
-//! The cases: what an engine must do, as a small function over any engine in any checker's
+//! The cases: requirements of an engine, as small functions over any engine in any checker's
 //! memory.
 //!
-//! Closures assert what must hold in every attempt, also in those that fail later.
+//! Closures assert what must hold in every attempt, even in attempts that fail later.
 
 use std::array;
 use std::marker::PhantomData;
@@ -17,10 +17,10 @@ use syncline_checkers::Engine as Checker;
 
 use crate::history::{CELLS, Recorder, Step, Time};
 
-/// Plain data.
+/// Plain data that the checkers watch.
 struct Plain<S: Setup>(<<S::Engine as Engine>::Memory as Memory>::Data<u32>);
 
-// SAFETY: a number, which threads use in turns, and the checkers see to it.
+// SAFETY: a number that threads use in turns, which the checkers verify.
 unsafe impl<S: Setup> Sync for Plain<S> {}
 // SAFETY: as above.
 unsafe impl<S: Setup> Send for Plain<S> {}
@@ -35,20 +35,20 @@ impl<S: Setup> Plain<S> {
     }
 }
 
-/// How to get an engine with all it needs.
+/// How to make an engine with everything that it needs.
 pub trait Setup: 'static {
     type Engine: Engine<Memory: Checker + LongMemory> + Send;
 
-    /// An engine for this many sessions, and what threads of its own do.
+    /// An engine for this many sessions, and the functions of its own threads.
     fn start(sessions: usize) -> (Self::Engine, Vec<Helper>);
 
-    /// There will be no more sessions, and its threads may end.
+    /// Ends the engine's threads after the last session.
     fn end(_: &Self::Engine) {}
 }
 
 pub type Helper = Box<dyn FnOnce() + Send>;
 
-/// An engine that needs nothing.
+/// An engine without threads of its own.
 pub struct Alone<E>(PhantomData<E>);
 
 impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Alone<E> {
@@ -59,7 +59,7 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Alone<E
     }
 }
 
-/// Like [`Alone`], after a transaction, by which its [`Pace`] has been asked.
+/// Like [`Alone`], after one transaction, for which its [`Pace`] was consulted.
 pub struct Begun<E>(PhantomData<E>);
 
 impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E> {
@@ -72,7 +72,7 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E
     }
 }
 
-/// From the first transaction on, all run one after the other.
+/// A pace under which, from the first transaction on, all run one after the other.
 #[derive(Debug, Default)]
 pub struct Serial;
 
@@ -84,10 +84,10 @@ impl Pace for Serial {
     }
 }
 
-/// Each transaction changes how they run.
+/// A pace under which each transaction changes how they run.
 #[derive(Debug, Default)]
 pub struct Alternating {
-    /// Orders nothing in a checker's eyes.
+    /// Orders nothing, as far as a checker sees.
     serial: AtomicBool,
 }
 
@@ -102,7 +102,7 @@ impl Pace for Alternating {
 /// An engine with this many lock servers.
 pub struct WithServers<W, M, const SERVERS: usize>(PhantomData<(W, M)>);
 
-/// Makes a type the [`Setup`] of an engine with this many lock servers, which may be a mutant.
+/// Implements [`Setup`] for an engine with this many lock servers, which may be a mutant.
 macro_rules! with_servers {
     ([$($generics:tt)*] $Setup:ty, $Engine:ty, $servers:expr) => {
         impl<$($generics)*> $crate::cases::Setup for $Setup {
@@ -132,7 +132,7 @@ with_servers! {
 
 type Cell<S> = TCell<u32, <<S as Setup>::Engine as Engine>::Memory>;
 
-/// An engine with something to work on.
+/// An engine with data to work on.
 struct Stage<S: Setup, T> {
     engine: S::Engine,
     helpers: Vec<Mutex<Option<Helper>>>,
@@ -147,7 +147,7 @@ impl<S: Setup, T: Send + Sync + 'static> Stage<S, T> {
         Self { engine, helpers, props }
     }
 
-    /// Runs threads, each with a session, and returns what they worked on.
+    /// Runs threads, each with a session, and returns the data that they worked on.
     fn play(
         self,
         threads: usize,
@@ -156,7 +156,7 @@ impl<S: Setup, T: Send + Sync + 'static> Stage<S, T> {
         let all = threads + self.helpers.len();
         let stage = Arc::new(self);
         let played = Arc::clone(&stage);
-        // Orders nothing in a checker's eyes.
+        // Orders nothing, as far as a checker sees.
         let left = AtomicUsize::new(threads);
         <S::Engine as Engine>::Memory::run(all, move |thread| {
             if thread >= threads {
@@ -185,7 +185,7 @@ impl<S: Setup> Scene<S> {
         Stage::new(threads, |engine: &S::Engine| Self { cells: array::from_fn(|_| engine.cell(0)) })
     }
 
-    /// Runs threads on fresh cells, and returns what these hold in the end.
+    /// Runs threads on new cells, and returns the cells' final values.
     fn play(
         threads: usize,
         act: impl Fn(&Self, &mut Session<'_, S::Engine>, usize) + Send + Sync + 'static,
@@ -203,8 +203,8 @@ impl<S: Setup> Scene<S> {
     }
 }
 
-/// Threads add to one cell: no addition is lost. With more failures than it takes for a turn,
-/// they also wait for turns.
+/// Threads add to one cell: no addition is lost. With more failures than are needed to request a
+/// turn, they also wait for turns.
 pub fn counted<S: Setup>(threads: usize, rounds: u32) {
     let values = Scene::<S>::play(threads, move |scene, session, _| {
         (0..rounds).for_each(|_| scene.add_one(session, 0));
@@ -212,8 +212,8 @@ pub fn counted<S: Setup>(threads: usize, rounds: u32) {
     assert_eq!(values[0], threads as u32 * rounds);
 }
 
-/// One thread moves from one cell to another, the others look: every attempt sees both cells of
-/// one moment.
+/// One thread moves a value from one cell to another, and the others read: every attempt sees both
+/// cells at one moment.
 pub fn opaque<S: Setup>(threads: usize) {
     let values = Scene::<S>::play(threads, |scene, session, thread| {
         let [first, second, ..] = &scene.cells;
@@ -232,8 +232,8 @@ pub fn opaque<S: Setup>(threads: usize) {
     assert_eq!(values[..2], [1, 1]);
 }
 
-/// Like `opaque`, where the looker first reads a cell that is ahead of the clock, and so advances
-/// it while the other commits.
+/// Like `opaque`, but the reader first reads a cell that is ahead of the clock, and so advances the
+/// clock while the other thread commits.
 pub fn ahead<S: Setup>(threads: usize) {
     let stage = Scene::<S>::set(threads);
     stage.props.add_one(&mut Session::new(&stage.engine), 2);
@@ -253,9 +253,9 @@ pub fn ahead<S: Setup>(threads: usize) {
     });
 }
 
-/// Like `ahead`, where the writer has run a transaction before: if that changes how they run, it is
-/// alone and writes in place, while other threads that only read have begun side by side. Before
-/// all this one thread has run this many transactions.
+/// Like `ahead`, but the writer has run a transaction before. If that changes how transactions run,
+/// it is alone and writes in place, while other threads that only read have begun side by side.
+/// Before everything else this thread has run this many transactions.
 pub fn in_place<S: Setup>(threads: usize, before: u32) {
     let stage = Scene::<S>::set(threads);
     let mut session = Session::new(&stage.engine);
@@ -264,7 +264,7 @@ pub fn in_place<S: Setup>(threads: usize, before: u32) {
     let scene = stage.play(threads, |scene, session, thread| {
         let [first, second, third, ..] = &scene.cells;
         if thread == 0 {
-            // Without a look, by which the clock would advance.
+            // Without a read, which would advance the clock.
             session.atomically(|tx| {
                 third.set(tx, 7);
                 Ok(())
@@ -286,7 +286,7 @@ pub fn in_place<S: Setup>(threads: usize, before: u32) {
     assert_eq!(scene.cells.map(TCell::into_inner)[..3], [1, 1, 7]);
 }
 
-/// Like `opaque`, with a writer that doesn't read, and one that makes the clock advance.
+/// Like `opaque`, with a writer that doesn't read, and one that advances the clock.
 pub fn blind<S: Setup>(threads: usize) {
     Scene::<S>::play(threads, |scene, session, thread| {
         let [first, second, third, ..] = &scene.cells;
@@ -309,8 +309,8 @@ pub fn blind<S: Setup>(threads: usize) {
     });
 }
 
-/// Two threads write the same cells, in opposite orders. Neither reads, so neither ever fails; that
-/// each has one of the cells, and waits for the other, would be a deadlock.
+/// Two threads write the same cells, in opposite orders. Neither reads, so neither ever fails. If
+/// each had one of the cells and waited for the other, it would be a deadlock.
 pub fn crossed<S: Setup>(rounds: u32) {
     let values = Scene::<S>::play(2, move |scene, session, thread| {
         let [cell, other] = [&scene.cells[thread], &scene.cells[1 - thread]];
@@ -328,7 +328,7 @@ pub fn crossed<S: Setup>(rounds: u32) {
     assert_eq!(values[0], values[1], "half of a transaction");
 }
 
-/// Each of two threads writes its cell if the other's is not written yet: only one may.
+/// Each of two threads writes its cell if the other's is not written yet: only one of them may.
 pub fn skewed<S: Setup>() {
     let values = Scene::<S>::play(2, |scene, session, thread| {
         let (mine, other) = (&scene.cells[thread], &scene.cells[1 - thread]);
@@ -342,13 +342,13 @@ pub fn skewed<S: Setup>() {
     assert_eq!(values[0] + values[1], 1, "neither saw what the other wrote");
 }
 
-/// What happened before a transaction is visible to threads that read what it wrote.
+/// Everything that happened before a transaction is visible to threads that read what it wrote.
 pub fn published<S: Setup>() {
     let data = Arc::new(Plain::<S>(Data::new(0)));
     Scene::<S>::play(2, move |scene, session, thread| {
         let flag = &scene.cells[0];
         if thread == 0 {
-            // SAFETY: nobody looks at it before the flag is set; the checker sees to it.
+            // SAFETY: no thread reads it before the flag is set, which the checker verifies.
             unsafe { data.with(|data| *data = 7) };
             session.atomically(|tx| {
                 flag.set(tx, 1);
@@ -362,7 +362,7 @@ pub fn published<S: Setup>() {
     });
 }
 
-/// A thread waits for what the others write, asleep or not; a lost wake-up is a deadlock.
+/// A thread waits for what the others write, by spinning or sleeping; a lost wake-up is a deadlock.
 pub fn awaited<S: Setup>(threads: usize) {
     let enough = threads as u32 - 1;
     Scene::<S>::play(threads, move |scene, session, thread| {
@@ -412,7 +412,7 @@ pub fn shared<S: Setup>(threads: usize) {
     assert_eq!((*last, Arc::strong_count(&last)), (threads as u32, 1));
 }
 
-/// A long transaction against short ones: all end.
+/// A long transaction runs against short ones: all end.
 pub fn long_and_short<S: Setup>(threads: usize, rounds: u32) {
     let values = Scene::<S>::play(threads, move |scene, session, thread| {
         if thread != 0 {
@@ -428,8 +428,8 @@ pub fn long_and_short<S: Setup>(threads: usize, rounds: u32) {
     assert!(values[2] > 0);
 }
 
-/// Threads read and write cells as their numbers say, and what they did is recorded: it must be
-/// opaque.
+/// Threads read and write cells according to their numbers, and their operations are recorded: the
+/// history must be opaque.
 pub fn recorded<S: Setup>(threads: usize, rounds: usize, time: Time) {
     let recorder = Arc::new(Recorder::new(time, threads));
     let record = Arc::clone(&recorder);

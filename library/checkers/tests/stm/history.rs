@@ -1,18 +1,17 @@
 //! Recorded histories, and whether they are opaque.
 //!
-//! A history is a set of attempts, each with what it has read and written, in order, and whether
-//! it committed. It is *opaque* if the attempts, also those that failed, can be put in an order,
-//! one whole attempt after the other, in which each reads what was committed before it and no
-//! attempt that ended before another began comes after it. Committed attempts alone are then
-//! serializable.
+//! A history is a set of attempts, each with what it has read and written, in order, and whether it
+//! committed. It is *opaque* if the attempts, including failed ones, can be put in an order, one
+//! whole attempt after the other, in which each reads what was committed before it, and no attempt
+//! comes after one that began after it had ended. Then committed attempts alone are serializable.
 //!
 //! Source: Guerraoui and Kapałka, "On the Correctness of Transactional Memory", PPoPP 2008. The
-//! decision is by trying all orders, so histories must be small.
+//! decision tries all orders, so histories must be small.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
 
-/// Cells are numbered, and hold numbers, at first 0.
+/// The number of cells, which hold numbers, initially 0.
 pub const CELLS: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +23,7 @@ pub enum Step {
 #[derive(Clone, Debug, Default)]
 pub struct Attempt {
     pub thread: usize,
-    /// It took place somewhere between these two moments.
+    /// The attempt took place somewhere between these two moments.
     pub begin: usize,
     pub end: usize,
     pub steps: Vec<Step>,
@@ -32,7 +31,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// The memory after this attempt, if it could have read what it has read.
+    /// The memory after this attempt; `None` if it could not have read what it has read.
     fn applied(&self, memory: [u32; CELLS]) -> Option<[u32; CELLS]> {
         let mut own = memory;
         for &step in &self.steps {
@@ -80,13 +79,13 @@ fn extends(
 /// What orders attempts of different threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Time {
-    /// The order in which things were recorded.
+    /// The order in which operations were recorded.
     Real,
-    /// Nothing: under loom, a thread that has no other way to know of stores may see them late.
+    /// Nothing: under loom, a thread without other means to know of stores may see them late.
     OwnThread,
 }
 
-/// Records what threads do. What it takes for that orders nothing in a checker's eyes.
+/// Records what threads do. Its own synchronization orders nothing, as far as a checker sees.
 pub struct Recorder {
     time: Time,
     state: Mutex<State>,
@@ -96,7 +95,7 @@ pub struct Recorder {
 struct State {
     now: usize,
     attempts: Vec<Attempt>,
-    /// Each thread's attempt that runs.
+    /// The running attempt of each thread.
     running: Vec<Option<Attempt>>,
 }
 
@@ -112,7 +111,7 @@ impl Recorder {
         what(&mut state)
     }
 
-    /// A thread is about to begin a transaction.
+    /// Records that a thread is about to begin a transaction.
     pub fn begin(&self, thread: usize) {
         self.with(|state| {
             let attempt = Attempt { thread, begin: state.now, ..Attempt::default() };
@@ -120,7 +119,7 @@ impl Recorder {
         });
     }
 
-    /// An attempt runs; if it is not the first, the one before has failed.
+    /// Records the start of an attempt; if it is not the first, the one before has failed.
     pub fn attempt(&self, thread: usize) {
         self.with(|state| {
             let running = state.running[thread].as_mut().expect("it has begun");
@@ -142,7 +141,7 @@ impl Recorder {
         });
     }
 
-    /// The running attempt has committed.
+    /// Records that the running attempt has committed.
     pub fn committed(&self, thread: usize) {
         self.with(|state| {
             let mut attempt = state.running[thread].take().expect("it has begun");
@@ -152,7 +151,7 @@ impl Recorder {
         });
     }
 
-    /// Panics if what was recorded is not opaque.
+    /// Panics if the recorded history is not opaque.
     pub fn check(&self) {
         let mut attempts = self.with(|state| state.attempts.clone());
         if self.time == Time::OwnThread {
@@ -165,7 +164,7 @@ impl Recorder {
     }
 }
 
-/// Like [`is_opaque`], where moments of different threads can't be compared.
+/// Like [`is_opaque`], if moments of different threads can't be compared.
 fn is_opaque_by_threads(attempts: &mut [Attempt]) -> bool {
     attempts.sort_by_key(|attempt| (attempt.thread, attempt.begin));
     extends_by_threads(attempts, 0, [0; CELLS])
@@ -236,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_zombie() {
-        // It failed in the end, but has seen half of what the other wrote.
+        // The attempt failed in the end, but has seen half of what the other wrote.
         broken(&[
             attempt(0, 5, true, &[W(0, 1), W(1, 1)]),
             attempt(0, 5, false, &[R(0, 0), R(1, 1)]),

@@ -64,12 +64,12 @@ macro_rules! engine {
 
 engine!(spin, Alone<Shared<Spin, Loom, 2>>);
 engine!(park, Alone<Shared<Park, Loom, 2>>);
-// A thread that fails once asks for a turn.
+// A thread that fails once requests a turn.
 engine!(turns, Alone<Shared<Park, Loom, 1>>);
 
 engine!(serial, Begun<Shared<Park, Loom, 2, Serial>>);
 
-/// Transactions that run side by side meet one that is alone.
+/// Transactions that run side by side, and one that runs alone.
 macro_rules! alternating {
     ($name:ident, $Setup:ty) => {
         mod $name {

@@ -1,4 +1,4 @@
-//! The transactions' engines under checkers; and mutants of them, which must fail.
+//! The transactions' engines under checkers, and mutants of them, which must fail.
 
 extern crate alloc;
 

@@ -3,7 +3,7 @@
 
 pub use syncline_checkers::{failure, random_failure};
 
-/// Why a case fails under loom, if it does.
+/// Returns why a case fails under loom; `None` if it does not.
 pub fn loom_failure(case: impl Fn() + Send + Sync + 'static) -> Option<String> {
     failure(false, case)
 }

@@ -1,4 +1,4 @@
-//! Recorded histories of threads on the machine itself.
+//! Recorded histories of system threads.
 
 use std::sync::Barrier;
 use std::thread;
@@ -9,14 +9,14 @@ use syncline::wait::Park;
 
 use crate::history::{CELLS, Recorder, Step, Time};
 
-/// Histories that are recorded. Each is small enough to be decided.
+/// The number of recorded histories, each small enough to be decided.
 const HISTORIES: usize = 2_000;
 const THREADS: usize = 3;
 const ROUNDS: usize = 3;
 
 type E = Shared<Park, Native, 2>;
 
-/// Three transactions of each thread, on cells that `draw` picks.
+/// Records three transactions of each thread, on cells that `draw` picks.
 fn record(
     engine: &E,
     cells: &[TCell<u32>; CELLS],
@@ -58,7 +58,7 @@ fn record(
 #[test]
 fn recorded_histories_are_opaque() {
     let numbers = std::sync::atomic::AtomicUsize::new(1);
-    // A walk over all residues, in an order that looks random (Knuth's multiplier).
+    // All residues once, in an order that looks random (Knuth's multiplier).
     let draw = || {
         let number = numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         number.wrapping_mul(6_364_136_223_846_793_005) >> 33

@@ -1,4 +1,4 @@
-//! The engines under shuttle, with more threads and rounds than loom can take.
+//! The engines under shuttle, with more threads and rounds than loom can handle.
 
 use syncline::stm::Shared;
 use syncline::wait::{Park, Spin};
@@ -7,7 +7,7 @@ use syncline_checkers::{Shuttle, randomly};
 use crate::cases::{Alone, Alternating, Begun, Serial, WithServers};
 use crate::history::Time::Real;
 
-/// Of each scheduler.
+/// Executions under each scheduler.
 const EXECUTIONS: usize = 1000;
 
 macro_rules! tests {
@@ -49,7 +49,7 @@ engine!(alternating, Begun<Shared<Park, Shuttle, 2, Alternating>>);
 engine!(served, WithServers<Spin, Shuttle, 1>);
 engine!(served_by_two, WithServers<Park, Shuttle, 2>);
 
-/// Of engines that change how transactions run.
+/// Engines that change how transactions run.
 mod changing {
     use super::*;
     type S = Alone<Shared<Park, Shuttle, 2, Alternating>>;
@@ -60,7 +60,7 @@ mod changing {
     }
 }
 
-/// The clock of versions, and the order of locks, are matters of the engine for shared memory.
+/// The clock of versions and the order of locks exist only in the engine for shared memory.
 mod in_shared_memory {
     use super::*;
     type S = Alone<Shared<Park, Shuttle, 2>>;

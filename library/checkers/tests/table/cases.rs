@@ -1,7 +1,7 @@
 //! The cases, over any table of the paper's kind and any version, in any checker's memory.
 //!
-//! The tables' content is plain data, which the checkers watch. What a version protects are words;
-//! their witness is that a reader finds those of one writer.
+//! The tables' contents are plain data, which the checkers watch. A version protects words, and the
+//! witness is that a reader finds all words from the same writer.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ pub trait Buckets: Send + Sync + 'static {
     fn remove(&self, key: u64) -> Option<u64>;
 }
 
-/// Makes a type [`Buckets`], by the functions of these names that it has.
+/// Implements [`Buckets`] for a type, with its functions of these names.
 macro_rules! buckets {
     ([$($generics:tt)*] $Table:ty, $Memory:ty) => {
         impl<$($generics)*> $crate::cases::Buckets for $Table {
@@ -45,7 +45,7 @@ pub(crate) use buckets;
 
 buckets! { [L: RawLock<Memory: Engine> + 'static] LockTable<u64, L>, L::Memory }
 
-/// Each thread has a key of its own, in one bucket that has to grow.
+/// Each thread has a key of its own, in one bucket that must grow.
 pub fn own_keys<T: Buckets>(threads: usize) {
     let table = Arc::new(T::new(1, 0));
     T::Memory::run(threads, move |thread| {
@@ -57,7 +57,7 @@ pub fn own_keys<T: Buckets>(threads: usize) {
     });
 }
 
-/// All threads put a value in under one key, and the last takes one out: each value comes back
+/// All threads put a value under one key, and the last thread removes one: each value comes back
 /// once.
 pub fn one_key<T: Buckets>(threads: usize) {
     let table = Arc::new(T::new(1, 1));
@@ -88,7 +88,7 @@ pub trait Versioned: Default + Send + Sync + 'static {
     fn unlock(&self, seen: Self::Seen, changed: bool);
 }
 
-/// Makes a type [`Versioned`], by the functions of these names that it has.
+/// Implements [`Versioned`] for a type, with its functions of these names.
 macro_rules! versioned {
     ([$($generics:tt)*] $Version:ty, $Seen:ty, $Memory:ty) => {
         impl<$($generics)*> $crate::cases::Versioned for $Version {
@@ -115,7 +115,7 @@ pub(crate) use versioned;
 
 versioned! { [M: LongMemory + Engine] Version<M>, Seen, M }
 
-/// Two words that are always equal, and say how often they were changed.
+/// Two words that are always equal, and count their changes.
 #[derive(Default)]
 struct Pair<V: Versioned> {
     version: V,
@@ -132,7 +132,7 @@ impl<V: Versioned> Pair<V> {
             looks += 1;
             V::Memory::pause(looks);
         };
-        // What the last writer left is visible to a writer; Relaxed, as it needs nothing more.
+        // A writer sees what the last writer stored. Relaxed, as it needs nothing more.
         let [first, second] = [0, 1].map(|at| self.words[at].load(Ordering::Relaxed));
         assert_eq!(first, second, "a writer does not see what the last one wrote");
         self.words[0].store(first + 1, V::WRITE);
@@ -140,7 +140,7 @@ impl<V: Versioned> Pair<V> {
         self.version.unlock(seen, true);
     }
 
-    /// Reads once, if no writer comes in between.
+    /// Reads once; `None` if a writer came in between.
     fn read(&self) -> Option<u64> {
         let seen = self.version.look()?;
         let [first, second] = [0, 1].map(|at| self.words[at].load(V::READ));

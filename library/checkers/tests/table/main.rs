@@ -1,7 +1,7 @@
-//! The paper's tables under checkers, the versions by which the other tables' readers read, and
-//! mutants of them.
+//! The paper's tables under checkers, the versions that the other tables' readers use, and mutants
+//! of them.
 
-// Some of the mutants are texts of the library, which is made without std.
+// Some of the mutants are sources of the library, which is built without std.
 extern crate alloc;
 
 mod broken;

@@ -1,5 +1,5 @@
-//! The case of the table that is served: over any table of that kind, its servers and its clients,
-//! in any checker's memory.
+//! The case of the served table: over any table of that kind, its servers and its clients, in any
+//! checker's memory.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,20 +12,20 @@ pub trait Asks: Send + 'static {
     type Memory: Engine;
     type Table;
     type Server: Send + 'static;
-    /// A table of this many buckets, each with room for a line of keys.
+    /// A table of this many buckets, each of which has room for a line of keys.
     fn table(buckets: usize, servers: usize) -> Self::Table;
     fn put_before(table: &mut Self::Table, key: u64, value: u64) -> Option<u64>;
     fn serve(table: Self::Table, clients: usize) -> (Vec<Self::Server>, Vec<Self>)
     where
         Self: Sized;
-    /// Serves, and says how many keys are left.
+    /// Serves, and returns how many keys are left.
     fn run(server: Self::Server) -> usize;
     fn put(&mut self, key: u64, value: u64) -> Option<u64>;
     fn get(&mut self, key: u64) -> Option<u64>;
     fn remove(&mut self, key: u64) -> Option<u64>;
 }
 
-/// Makes a type [`Asks`], by the functions of these names that it, its table and its servers have.
+/// Implements [`Asks`] for a type, with functions of these names of it, its table and its servers.
 macro_rules! asks {
     ([$($generics:tt)*] $Table:ty, $Server:ty, $Client:ty, $Memory:ty) => {
         impl<$($generics)*> $crate::served::Asks for $Client {
@@ -62,18 +62,18 @@ asks! {
     [W: Wait, M: Engine] ServedTable<u64, M>, TableServer<u64, W, M>, TableClient<u64, W, M>, M
 }
 
-/// What becomes of a served table's threads.
+/// The role of a thread of a served table.
 enum Part<C: Asks> {
     Serves(C::Server),
     Asks(C),
 }
 
-/// Keys that are there from the beginning, more than a bucket's first line holds.
+/// Keys that the table has from the beginning, more than a bucket's first line holds.
 const EARLY: u64 = 9;
-/// The key that all want.
+/// The key that all clients use.
 const COMMON: u64 = 1000;
 
-/// Clients put in, look, and take out: under keys of their own, and all under one.
+/// Clients insert, look up and remove, under keys of their own, and all under a common one.
 pub fn served<C: Asks>(servers: usize, clients: usize) {
     let mut table = C::table(servers, servers);
     for key in 0..EARLY {
@@ -92,7 +92,8 @@ pub fn served<C: Asks>(servers: usize, clients: usize) {
         match parts[thread].lock().expect("no panics").take().expect("it is there") {
             Part::Serves(server) => *counted.lock().expect("no panics") += C::run(server),
             Part::Asks(mut client) => {
-                // The last one is beyond the first line of its bucket, or another server's.
+                // The last one is beyond the first line of its bucket, or belongs to another
+                // server.
                 for early in [0, EARLY - 1] {
                     assert_eq!(client.get(early), Some(early + 10));
                 }
@@ -105,7 +106,7 @@ pub fn served<C: Asks>(servers: usize, clients: usize) {
             }
         }
     });
-    // One value is left under the common key; the others came back, each once.
+    // One value is left under the common key; each of the others came back once.
     assert_eq!(*left.lock().expect("no panics"), EARLY as usize + 1);
     let mut returned = std::mem::take(&mut *returned.lock().expect("no panics"));
     returned.sort_unstable();

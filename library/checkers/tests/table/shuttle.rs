@@ -1,4 +1,4 @@
-//! The tables under shuttle, with more threads than loom can take.
+//! The tables under shuttle, with more threads than loom can handle.
 
 use syncline::lock::{Mcs, Ttas};
 use syncline::table::version::Version;

@@ -1,7 +1,7 @@
-//! The cases: what a window's locks must do, over any memory of a checker.
+//! The cases: requirements of a window's locks, over any checker's memory.
 //!
-//! The witnesses are plain numbers, one for each part. The checkers report two accesses to one
-//! without an order, and at the end each must have the value of all increments.
+//! The witnesses are plain numbers, one for each part. The checkers report two unordered accesses
+//! to one, and at the end each must have the value of all increments.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use syncline::wait::Spin;
 use syncline::window::{Global, Part};
 use syncline_checkers::{Engine, Loom, Shuttle};
 
-/// The word in front of a window's parts, broken or not.
+/// The word before a window's parts, correct or broken.
 pub trait Whole: Default + Send + Sync + 'static {
     type Memory: Engine;
     fn acquire_all(&self);
@@ -44,10 +44,10 @@ pub(crate) use is_whole;
 is_whole! { Global<Spin, Loom>, Loom }
 is_whole! { Global<Spin, Shuttle>, Shuttle }
 
-/// Numbers that threads use by turns.
+/// Numbers that threads use in turns.
 struct Plain<M: Memory, T>(T, [M::Data<u32>; 2]);
 
-// SAFETY: numbers, which threads use by turns, and the checkers see to it.
+// SAFETY: numbers that threads use in turns, which the checkers verify.
 unsafe impl<M: Memory, T: Sync> Sync for Plain<M, T> {}
 // SAFETY: as above.
 unsafe impl<M: Memory, T: Send> Send for Plain<M, T> {}
@@ -58,7 +58,7 @@ impl<M: Engine, T> Plain<M, T> {
     }
 
     fn increment(&self, at: usize) {
-        // SAFETY: it is our turn, and the checkers see to it.
+        // SAFETY: it is this thread's turn, which the checkers verify.
         unsafe { self.1[at].with(|number| *number += 1) };
     }
 
@@ -67,7 +67,7 @@ impl<M: Engine, T> Plain<M, T> {
     }
 }
 
-/// One writer at a time, since nothing else keeps writers apart here, and readers of all parts.
+/// One writer at a time, since nothing else excludes writers here, and readers of all parts.
 pub fn whole<G: Whole>(writers: usize, readers: usize, rounds: u32) {
     assert_eq!(writers, 1, "writers are kept apart by their part's lock");
     let scene = Plain::<G::Memory, G>::new(G::default());
@@ -86,7 +86,7 @@ pub fn whole<G: Whole>(writers: usize, readers: usize, rounds: u32) {
             }
         }
     });
-    // Nobody is left behind in the word.
+    // No thread is left registered in the word.
     scene.0.enter_as_writer();
     assert_eq!(scene.read(0), rounds);
     scene.0.leave_as_writer();
@@ -94,8 +94,8 @@ pub fn whole<G: Whole>(writers: usize, readers: usize, rounds: u32) {
     scene.0.release_all();
 }
 
-/// Two parts under this kind of lock, whose writers come in turn to either; readers of one part and
-/// of all take turns.
+/// Two parts under this kind of lock, whose writers use either in turn; readers of one part and of
+/// all parts take turns.
 pub fn parts<L>(writers: usize, readers: usize, rounds: u32)
 where
     L: RawSharedLock<Memory: Engine> + 'static,

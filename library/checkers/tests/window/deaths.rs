@@ -1,5 +1,5 @@
-//! A rank dies somewhere in a lock with a queue, or while it holds it: the others all get their turns,
-//! one at a time, and the queues are made new.
+//! A rank dies somewhere in a lock with a queue, or while it holds the lock: all others get their
+//! turns, one at a time, and the queues are reset.
 
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
@@ -24,10 +24,10 @@ shuttle::thread_local! {
     static LEAVE: Cell<*const Leave<'static>> = Cell::new(null());
 }
 
-/// What is thrown to leave a wait.
+/// The payload of the unwinding that leaves a wait.
 struct Left;
 
-/// Waits that can be left.
+/// A wait policy whose waits can be abandoned.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leaving;
 
@@ -68,14 +68,14 @@ impl Wait for Leaving {
 
     fn pause_at<M: Memory, T>(word: &T, looks: u32) {
         Yield::pause_at::<M, T>(word, looks);
-        // SAFETY: `unless` has set it, which waits for what runs here.
+        // SAFETY: `unless` has set it, and does not return before the code that runs here.
         if unsafe { LEAVE.with(Cell::get).as_ref() }.is_some_and(|leave| leave()) {
             resume_unwind(Box::new(Left));
         }
     }
 }
 
-/// Counters and words of a window, each of whose parts has a queue in front.
+/// The counters and words of a window, each of whose parts has a queue in front.
 struct Window<L: RawSharedLock<Memory = Shuttle>> {
     global: Global<Spin, Shuttle>,
     parts: [BestEffort<false, Spin, Shuttle>; RANKS],
@@ -106,7 +106,7 @@ impl<L: RawSharedLock<Memory = Shuttle>> Default for Window<L> {
     }
 }
 
-// SAFETY: the locks' rules say who uses the cells.
+// SAFETY: the locks' rules say which thread uses the cells.
 unsafe impl<L: RawSharedLock<Memory = Shuttle>> Sync for Window<L> {}
 // SAFETY: as above.
 unsafe impl<L: RawSharedLock<Memory = Shuttle>> Send for Window<L> {}
@@ -142,7 +142,7 @@ impl<L: RawSharedLock<Memory = Shuttle>> Queues<Spin, L> for Window<L> {
         self
     }
     fn queue(&self, target: usize) -> &L {
-        // SAFETY: made new only while nobody uses it.
+        // SAFETY: reset only while no rank uses it.
         unsafe { &(&*self.queues.get())[target] }
     }
     fn broken(&self) -> &Words {
@@ -169,10 +169,10 @@ impl<L: RawSharedLock<Memory = Shuttle>> Window<L> {
         Ordered::new(self, rank)
     }
 
-    /// Takes part 0 and gives it back.
+    /// Acquires part 0 exclusively and releases it.
     fn write(&self, rank: usize) {
         let (locks, node) = (self.of(rank), self.nodes[rank].get());
-        // SAFETY: the node is this rank's, and is made new where nobody else uses it.
+        // SAFETY: the node is this rank's, and is reset only where nothing else uses it.
         unsafe {
             let lined = locks.acquire(0, || {
                 (*node).0 = Default::default();
@@ -203,8 +203,8 @@ impl<L: RawSharedLock<Memory = Shuttle>> Window<L> {
     }
 }
 
-/// All ranks take and share a part, and one dies. Those that are through go on until the queues are
-/// whole.
+/// All ranks acquire and share a part, and one dies. Ranks that are done continue until the queues
+/// are intact.
 fn play<L: RawSharedLock<Memory = Shuttle>>()
 where
     Window<L>: 'static,
@@ -222,7 +222,7 @@ where
     });
 }
 
-/// Executions of each of shuttle's schedulers.
+/// Executions under each of shuttle's schedulers.
 const RANDOM: usize = 1_500;
 
 #[test]

@@ -1,5 +1,6 @@
-//! The locks of windows under checkers; and mutants of them. The queue locks that parts may have are
-//! the catalogue's, which the tests in `locks` check by themselves; here it is what stands in front.
+//! The locks of windows under checkers, and mutants of them. Parts may have queue locks of the
+//! catalogue, which the tests in `locks` check separately; here the words in front of them are
+//! checked.
 
 mod broken;
 mod cases;
@@ -15,7 +16,7 @@ use syncline_checkers::{Executions, Loom, Shuttle, randomly};
 use cases::{parts, whole};
 
 const UP_TO: Executions = Executions(6_000);
-/// Executions of each of shuttle's schedulers.
+/// Executions under each of shuttle's schedulers.
 const RANDOM: usize = 600;
 
 /// Both forms of the lock without a queue, in a memory.

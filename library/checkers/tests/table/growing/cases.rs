@@ -1,4 +1,4 @@
-//! The cases. Before the threads begin, each sets the scene that is to be reached.
+//! The cases. Each sets up the scene that it needs before the threads begin.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,12 +6,12 @@ use syncline_checkers::Engine;
 
 use super::{Grows, Value};
 
-/// The value that a key has at first, and after this many changes.
+/// The value of a key after this many changes.
 fn value(key: u64, changes: u64) -> Value {
     [key * 100 + changes; 2]
 }
 
-/// Whose value it is, and after how many changes.
+/// The key of a value, and the number of its changes.
 #[track_caller]
 fn changes(key: u64, [first, second]: Value) -> u64 {
     assert_eq!(first, second, "a torn copy was taken for whole");
@@ -19,7 +19,7 @@ fn changes(key: u64, [first, second]: Value) -> u64 {
     first % 100
 }
 
-/// The changes of a key's value, if it is there.
+/// The changes of a key's value; `None` if the key is absent.
 #[track_caller]
 fn found<T: Grows>(table: &T, key: u64) -> Option<u64> {
     table.get(key).map(|value| changes(key, value))
@@ -38,7 +38,8 @@ fn with<T: Grows>(keys: &[u64]) -> Arc<T> {
     Arc::new(table)
 }
 
-/// In the end these keys are there, and no others; each is met once.
+/// Checks that the table has these keys and no others in the end, and that iteration visits each
+/// once.
 #[track_caller]
 fn has<T: Grows>(table: &T, keys: &[u64]) {
     T::Memory::arrange();
@@ -49,7 +50,7 @@ fn has<T: Grows>(table: &T, keys: &[u64]) {
     T::Memory::explore();
 }
 
-/// The first of two threads writes, and the second reads meanwhile.
+/// Two threads: the first writes, and the second reads meanwhile.
 fn beside<T: Grows>(
     table: &Arc<T>,
     write: impl Fn(&T) + Send + Sync + 'static,
@@ -59,10 +60,10 @@ fn beside<T: Grows>(
     T::Memory::run(2, move |thread| if thread == 0 { write(&table) } else { read(&table) });
 }
 
-/// Keys of bucket 1, of which the last makes the table double.
+/// Keys of bucket 1; the last one makes the table double.
 const OTHERS: [u64; 5] = [1, 5, 9, 13, 17];
 
-/// A table that has doubled, in which bucket 0 has these keys and was not split.
+/// A table that has doubled, whose bucket 0 has these keys and was not split.
 fn doubled<T: Grows>(keys: &[u64]) -> Arc<T> {
     with(&[keys, &OTHERS].concat())
 }
@@ -73,7 +74,7 @@ fn sorted(keys: &[u64]) -> Vec<u64> {
     keys
 }
 
-/// What is put in is found or not, and then stays; what was there is found.
+/// A key that is inserted is found or not, and then stays; keys that were there are found.
 pub fn beside_insert<T: Grows>() {
     let table = with::<T>(&[0]);
     beside(
@@ -88,7 +89,8 @@ pub fn beside_insert<T: Grows>() {
     has(&*table, &[0, 4]);
 }
 
-/// A key goes, and another takes its slot. The second is put in when the first has gone.
+/// A key is removed, and another takes its slot. The second is inserted after the first was
+/// removed.
 pub fn beside_exchange<T: Grows>() {
     let table = with::<T>(&[0]);
     beside(
@@ -123,7 +125,7 @@ pub fn beside_change<T: Grows>() {
     assert_eq!(found(&*table, 0), Some(2));
 }
 
-/// An entry moves forward from the bucket behind, which goes and comes back behind another one.
+/// An entry moves forward from the chained bucket, which is freed and reused behind another one.
 pub fn beside_fill<T: Grows>() {
     let table = with::<T>(&[0, 4, 8, 1, 5]);
     beside(
@@ -140,7 +142,7 @@ pub fn beside_fill<T: Grows>() {
     has(&*table, &[1, 4, 5, 8, 9]);
 }
 
-/// A bucket is split while its keys are looked for, once each.
+/// A bucket is split while its keys are looked up, once each.
 pub fn beside_split<T: Grows>() {
     let table = doubled::<T>(&[0, 4]);
     beside(
@@ -154,7 +156,7 @@ pub fn beside_split<T: Grows>() {
     has(&*table, &sorted(&[0, 4, 8]));
 }
 
-/// The same, of a bucket with another behind it.
+/// Like [`beside_split`], with a bucket that has another chained behind it.
 pub fn beside_split_of_two<T: Grows>() {
     let table = doubled::<T>(&[0, 4, 12]);
     beside(
@@ -168,7 +170,7 @@ pub fn beside_split_of_two<T: Grows>() {
     has(&*table, &sorted(&[0, 4, 8, 12]));
 }
 
-/// Two threads write to a bucket that is to be split.
+/// Two threads write to a bucket that must be split.
 pub fn two_split<T: Grows>() {
     let table = doubled::<T>(&[0, 4]);
     let shared = Arc::clone(&table);
@@ -176,7 +178,7 @@ pub fn two_split<T: Grows>() {
     has(&*table, &sorted(&[0, 4, 8, 12]));
 }
 
-/// Two write, and a third one reads.
+/// Two threads write, and a third one reads.
 pub fn two_split_and_one_reads<T: Grows>() {
     let table = doubled::<T>(&[0, 4]);
     let shared = Arc::clone(&table);
@@ -195,13 +197,13 @@ pub fn two_double<T: Grows>() {
     let shared = Arc::clone(&table);
     T::Memory::run(2, move |thread| put(&*shared, [9, 10][thread]));
     has(&*table, &[0, 1, 2, 4, 5, 6, 8, 9, 10]);
-    // Four buckets and one behind; and then eight or sixteen, and three behind; or two, if the second
-    // thread has split its bucket instead.
+    // Four buckets and one chained; then eight or sixteen, and three chained; or two chained, if
+    // the second thread has split its bucket instead.
     let buckets = table.bytes() * 5 / before;
     assert!([10, 11, 19].contains(&buckets), "{buckets} buckets");
 }
 
-/// A reader meets a table that doubles, and buckets that were never used.
+/// A reader meets a doubling table, and buckets that were never used.
 pub fn beside_doubling<T: Grows>() {
     let table = with::<T>(&[4, 1, 5, 9, 13]);
     beside(
@@ -212,7 +214,7 @@ pub fn beside_doubling<T: Grows>() {
     has(&*table, &sorted(&[4]));
 }
 
-/// A writer meets a table that doubles, and its bucket is split.
+/// A writer meets a doubling table, and its bucket is split.
 pub fn writer_beside_doubling<T: Grows>() {
     let table = with::<T>(&[0, 1, 5, 9, 13]);
     beside(
@@ -226,8 +228,8 @@ pub fn writer_beside_doubling<T: Grows>() {
     has(&*table, &sorted(&[0, 4, 8]));
 }
 
-/// What stays is met once by the thread that goes through all, while a bucket is split; what comes,
-/// at most.
+/// While a bucket is split, an iteration visits keys that stay exactly once, and keys that are
+/// inserted at most once.
 pub fn iterated_beside_split<T: Grows>() {
     let table = doubled::<T>(&[0, 4]);
     beside(
@@ -246,7 +248,7 @@ pub fn iterated_beside_split<T: Grows>() {
     has(&*table, &sorted(&[0, 4, 8]));
 }
 
-/// Two threads change one value, each once: both changes are there.
+/// Two threads change one value, once each: both changes take effect.
 pub fn both_update<T: Grows>() {
     let table = with::<T>(&[0, 4, 8]);
     let shared = Arc::clone(&table);
@@ -257,7 +259,7 @@ pub fn both_update<T: Grows>() {
     assert_eq!(found(&*table, 8), Some(2));
 }
 
-/// Two threads put in what is not there: one value is, and both get it.
+/// Two threads insert an absent key: one value is inserted, and both threads get it.
 pub fn both_put_in<T: Grows>() {
     let table = with::<T>(&[0]);
     let got = Arc::new(Mutex::new(Vec::new()));

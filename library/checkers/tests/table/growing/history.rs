@@ -9,17 +9,17 @@ use syncline_checkers::Engine;
 use self::explained::{Operation, What, is_linearizable};
 use super::Grows;
 
-/// What natively recorded histories are held against.
+/// The decision procedure that natively recorded histories use.
 #[path = "../../../../syncline/tests/table/history.rs"]
 mod explained;
 
 const THREADS: usize = 3;
 const STEPS: u64 = 4;
-/// Of two buckets; those of the first part where it is split.
+/// Keys of two buckets: several in the first, which is split, and one in the other.
 const KEYS: [u64; 5] = [0, 4, 8, 12, 1];
 
 std::thread_local! {
-    /// The moments of an execution, whose threads are one thread of the system.
+    /// The clock of an execution, whose threads share one system thread.
     static CLOCK: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -28,7 +28,7 @@ fn now() -> u64 {
     CLOCK.get()
 }
 
-/// Operations drawn at random, in tables that grow while they run.
+/// Random operations, in tables that grow meanwhile.
 pub fn recorded<T: Grows>() {
     CLOCK.set(0);
     let table = Arc::new(T::default());
@@ -52,7 +52,7 @@ pub fn recorded<T: Grows>() {
             };
             let operation = Operation { called, returned: now(), what };
             all.lock().expect("no panics").push((key, operation));
-            // Others come, so that buckets overflow and the table doubles.
+            // Other keys are inserted, so that buckets overflow and the table doubles.
             let other = 5 + 4 * (THREADS as u64 * step + thread as u64);
             assert_eq!(table.insert(other, [other; 2]), None);
         }

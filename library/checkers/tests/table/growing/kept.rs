@@ -1,7 +1,8 @@
-//! Entries in nodes, as of `Boxed`, with another way to free them: all are kept until the table
-//! goes. What `seize` does natively can't be modelled, since its words are its own; so that a node
-//! lives as long as it is read is for native tests. What is checked here is that a reader follows
-//! only nodes that were put in, whole, and after they were written; and that each is retired once.
+//! Entries in nodes, like those of `Boxed`, but freed differently: all are kept until the table is
+//! dropped. `seize`, which frees them natively, can't be modelled, since its words are its own; so
+//! native tests must check that a node lives as long as it is read. Checked here is that a reader
+//! follows only nodes that were inserted, completely, and after they were written; and that each is
+//! retired once.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -16,7 +17,7 @@ use super::Value;
 
 type Entry = (u64, Value);
 
-/// See above; for entries of the cases.
+/// Keeps nodes of the cases' entries until the table is dropped.
 pub struct Kept<M: Memory>(PhantomData<M>);
 
 struct Node<M: Memory> {
@@ -25,8 +26,8 @@ struct Node<M: Memory> {
 }
 
 std::thread_local! {
-    /// All nodes of the table that is tried, by address, with what frees them. The threads of an
-    /// execution are one thread of the system.
+    /// All nodes of the tested table, by address, with functions that free them. The threads of an
+    /// execution share one system thread.
     static NODES: RefCell<Vec<(u64, Box<dyn Any>)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -43,7 +44,7 @@ impl<M: Memory> Drop for Kept<M> {
     }
 }
 
-/// Where a node is.
+/// The address of a node.
 pub struct Raw<M>(u64, PhantomData<M>);
 
 impl<M> Clone for Raw<M> {
@@ -61,12 +62,12 @@ impl<M: Memory> Raw<M> {
             node.map(NonNull::from_ref)
         });
         let made = made.expect("what is followed is a node that was made");
-        // SAFETY: nodes stay until the table goes.
+        // SAFETY: nodes stay allocated until the table is dropped.
         unsafe { made.as_ref() }
     }
 
     fn entry<'a>(&self) -> &'a Entry {
-        // SAFETY: the entry was written in `make`, and is never again; the checker watches.
+        // SAFETY: the entry was written in `make`, and never again, which the checker verifies.
         unsafe { self.node().entry.look(|entry| &*entry) }
     }
 }
@@ -83,7 +84,7 @@ impl<M: Copy> Words for Raw<M> {
 
 impl<M: Memory> Storage<u64, Value> for Kept<M> {}
 
-// SAFETY: nodes stay as they are until the table goes.
+// SAFETY: nodes stay unchanged until the table is dropped.
 unsafe impl<M: Memory> Keep<u64, Value> for Kept<M> {
     type Raw = Raw<M>;
     type Pin<'t> = ();
@@ -96,7 +97,7 @@ unsafe impl<M: Memory> Keep<u64, Value> for Kept<M> {
     fn make(key: u64, value: Value) -> Raw<M> {
         let node = Node::<M> { entry: M::Data::new((0, [0; 2])), retired: Cell::new(false) };
         let node: Box<Node<M>> = Box::new(node);
-        // SAFETY: nobody else knows it.
+        // SAFETY: no other thread knows it.
         unsafe { node.entry.with(|entry| *entry = (key, value)) };
         let at = std::ptr::from_ref(&*node).addr() as u64;
         NODES.with_borrow_mut(|nodes| nodes.push((at, node)));

@@ -1,9 +1,9 @@
-//! The tables that grow, over any checker's memory: their own text, with buckets of two slots.
+//! The growing tables over any checker's memory: the library's own code, with buckets of two slots.
 //!
-//! A key is its hash. Its last bits choose the bucket: of four at first, so keys that are multiples
-//! of four are in bucket 0 until it is split, and those with the bit of four go then. All have one
-//! tag, so a reader copies every entry of its bucket. A value is two equal words, and says which
-//! key it is for, so a torn copy shows.
+//! A key is its own hash, whose last bits choose the bucket. There are four buckets at first, so
+//! keys that are multiples of four are in bucket 0 until it is split; then those with bit 2 set
+//! move. All keys have the same tag, so a reader copies every entry of its bucket. A value is two
+//! equal words that identify its key, so a torn copy shows.
 
 mod cases;
 mod history;
@@ -36,10 +36,10 @@ impl Hasher for OwnHash {
     }
 }
 
-/// How keys are hashed.
+/// The hasher of these keys.
 pub type Own = BuildHasherDefault<OwnHash>;
 
-/// What a key has.
+/// The value of a key.
 pub type Value = [u64; 2];
 
 /// A growing table, or a mutant of it.
@@ -54,7 +54,7 @@ pub trait Grows: Default + Send + Sync + 'static {
     fn bytes(&self) -> usize;
 }
 
-/// Makes a table [`Grows`], by the functions of these names that it has.
+/// Implements [`Grows`] for a table, with its functions of these names.
 macro_rules! grows {
     ([$($generics:tt)*] $Table:ty, $Memory:ty) => {
         impl<$($generics)*> $crate::growing::Grows for $Table {
