@@ -1,9 +1,9 @@
-/* A transfer between two accounts locks the one that pays, then the one that is paid. What
- * goes out during the day comes back at night, so accounts are locked in both orders. Day
- * and night are kept apart by a barrier, and nothing ever happens; without it two threads
- * would wait for each other for ever.
+/* A transfer between two accounts locks the account that pays, then the one that is paid. Money
+ * goes out during the day and comes back at night, so accounts are locked in both orders. Day
+ * and night are separated by a barrier, so nothing ever happens; without it two threads would
+ * wait for each other for ever.
  *
- * Fixed: the account with the lower number first. */
+ * Fixed: the account with the lower number is locked first. */
 #include "workload.h"
 
 enum { ACCOUNTS = 16 };

@@ -1,6 +1,6 @@
-/* A database compares strings by the tables of their character sets. Whoever wants a set
- * asks for it under one lock, which protects the state of all sets: whether they are loaded,
- * how often they were used, and which letters last. (In the manner of MySQL's
+/* A database compares strings by the tables of their character sets. A thread that needs a set
+ * asks for it under one lock, which protects the state of all sets: whether they are loaded, how
+ * often they were used, and which letters are last. (In the manner of MySQL's
  * get_internal_charset.)
  *
  * Fixed: a lock for each set. */

@@ -1,9 +1,9 @@
-/* A solver hands out a frame's work in thousands of small pieces, and waits for each to be
- * done before the next begins. What they tell each other fits into two counters; it goes
- * through a mutex and two condition variables, and so through the kernel's scheduler.
- * (In the manner of facesim's task queue.)
+/* A solver hands out a frame's work in thousands of small pieces, and waits for each to be done
+ * before the next begins. The threads only have to exchange two counters, but these go through a
+ * mutex and two condition variables, and so through the kernel's scheduler. (In the manner of
+ * facesim's task queue.)
  *
- * Fixed: the two counters are atomic, and threads look at them until they change. */
+ * Fixed: the two counters are atomic, and threads poll them until they change. */
 #include "workload.h"
 
 #include <sched.h>

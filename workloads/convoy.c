@@ -1,7 +1,7 @@
 /* Threads append to a log whose entries are chained: each has a checksum that depends on the
- * one before. The lock inherits priorities, so it goes to whoever waited longest, and that
- * thread sleeps. All come again before their turn, and every hand-over waits until a sleeper
- * is back on a processor.
+ * previous one. The lock inherits priorities, so it goes to the thread that has waited longest,
+ * and that thread sleeps. All threads come again before their turn, and every hand-over waits
+ * until a sleeper is back on a processor.
  *
  * Fixed: a thread chains a hundred entries of its own first, and the log once for them. */
 #include "workload.h"

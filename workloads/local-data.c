@@ -1,5 +1,5 @@
-/* A function that formats numbers once had a static buffer, and so a lock. The buffer has
- * moved to the stack since; the lock stayed, and now protects what nobody else can reach.
+/* A function that formats numbers once had a static buffer, and so a lock. The buffer has since
+ * moved to the stack; the lock stayed, and now protects data that no other thread can reach.
  *
  * Fixed: no lock. */
 #include "workload.h"
@@ -24,7 +24,7 @@ static inline unsigned sum_of_digits(uint64_t number) {
     return sum;
 }
 
-/* Called from many files, in a program that is larger. */
+/* In a larger program it would be called from many files. */
 __attribute__((noinline)) static unsigned format(uint64_t number) {
     pthread_mutex_lock(&format_lock); /* FINDING local-data-only */
     unsigned sum = sum_of_digits(number);

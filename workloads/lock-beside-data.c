@@ -1,5 +1,5 @@
-/* Readers use the size and the start of a table all the time, without a lock: both change
- * only when it grows. On the same cache line lies the lock under which a collector counts,
+/* Readers constantly use the size and the start of a table, without a lock: both change only
+ * when the table grows. On the same cache line lies the lock under which a collector counts,
  * millions of times a second. Each time it is taken, the readers lose the line.
  *
  * Fixed: the lock lies elsewhere, on a line of its own. */
@@ -8,7 +8,7 @@
 enum { ENTRIES = 1024, BINS = 64 };
 static const long LOOKUPS = 100000000, COUNTS = 15000000;
 
-/* Variables of one cache line, as they come one after the other in a larger program. */
+/* Variables on one cache line, as happens to variables of a larger program. */
 static const unsigned *table;
 static unsigned table_size;
 static pthread_mutex_t count_lock __attribute__((aligned(CACHE_LINE))) = PTHREAD_MUTEX_INITIALIZER;

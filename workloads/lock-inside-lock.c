@@ -1,6 +1,6 @@
-/* A server's connections have a lock each, and whoever works for a connection holds it.
- * The connection's random generator has a lock as well, from the time when it was shared;
- * now it is only ever used by whoever holds the connection. (In the manner of MySQL, whose
+/* Each of a server's connections has a lock, which a thread holds while it works for the
+ * connection. The connection's random generator has a lock as well, from the time when it was
+ * shared; now only the thread that holds the connection uses it. (In the manner of MySQL, whose
  * fastmutex called random() with its lock inside.)
  *
  * Fixed: the generator has no lock. */

@@ -1,5 +1,5 @@
-/* Each thread counts into a histogram of its own, under a lock that is only for it and for
- * whoever prints the sum now and then. The locks are an array, so two of them lie on each
+/* Each thread counts into a histogram of its own, under a lock that only this thread takes, and
+ * a thread that prints the sum now and then. The locks are an array, so two of them lie on each
  * cache line, and threads that never meet take the line from each other.
  *
  * Fixed: each lock has a line of its own. */

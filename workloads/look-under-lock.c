@@ -1,10 +1,10 @@
-/* Threads draw the pieces of a picture after the other from queues, their own first, and then each
- * other's. A thread that finds no work asks all queues in turn, each under its lock, until the last
- * piece is done: most acquisitions are looks that find nothing, while others work (the shape of
- * volrend's and radiosity's task queues, in Splash-3).
+/* Threads draw the pieces of a picture from queues, first from their own and then from each
+ * other's. A thread that finds no work checks all queues in turn, each under its lock, until the
+ * last piece is done: most acquisitions are checks that find nothing, while others work (the
+ * shape of volrend's and radiosity's task queues, in Splash-3).
  *
- * Fixed: what is asked for is atomic, and the lock is only taken where there seems to be work; a
- * thread that finds none lets others run. */
+ * Fixed: the checked state is atomic, and the lock is only taken where there seems to be work; a
+ * thread that finds none yields. */
 #include "workload.h"
 
 #include <sched.h>

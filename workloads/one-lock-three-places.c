@@ -1,7 +1,7 @@
-/* One lock is around a cache: finding, storing and dropping an item each take it, so that what
- * threads wait for is spread over three places. Under it the items' memory has a lock of its own,
- * which excludes nobody any more, and a thread in the background waits with it for the table to
- * grow (the shape of memcached 1.4.4's cache_lock).
+/* One lock protects a cache: finding, storing and dropping an item each take it, so the threads'
+ * waiting is spread over three call sites. Under it the items' memory has a lock of its own,
+ * which no longer excludes anything, and a background thread waits with it for the table to grow
+ * (the shape of memcached 1.4.4's cache_lock).
  *
  * Fixed: the cache has parts, each with a lock. */
 #include "workload.h"

@@ -1,5 +1,5 @@
-/* A cache keeps its items in a hash table, and one lock protects all of it: chains, counts
- * and values, whichever bucket they are in. (In the manner of memcached 1.4's cache_lock.)
+/* A cache keeps its items in a hash table, and one lock protects all of it: chains, counts and
+ * values in all buckets. (In the manner of memcached 1.4's cache_lock.)
  *
  * Fixed: an array of locks, each for its share of the buckets. */
 #include "workload.h"
@@ -28,7 +28,7 @@ static struct item *find(unsigned long key) {
     return item;
 }
 
-/* Copies the value of a key out of the table, or a new one into it. */
+/* Copies a key's value out of the table, or a new value into it. */
 static void serve(unsigned long key, bool store, char *value) {
     pthread_mutex_t *lock = fixed ? &item_locks[bucket_of(key) % LOCKS] : &cache_lock;
     pthread_mutex_lock(lock); /* FINDING too-much-data */

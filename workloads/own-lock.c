@@ -1,8 +1,8 @@
-/* Threads interpret instructions under a lock that the program made of a mutex, a condition and a
- * flag, as interpreters of languages do. The mutex is hardly ever contended; the threads run one at
- * a time all the same.
+/* Threads interpret instructions under a lock that the program has built from a mutex, a
+ * condition variable and a flag, like interpreters of languages. The mutex is hardly ever
+ * contended, but the threads run one at a time.
  *
- * Fixed: only what an instruction does to shared data is under the lock. */
+ * Fixed: only an instruction's accesses to shared data are under the lock. */
 #include "workload.h"
 
 static const long INSTRUCTIONS = 8000, STEPS = 10000;

@@ -1,7 +1,7 @@
 /* Threads meet after every step of a clustering. The barrier is home-made: a counter under a
- * mutex, which each waiting thread looks at again and again, with trylock so as not to sleep.
- * Those who wait take the processors of those who are waited for. (In the manner of
- * streamcluster and its parsec_barrier.)
+ * mutex, which each waiting thread polls, with trylock in order not to sleep. The waiting
+ * threads take the processors of those they wait for. (In the manner of streamcluster and its
+ * parsec_barrier.)
  *
  * Fixed: pthread_barrier_wait. */
 #include "workload.h"

@@ -1,6 +1,6 @@
 /* Threads put their results into a common picture, a tile at a time. They try its lock until
- * they get it, so as not to sleep; the processor that they try on is the one that somebody
- * else's work waits for.
+ * they get it, in order not to sleep; another thread needs the processor that they spend on
+ * trying.
  *
  * Fixed: pthread_mutex_lock. */
 #include "workload.h"

@@ -1,5 +1,5 @@
-/* An event loop keeps its timers in a ring under a mutex, since another thread may cancel
- * them; that hardly ever happens. Millions of sections a second, a handful of instructions
+/* An event loop keeps its timers in a ring under a mutex, since another thread may cancel them,
+ * which hardly ever happens. There are millions of sections a second, a handful of instructions
  * each, none contended. (In the manner of Apache's timer queue.)
  *
  * Fixed: a spinlock. */

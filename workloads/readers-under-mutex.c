@@ -1,5 +1,5 @@
-/* A router looks every packet's address up in a table of prefixes that changes a few times a
- * second. Those who only look exclude each other.
+/* A router looks up every packet's address in a table of prefixes that changes a few times a
+ * second. Threads that only read exclude each other.
  *
  * Fixed: a reader-writer lock. */
 #include "workload.h"

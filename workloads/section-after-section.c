@@ -1,7 +1,7 @@
 /* For each request a server counts requests, bytes, answers and the last time under the same
- * lock, and takes it anew for each of them. It is the worker's own lock, which somebody
- * else takes once in ten thousand requests to print the counts, so nobody waits: the cost is
- * that of taking it four times.
+ * lock, and acquires it again for each of them. It is the worker's own lock, which another
+ * thread takes once in ten thousand requests to print the counts, so no thread waits: the cost
+ * is that of taking it four times.
  *
  * Fixed: the worker counts a hundred requests for itself, and adds them in one section. */
 #include "workload.h"

@@ -1,7 +1,7 @@
-/* Threads make plans under a lock that the program made of a semaphore, as FFTW's planner is for
- * programs that ask for it: each thread waits for it, and posts it again when its plan is made.
+/* Threads make plans under a lock that the program has built from a semaphore, as FFTW's planner
+ * does on request: each thread waits for it, and posts it again when its plan is made.
  *
- * Fixed: each thread makes its plan once, and follows it from then on. */
+ * Fixed: each thread makes its plan once, and uses it from then on. */
 #include "workload.h"
 
 #include <semaphore.h>

@@ -1,7 +1,7 @@
-/* Two threads pass numbers to two others through a queue of ten. It is full and empty by turns, so
- * that most numbers cost somebody a sleep.
+/* Two threads pass numbers to two others through a queue with ten slots. It is alternately full
+ * and empty, so most numbers put a thread to sleep.
  *
- * Fixed: a queue of four thousand. */
+ * Fixed: a queue with four thousand slots. */
 #include "workload.h"
 
 enum { SHORT = 10, LONG = 4096, SIDES = 2 };

@@ -1,7 +1,7 @@
-/* A store finds chunks that it has seen before in a hash table with a lock for each bucket.
- * The hash takes the bits of a chunk's key that hardly differ, so most chunks fall into a
- * few buckets, whose chains are long and whose locks are contended, while the other locks
- * are idle. (In the manner of dedup.)
+/* A store finds chunks that it has seen before in a hash table with a lock for each bucket. The
+ * hash uses the bits of a chunk's key that hardly differ, so most chunks fall into a few
+ * buckets, whose chains are long and whose locks are contended, while the other locks are idle.
+ * (In the manner of dedup.)
  *
  * Fixed: a hash that uses all bits. */
 #include "workload.h"
@@ -21,7 +21,7 @@ static struct {
 } buckets[BUCKETS];
 static struct chunk chunks[CHUNKS];
 
-/* Keys are sums of bytes, so all of them are much the same in their upper bits. */
+/* Keys are sums of bytes, so all of them have nearly the same upper bits. */
 static uint64_t key_of(unsigned number) {
     uint64_t bits = work(seed_of(number), 4), key = (uint64_t)number << 40;
     for (int byte = 0; byte < 8; byte++) key += bits >> 8 * byte & 255;

@@ -1,6 +1,6 @@
-/* Threads append records to a journal. Who fills the buffer writes it to a slow device, and
- * holds the journal's lock meanwhile: the others wait for the device too, and the processors
- * for nobody.
+/* Threads append records to a journal. The thread that fills the buffer writes it to a slow
+ * device, and holds the journal's lock meanwhile: the others wait for the device too, and the
+ * processors are idle.
  *
  * Fixed: the full buffer is exchanged for an empty one, and written after the section. */
 #include "workload.h"

@@ -1,5 +1,5 @@
-/* A common table is under a spinlock, with many more threads than processors. Now and then who
- * holds it loses its processor, and the others spend theirs on spinning until it is back.
+/* A common table is under a spinlock, with many more threads than processors. Now and then the
+ * holder is preempted, and the other threads spin until it runs again.
  *
  * Fixed: a mutex, which lets the holder run. */
 #include "workload.h"

@@ -1,6 +1,6 @@
-/* Files are sorted by size, and each thread gets as many of them as the others, in order:
- * the last one has the large files. After each pass all meet at a barrier, where the others
- * wait for it.
+/* Files are sorted by size, and each thread gets equally many of them, in order: the last thread
+ * has the large files. After each pass all threads meet at a barrier, where the others wait for
+ * the last one.
  *
  * Fixed: files are dealt out one by one. */
 #include "workload.h"

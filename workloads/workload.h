@@ -1,8 +1,8 @@
 /* What the workloads share: arguments, threads, the measured time, work that no compiler
  * removes, and a way to fail.
  *
- * A workload does a counted amount of work, prints {"seconds": S} for the part of it that is
- * measured, checks its own result, and ends with status 1 if that is wrong:
+ * A workload does a fixed amount of work, prints {"seconds": S} for its measured part, checks
+ * its own result, and ends with status 1 if that is wrong:
  *
  *     NAME [--fixed] [--threads N] [--work PERCENT]
  */
@@ -19,7 +19,7 @@
 
 enum { CACHE_LINE = 64, MOST_THREADS = 64 };
 
-/* What was asked for. */
+/* The arguments. */
 static bool fixed;
 static int threads = 4;
 static long percent = 100;
@@ -49,14 +49,14 @@ static inline void read_arguments(int argc, char **argv) {
     }
 }
 
-/* A count at the size that was asked for. */
+/* Scales a count by the argument `--work`. */
 static inline long scaled(long count) {
     long scaled = count * percent / 100;
     return scaled > 0 ? scaled : 1;
 }
 
-/* Arithmetic in steps that depend on each other, about 2 ns each: a stand-in for work that
- * touches nothing shared. Returns numbers that look random; the state must not be 0. */
+/* Arithmetic in steps that depend on each other, about 2 ns each: a stand-in for work on private
+ * data. Returns numbers that look random; the state must not be 0. */
 static inline uint64_t work(uint64_t state, long steps) {
     for (long step = 0; step < steps; step++) {
         state ^= state << 13;
@@ -67,7 +67,7 @@ static inline uint64_t work(uint64_t state, long steps) {
     return state;
 }
 
-/* A start for `work` that is another for each thread. */
+/* An initial state for `work` that differs for each thread. */
 static inline uint64_t seed_of(long thread) {
     return 0x9e3779b97f4a7c15u * (uint64_t)(thread + 1);
 }
@@ -90,7 +90,7 @@ static inline pthread_t start_thread(void *(*function)(void *), long number) {
     return thread;
 }
 
-/* Measures `threads` threads that are told their numbers, from 0, from start to end. */
+/* Runs `threads` threads with their numbers, from 0, and measures their time. */
 static inline void run_threads(void *(*function)(void *)) {
     pthread_t started[MOST_THREADS];
     start_measuring();

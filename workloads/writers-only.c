@@ -1,6 +1,6 @@
-/* Accounts have reader-writer locks, in case somebody only wants to see a balance; nobody
- * ever does. Every booking looks at the last ones of its account and adds itself, so it takes
- * the lock as a writer, and pays for the readers that the lock is prepared for.
+/* Accounts have reader-writer locks, in case a thread only wants to read a balance, which never
+ * happens. Every booking reads the last bookings of its account and adds itself, so it takes the
+ * lock as a writer, and pays for the lock's support of readers.
  *
  * Fixed: mutexes. */
 #include "workload.h"

@@ -1,5 +1,5 @@
-/* Two stages with a queue between them, a thread for each of them, and as much to do in one
- * as in the other. Blocks are large, so the queue is seldom touched. */
+/* Two stages with a queue between them, one thread for each, and equally much work in both.
+ * Blocks are large, so the queue is seldom used. */
 #include "workload.h"
 
 enum { ROOM = 16 };

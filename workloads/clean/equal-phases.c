@@ -1,5 +1,5 @@
 /* A grid is computed in phases with a barrier after each. All threads have equal shares, and
- * a phase is long. */
+ * each phase is long. */
 #include "workload.h"
 
 enum { CELLS = 4096 };

@@ -1,4 +1,4 @@
-/* Moves between shelves lock two of them, always the one with the lower number first. */
+/* Moves between shelves lock two shelves, always the one with the lower number first. */
 #include "workload.h"
 
 enum { SHELVES = 64, ROOM = 256 };

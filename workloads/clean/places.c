@@ -1,5 +1,5 @@
-/* A device serves four requests at a time, and a semaphore has its places. Those who wait
- * for a place wait for the device, which has nothing left to give. */
+/* A device serves four requests at a time, and a semaphore counts its free slots. Threads that
+ * wait for a slot wait for the device, which has no capacity left. */
 #include "workload.h"
 
 #include <semaphore.h>

@@ -1,4 +1,4 @@
-/* Each thread counts for itself, and adds what it has to the common sum when it is done. */
+/* Each thread counts for itself, and adds its count to the common sum when it is done. */
 #include "workload.h"
 
 static const long SAMPLES = 60000000;

@@ -1,5 +1,5 @@
-/* A directory that many look into, under a reader-writer lock; an entry changes now and
- * then, by a thread that is there for it. */
+/* A directory with many readers, under a reader-writer lock; now and then a thread that does
+ * nothing else changes an entry. */
 #include "workload.h"
 
 enum { NAMES = 1024 };

@@ -1,5 +1,5 @@
-/* A hash table with a lock for every few buckets, and keys that spread well: the locks are
- * taken often, each of them seldom, and hardly anybody waits. */
+/* A hash table with a lock for every few buckets, and keys that spread well: there are many
+ * acquisitions, but few of each lock, and hardly any thread waits. */
 #include "workload.h"
 
 enum { BUCKETS = 4096, STRIPES = 512, KEYS = 16384 };

@@ -1,5 +1,5 @@
-/* Statistics are published with a try: whoever finds the lock taken keeps his numbers, and
- * publishes more of them next time. Nobody waits, and nobody tries twice. */
+/* Statistics are published with a try: a thread that finds the lock taken keeps its numbers, and
+ * publishes more of them next time. No thread waits or tries twice in a row. */
 #include "workload.h"
 
 enum { KINDS = 128 };

@@ -1,5 +1,5 @@
-/* Workers wait for jobs that come from outside, one every two milliseconds; a job wakes one
- * of them. They wait most of the time, and lose nothing by it. */
+/* Workers wait for jobs that arrive from outside, one every two milliseconds; a job wakes one
+ * worker. They wait most of the time, and lose nothing by it. */
 #include "workload.h"
 
 static const long JOBS = 400, STEPS = 150000, ARRIVAL_NANOSECONDS = 2000000;

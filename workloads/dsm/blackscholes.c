@@ -1,7 +1,7 @@
-/* Prices of European options by the formula of Black and Scholes, over and over, as PARSEC's program.
+/* Prices of European options by Black and Scholes's formula, repeatedly, as PARSEC's program.
  *
- * Verified by the parity of puts and calls, C - P = S - K exp(-r t), which the formula for one of
- * them does not know of. */
+ * Verified by the parity of puts and calls, C - P = S - K exp(-r t), which the formula for
+ * either of them does not use. */
 #include <math.h>
 
 #include "parallel.h"

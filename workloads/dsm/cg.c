@@ -1,8 +1,8 @@
-/* NAS CG: the largest eigenvalue of a sparse matrix by the inverse power method, each step of which is
- * 25 steps of the conjugate gradient method. Vectors are written by parts and read all over.
+/* NAS CG: the largest eigenvalue of a sparse matrix by the inverse power method, with 25 steps
+ * of the conjugate gradient method in each. Vectors are written in parts and read as a whole.
  *
- * Verified by the values that the benchmark gives for classes S, W and A (RNR-94-007, section 2.4;
- * the reference implementation's `cg`). */
+ * Verified by the values that the benchmark gives for classes S, W and A (RNR-94-007, section
+ * 2.4; the reference implementation's `cg`). */
 #include <math.h>
 
 #include "nas.h"
@@ -19,10 +19,10 @@ static const struct {
 };
 
 static int class, n;
-/* The matrix by rows, and the vectors. */
+/* The matrix in rows, and the vectors. */
 static int *starts, *columns;
 static double *values, *x, *z, *p, *q, *r;
-/* What each thread adds to a sum: two places, used in turn. */
+/* Each thread's contribution to a sum, in two slots that are used in turn. */
 static double (*partial)[512];
 static double took;
 static int right = 1;
@@ -32,7 +32,7 @@ typedef struct {
     double *value;
 } sparse_t;
 
-/* A sparse vector of random numbers at random places; its own place has 0.5. */
+/* A sparse vector of random numbers at random positions; position `own` has 0.5. */
 static sparse_t random_vector(uint64_t *state, int own) {
     int wanted = classes[class].nonzero, power = 1;
     while (power < n) power *= 2;
@@ -54,8 +54,8 @@ static sparse_t random_vector(uint64_t *state, int own) {
     return v;
 }
 
-/* The sum of the vectors' outer products, with weights that fall from 1 to 0.1, and the diagonal
- * shifted. Returns how many elements it has; without places, only counts them. */
+/* The sum of the vectors' outer products, with weights that fall from 1 to 0.1, and with a
+ * shifted diagonal. Returns the number of elements; with null pointers, only counts them. */
 static size_t make_matrix(const sparse_t *vectors, int fill) {
     double *row = calloc((size_t)n, sizeof *row), ratio = pow(0.1, 1.0 / n);
     char *used = calloc((size_t)n, 1);
@@ -98,7 +98,7 @@ static size_t make_matrix(const sparse_t *vectors, int fill) {
     return all;
 }
 
-/* The sum of what all threads give. */
+/* The sum over all threads. */
 static double sum(double mine) {
     static __thread int turn;
     double all = 0;

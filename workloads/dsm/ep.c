@@ -1,8 +1,8 @@
-/* NAS EP: pairs of Gaussian deviates, counted by the square ring that they fall into. Nearly nothing
- * is shared.
+/* NAS EP: pairs of Gaussian deviates, counted by the square ring that contains them. Almost
+ * nothing is shared.
  *
- * Verified by the sums that the benchmark's specification gives for classes S, W and A (RNR-94-007,
- * section 2.3; the reference implementation's `ep`). */
+ * Verified by the sums that the benchmark's specification gives for classes S, W and A
+ * (RNR-94-007, section 2.3; the reference implementation's `ep`). */
 #include <math.h>
 
 #include "nas.h"

@@ -1,5 +1,5 @@
-/* LU factorisation without pivoting, of a matrix whose diagonal dominates, in blocks that are stored
- * one by one; blocks belong to threads in turn, as in SPLASH-2's program.
+/* LU factorisation without pivoting, of a matrix with a dominant diagonal, in blocks that are
+ * stored separately; blocks belong to threads in turn, as in SPLASH-2's program.
  *
  * Verified by L (U v) = A v for a random v. */
 #include <math.h>
@@ -29,14 +29,14 @@ static void factor(double *d) {
         }
 }
 
-/* X becomes L^-1 X, with the L of a factored block. */
+/* Replaces X by L^-1 X, with the L of a factored block. */
 static void solve_lower(const double *d, double *x) {
     for (int k = 0; k < B; k++)
         for (int i = k + 1; i < B; i++)
             for (int j = 0; j < B; j++) x[i * B + j] -= d[i * B + k] * x[k * B + j];
 }
 
-/* X becomes X U^-1, with the U of a factored block. */
+/* Replaces X by X U^-1, with the U of a factored block. */
 static void solve_upper(const double *d, double *x) {
     for (int i = 0; i < B; i++)
         for (int k = 0; k < B; k++) {

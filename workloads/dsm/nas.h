@@ -17,7 +17,7 @@ static double nas_next(uint64_t *x) {
     return (double)*x * 0x1p-46;
 }
 
-/* The state so many numbers later. */
+/* The state after `count` more numbers. */
 __attribute__((unused)) static uint64_t nas_skip(uint64_t x, uint64_t count) {
     for (uint64_t power = NAS_A; count; count >>= 1, power = nas_times(power, power))
         if (count & 1) x = nas_times(power, x);

@@ -1,6 +1,6 @@
-/* Gravitation of n bodies over some steps, every body with every other.
+/* Gravitation of n bodies over a few steps, every body with every other.
  *
- * Verified against the same steps by one thread in memory of its own, bit for bit: the order of
+ * Verified by the same steps in one thread, in memory of its own, bit for bit: the order of
  * additions does not depend on the number of threads. */
 #include <math.h>
 

@@ -1,7 +1,7 @@
-/* The same program on the shared memory of ranks, or (with -DPLAIN) on the threads of one process.
+/* Runs a program on the shared memory of ranks, or (with -DPLAIN) on the threads of one process.
  *
- * Every program takes the number of threads of a rank as its first argument; plain ones have that
- * many in all. It ends with status 0 if what it has computed is right. */
+ * Every program takes the number of threads per rank as its first argument; plain ones have that
+ * many in all. It ends with status 0 if its result is right. */
 #ifndef PARALLEL_H
 #define PARALLEL_H
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Locks that programs use have numbers below this. */
+/* Locks that programs use have smaller numbers than this. */
 #define LOCKS 4
 
 #ifdef PLAIN
@@ -84,7 +84,7 @@ static void *shared(size_t bytes) {
     }
     return block;
 }
-/* Data that one thread uses most lives at its rank. */
+/* Places data at the rank of the thread that uses it most. */
 static void place(void *from, size_t bytes, int thread) {
     int of_rank = syncline_dsm_threads() / syncline_dsm_ranks();
     syncline_dsm_place(from, bytes, thread / (of_rank ? of_rank : 1));
@@ -107,14 +107,14 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* This thread's part of so many things. */
+/* This thread's part of `count` items. */
 static size_t part(size_t count, int thread) { return count * (size_t)thread / (size_t)threads(); }
 
 static int argument(int argc, char **argv, int number, int otherwise) {
     return argc > number ? atoi(argv[number]) : otherwise;
 }
 
-/* Numbers from a seed, the same everywhere. */
+/* Random numbers from a seed, the same on every machine. */
 static uint64_t next_random(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -123,14 +123,14 @@ static uint64_t next_random(uint64_t *state) {
 }
 static double random_unit(uint64_t *state) { return (double)(next_random(state) >> 11) * 0x1p-53; }
 
-/* Says what came of it, once; the exit status. */
+/* Prints the result once; returns the exit status. */
 static int report(const char *name, int right, double time) {
     if (first_rank()) printf("%s: %s, %.6f s\n", name, right ? "verified" : "WRONG", time);
     parallel_finish();
     return right ? 0 : 1;
 }
 
-/* A program uses what it needs of these. */
+/* Avoids warnings in programs that use only some of these functions. */
 static void parallel_unused(void) __attribute__((unused));
 static void parallel_unused(void) {
     (void)reset, (void)lock, (void)unlock, (void)with, (void)place, (void)part, (void)random_unit;

@@ -1,11 +1,11 @@
-/* A priority queue that all threads use: a pairing heap in shared memory, under one lock. Each thread
- * puts in and takes out in turn, with a little work of its own between.
+/* A priority queue that all threads use: a pairing heap in shared memory, under one lock. Each
+ * thread inserts and removes in turn, with a little private work in between.
  *
- * Second argument: operations of each thread. Third: how sections are run: `lock` (the cohort lock; plain,
- * a pthread mutex), or `with` (handed to whoever has the lock).
+ * Second argument: operations of each thread. Third: how sections are run: `lock` (the cohort
+ * lock; plain, a pthread mutex), or `with` (sent to the thread that holds the lock).
  *
- * Verified by what comes out: as many as went in less what is left, with the same sum, and what is left
- * comes out in order. */
+ * Verified by the removed items: as many as were inserted without those that are left, with the
+ * same sum; and those that are left come out in order. */
 #include "parallel.h"
 
 typedef struct node {
@@ -34,7 +34,7 @@ static node_t *merge(node_t *a, node_t *b) {
     return a;
 }
 
-/* Pairs from the left, then all from the right, without recursion. */
+/* Merges pairs from the left, then all from the right, without recursion. */
 static node_t *merge_all(node_t *list) {
     node_t *pairs = NULL, *all = NULL;
     while (list) {
@@ -89,7 +89,7 @@ static void body(void) {
     double start = seconds();
     for (int i = 0; i < operations; i++) {
         node_t *taken;
-        /* Nobody else has it: it is written outside of the section, which then publishes it. */
+        /* Written outside the section, which publishes it: no other thread has it yet. */
         own[i] = (node_t){next_random(&seed) >> 24, NULL, NULL};
         section(put, &own[i]);
         for (int k = 0; k < 48; k++) work += (uint64_t)k;
