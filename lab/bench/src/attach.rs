@@ -1,10 +1,10 @@
-//! What recording a server that runs already costs: how long its threads stop, how fast it is meanwhile, and
-//! whether it is as before afterwards.
+//! The cost of recording a server that runs already: how long its threads stop, how fast it is
+//! meanwhile, and whether its speed recovers afterwards.
 //!
-//! Four memcacheds run at once, and clients put the same load on one after the other, in turn: one that
-//! nobody ever attached to, one that was started under `syncline record`, one that is attached to, and one
-//! that was attached to and left. What is compared are answers in a second, of one round each. The stop is
-//! measured by the command, on a program with a thousand threads that wait.
+//! Four memcacheds run at once, and clients put the same load on one after the other, in turn: one
+//! that was never attached to, one that was started under `syncline record`, one that is attached
+//! to, and one that was attached to and left. The comparison uses answers per second within one
+//! round. The stop is measured by the command, on a program with a thousand waiting threads.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -22,7 +22,7 @@ use crate::lab::{Lab, built, find_program};
 use crate::size::Size;
 use crate::statistics::{median, spread};
 
-/// What the last line says.
+/// The fields of the last line.
 pub const FIELDS: &str = "
   stop_ms         how long one thread of a process of 1,000 was stopped, at most; no other was
   attached_ratio  memcached's answers in a second while attached to, over started under `record`
@@ -38,10 +38,10 @@ struct Line {
     after_ratio: f64,
 }
 
-/// Measures.
+/// Runs the benchmark.
 ///
 /// # Errors
-/// If a program is missing, or an answer wrong.
+/// If a program is missing, or an answer is wrong.
 pub fn run(size: Size) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
     let folder =
@@ -83,7 +83,7 @@ struct Bench<'a> {
     syncline: PathBuf,
 }
 
-/// A child that is ended with the value.
+/// A child process that is ended when this value is dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -123,7 +123,7 @@ impl Bench<'_> {
         command
     }
 
-    /// Answers in a second of the four servers, round by round.
+    /// Answers per second of the four servers, round by round.
     fn serve(&self, rounds: usize, length: Duration) -> anyhow::Result<[Vec<f64>; 4]> {
         let memcached = find_program(&["memcached"], "memcached")?;
         let start = |name: &str, recorded: bool| -> anyhow::Result<(Running, PathBuf)> {
@@ -161,7 +161,7 @@ impl Bench<'_> {
         }
         let sockets = [&plain.1, &started.1, &attached.1, &after.1];
         let mut results: [Vec<f64>; 4] = Default::default();
-        // The first round is not counted; every other goes backwards.
+        // The first round is not counted; every other round runs in reverse order.
         for round in 0..=rounds {
             for place in 0..sockets.len() {
                 let side = if round % 2 == 0 { place } else { sockets.len() - 1 - place };
@@ -175,7 +175,7 @@ impl Bench<'_> {
     }
 }
 
-/// Puts load on a server for a while; answers in a second.
+/// Puts load on a server for a while; returns answers per second.
 fn load(socket: &Path, length: Duration) -> anyhow::Result<f64> {
     let answered = AtomicU64::new(0);
     let began = Instant::now();

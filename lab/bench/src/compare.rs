@@ -1,10 +1,9 @@
 //! Two sides, measured in turn within one run.
 //!
-//! A shared machine drifts: its clock changes, a neighbour comes and goes. So a [`Case`]
-//! runs its two sides one right after the other, many times, and what counts is how they
-//! differ within each pair. Which side goes first alternates, so that a steady drift
-//! favours neither. One run of each side goes before, uncounted: it fills caches and finds
-//! out early what is missing.
+//! A shared machine drifts: its clock changes, a neighbour comes and goes. So a [`Case`] runs its
+//! two sides right after each other, many times, and only the difference within each pair counts.
+//! Which side goes first alternates, so that a steady drift favours neither. One uncounted run of
+//! each side goes before: it fills caches and finds out early if something is missing.
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,13 +12,13 @@ use crate::statistics::{MISS, Spread, geometric_mean, median};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
-    /// What is compared with: no recording, a peer's lock.
+    /// The side to compare with: no recording, or a peer's lock.
     Baseline,
-    /// What the benchmark is about.
+    /// The side that the benchmark is about.
     Subject,
 }
 
-/// How the subject is held against the baseline.
+/// How the subject is compared with the baseline.
 #[derive(Clone, Copy)]
 pub enum Change {
     /// subject − baseline
@@ -28,12 +27,12 @@ pub enum Change {
     Ratio,
 }
 
-/// One of the numbers that a run yields. Less is better in all of them.
+/// One of the numbers that a run yields. Less is better in all measures.
 #[derive(Clone)]
 pub struct Measure {
     pub label: &'static str,
     pub change: Change,
-    /// What the change should not exceed.
+    /// The value that the change should not exceed.
     pub aim: Option<f64>,
 }
 
@@ -51,13 +50,13 @@ pub struct Row {
     pub section: &'static str,
     pub case: String,
     pub measure: Measure,
-    /// Baseline and subject.
+    /// Baseline and subject of each pair.
     pub pairs: Vec<(f64, f64)>,
-    /// How often it may have been looked at whether that is enough.
+    /// The most interim checks whether there are enough pairs.
     pub looks: usize,
 }
 
-/// How a change stands to its aim.
+/// The relation of a change to its aim.
 #[derive(Debug, PartialEq)]
 pub enum Verdict {
     Met,
@@ -81,7 +80,7 @@ impl Row {
             Change::Ratio => subject / baseline,
         };
         let changes: Vec<_> = self.pairs.iter().map(change).collect();
-        // Several looks share what one may miss (Bonferroni).
+        // Several checks share the allowed probability of error (Bonferroni).
         Spread::or_range(&changes, MISS / self.looks as f64)
     }
 
@@ -95,7 +94,7 @@ impl Row {
         })
     }
 
-    /// The geometric mean of rows of one measure, pair by pair.
+    /// The geometric mean over rows of one measure, pair by pair.
     pub fn mean(case: &str, rows: &[&Row]) -> Row {
         let pair = |i: usize| {
             let baseline = geometric_mean(rows.iter().map(|row| row.pairs[i].0));
@@ -118,8 +117,8 @@ pub fn run(cases: Vec<Case>) -> anyhow::Result<Vec<Row>> {
     run_showing(cases, 1, |_| {})
 }
 
-/// Runs all cases and shows the rows of each as soon as they are there. While an aim lies inside
-/// an interval, a case has as many pairs once more, up to this many looks.
+/// Runs all cases and shows the rows of each as soon as they are known. While an aim lies inside an
+/// interval, a case gets as many pairs again, up to this many checks.
 pub fn run_showing(
     cases: Vec<Case>,
     looks: usize,
@@ -218,7 +217,7 @@ mod tests {
 
     #[test]
     fn pairs_are_added_while_the_aim_is_open_and_no_longer() {
-        // The first pair has one change, all after it another: open while they differ.
+        // The first pair has one change, all later pairs another: open while they differ.
         let pairs_of = |later: f64| {
             let mut runs = 0;
             let case = Case {

@@ -1,8 +1,8 @@
-//! Shared memory over ranks: what a page costs, beside the same by SIGSEGV, `mprotect` and an MPI
-//! window for each page, as the public ArgoDSM does it; and programs on two ranks, beside the same
-//! programs on two threads.
+//! Shared memory over ranks: the cost of a page, compared with SIGSEGV, `mprotect` and an MPI
+//! window for each page, as in the public ArgoDSM; and programs on two ranks, compared with the
+//! same programs on two threads.
 //!
-//! Pages are measured in processor time, as a rank that waits takes its processor as well.
+//! Pages are measured in processor time, since a waiting rank uses its processor as well.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -45,7 +45,8 @@ const LINES: &str = "Lines of 16 pages";
 const QUEUE: &str = "Priority queue, 2 ranks x 2 threads";
 const PROGRAMS: &str = "Programs, 2 ranks";
 
-/// Programs, their arguments after the number of threads, and whether the worst of them counts.
+/// Programs, their arguments after the number of threads, and whether the program counts for the
+/// worst ratio.
 const WORKLOADS: [(&str, [&str; 2], bool); 6] = [
     ("ep", ["W", ""], true),
     ("blackscholes", ["20000", "100"], true),
@@ -57,7 +58,7 @@ const WORKLOADS: [(&str, [&str; 2], bool); 6] = [
 
 struct Made<'a> {
     lab: &'a Lab,
-    /// Where the command and the library are.
+    /// The folder of the command and the library.
     folder: PathBuf,
     /// The source tree.
     root: PathBuf,
@@ -215,7 +216,7 @@ impl Made<'_> {
         Ok(all)
     }
 
-    /// What a workload says that it took: `name: verified, 0.5 s`.
+    /// The seconds that a workload prints: `name: verified, 0.5 s`.
     fn seconds(&self, command: Command) -> anyhow::Result<Vec<f64>> {
         let finished = process::run(command, self.lab.folder(), "dsm")?;
         let said = std::fs::read_to_string(&finished.stdout)?;

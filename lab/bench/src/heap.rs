@@ -1,4 +1,4 @@
-//! How much memory this process has allocated and not freed, as Rust code asks for it.
+//! Counts the memory that Rust code in this process has allocated and not freed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use syncline::memory::Padded;
 
-/// Threads share a number only if there are more than these: otherwise those that allocate would
-/// disturb each other in what is measured.
+/// Threads share a counter only if there are more threads than this: otherwise they would disturb
+/// each other in what is measured.
 const NUMBERS: usize = 64;
 
 struct Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-/// Each may have wrapped around, since threads free what others have allocated; their sum is right.
+/// Each counter may have wrapped around, since threads free what others have allocated; their sum
+/// is right.
 static IN_USE: [Padded<AtomicUsize>; NUMBERS] = [const { Padded(AtomicUsize::new(0)) }; NUMBERS];
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -22,7 +23,7 @@ thread_local! {
     static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// This thread's number; the first one's for a thread that is about to end.
+/// This thread's counter; the first one for a thread that is about to end.
 fn mine() -> &'static AtomicUsize {
     let number = NUMBER.try_with(|number| {
         if number.get() == usize::MAX {
@@ -33,12 +34,12 @@ fn mine() -> &'static AtomicUsize {
     &IN_USE[number.unwrap_or(0)]
 }
 
-/// Bytes in use now.
+/// Bytes in use at the moment.
 pub fn in_use() -> usize {
     IN_USE.iter().fold(0, |sum, number| sum.wrapping_add(number.load(Relaxed)))
 }
 
-// SAFETY: the system's allocator, and a number beside it.
+// SAFETY: the system's allocator, and a counter beside it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         mine().fetch_add(layout.size(), Relaxed);

@@ -1,7 +1,7 @@
-//! Where a benchmark works: a folder of its own beside the executable, gone at the end.
+//! The working folder of a benchmark, beside the executable; it is removed at the end.
 //!
-//! It lies there rather than in a folder for temporary files, because the latter is often
-//! in memory and a user's recordings are on a disk.
+//! It is not in a folder for temporary files, because that is often in memory and a user's
+//! recordings are on a disk.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,12 +35,12 @@ impl Lab {
         self.folder.path()
     }
 
-    /// Compiles the text of a C program, with optimization, and returns the executable.
+    /// Compiles the source of a C program, with optimization, and returns the executable.
     pub fn compile(&self, name: &str, source: &str) -> anyhow::Result<PathBuf> {
         self.compile_with(&[], name, source)
     }
 
-    /// Compiles the text of a C library in the same way, and returns the shared object.
+    /// Compiles the source of a C library in the same way, and returns the shared object.
     pub fn compile_library(&self, name: &str, source: &str) -> anyhow::Result<PathBuf> {
         self.compile_with(&["-shared", "-fPIC"], name, source)
     }
@@ -63,14 +63,14 @@ impl Lab {
     }
 }
 
-/// The folder of this executable, where Cargo puts those of the other crates too.
+/// The folder of this executable, where Cargo also puts those of the other crates.
 pub fn executables() -> anyhow::Result<PathBuf> {
     let own = env::current_exe().context("this executable has no path")?;
     let folder = own.parent().context("this executable is in no folder")?;
     Ok(folder.to_owned())
 }
 
-/// The folder of this executable, if these files are there, which the packages make.
+/// The folder of this executable, if it has these files, which `packages` build.
 pub fn built(files: &[&str], packages: &str) -> anyhow::Result<PathBuf> {
     let folder = executables()?;
     for name in files {

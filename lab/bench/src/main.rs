@@ -1,9 +1,9 @@
-//! `syncline-bench`: what Syncline costs, and what it brings, as comparisons.
+//! `syncline-bench`: comparisons that measure what Syncline costs and what it gains.
 //!
-//! Every figure is a comparison of two sides that ran in turn within one run (see
-//! [`compare`]), because a machine that is shared gives no absolute figure twice.
-//! A benchmark is one module and one line of [`BENCHMARKS`]. It prints a table for a
-//! person, and its last line of output is one JSON object for a script.
+//! Every figure is a comparison of two sides that ran in turn within one run (see [`compare`]),
+//! because a shared machine never gives the same absolute figure twice. A benchmark is one module
+//! and one line of [`BENCHMARKS`]. It prints a table for a person, and its last line of output is
+//! one JSON object for a script.
 
 mod accuracy;
 mod attach;
@@ -40,7 +40,7 @@ use size::Size;
 struct Benchmark {
     name: &'static str,
     about: &'static str,
-    /// What the fields of the last line are.
+    /// A description of the fields of the last line.
     fields: &'static str,
     /// Prints the table and returns the JSON line.
     run: fn(Size) -> anyhow::Result<String>,
@@ -142,15 +142,15 @@ struct Arguments {
     /// Put the tables of `accuracy` into docs/accuracy.md
     #[arg(long)]
     markdown: bool,
-    /// `accuracy` and `record-overhead` of the real programs that this folder describes, in place
-    /// of what they run else
+    /// The folder of described programs for `accuracy` and `record-overhead`, which replace those
+    /// that they run otherwise
     #[arg(long, value_name = "DIR")]
     programs: Option<PathBuf>,
     /// Also measures these programs with another library preloaded; can be given several times
     #[arg(long = "peer", value_name = "NAME=LIBRARY.so", requires = "programs")]
     peers: Vec<record_overhead::Peer>,
-    /// `simulator` holds a simulation of this machine against the machine itself, in place of its
-    /// speed
+    /// `simulator` compares a simulation of this machine with the machine itself, instead of
+    /// measuring the simulator's speed
     #[arg(long, conflicts_with = "programs")]
     compare: bool,
     /// `dht` also runs the benchmarks of other tables that files in this folder describe
@@ -177,7 +177,7 @@ fn told(ended: anyhow::Result<()>) -> ExitCode {
     }
 }
 
-/// For `--help`: what each benchmark's last line says.
+/// The part of `--help` that describes each benchmark's last line.
 fn fields() -> String {
     let of = |b: &Benchmark| format!("The last line of `{}`:\n{}", b.name, b.fields.trim_end());
     let mut texts: Vec<_> = BENCHMARKS.iter().map(of).collect();
@@ -212,7 +212,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs what is asked for, which prints its tables.
+/// Runs what the arguments request, which prints its tables.
 fn last_line(arguments: &Arguments, size: Size) -> anyhow::Result<String> {
     let Arguments { benchmark, markdown, peers, .. } = arguments;
     anyhow::ensure!(

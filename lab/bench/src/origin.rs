@@ -1,9 +1,9 @@
-//! Where figures come from: the commit, and for what recording costs, the recorder.
+//! The origin of figures: the commit, and for the cost of recording, the recorder.
 //!
-//! `./x` says the commit in `SYNCLINE_COMMIT`, as `git describe --always --dirty` has it, right before
-//! it builds what is measured. An executable that had it inside would say an old one, or be built
-//! anew for each; and what is started without `./x` may be of any age, so that nothing is said then.
-//! The recorder is told by a script that `./x lint` asks too.
+//! `./x` passes the commit in `SYNCLINE_COMMIT`, as `git describe --always --dirty` prints it,
+//! right before it builds what is measured. An executable with a built-in commit would show an old
+//! one, or be rebuilt for each commit. A program that is started without `./x` may be of any age,
+//! so no commit is printed then. The recorder is identified by a script that `./x lint` uses too.
 
 use std::env;
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::accuracy::workloads::repository;
 
 const CHANGED: &str = "-dirty";
 
-/// The commit as `git describe` says it.
+/// The commit as `git describe` prints it.
 pub fn commit() -> Option<String> {
     env::var("SYNCLINE_COMMIT").ok().filter(|commit| !commit.is_empty())
 }
@@ -28,13 +28,13 @@ pub fn sentence(commit: Option<&str>) -> String {
     }
 }
 
-/// A benchmark's last line, which is a JSON object, with the commit as one more field.
+/// A benchmark's last line, which is a JSON object, with the commit as an additional field.
 pub fn with_commit(line: &str, commit: Option<&str>) -> anyhow::Result<String> {
     let fields = line.strip_suffix('}').context("the last line is no object")?;
     Ok(format!("{fields},\"commit\":{}}}", serde_json::to_string(&commit)?))
 }
 
-/// The line that tells the recorder.
+/// The line that identifies the recorder.
 pub fn recorder() -> anyhow::Result<String> {
     let script = repository().join("lab/bench/recorder.sh");
     let output = Command::new(&script).output().with_context(|| script.display().to_string())?;
@@ -62,7 +62,7 @@ mod tests {
         );
     }
 
-    /// The script in a tree of its own: what it prints, and what it warns of.
+    /// Runs the script in a tree of its own: checks its output, and its warnings.
     #[test]
     fn a_recorder_is_another_one_when_its_code_changes_and_not_its_comments() {
         let root = tempfile::tempdir().unwrap();

@@ -1,9 +1,8 @@
-//! A child process, and what it used: `wait4` tells its processor time and its peak of
-//! resident memory, with those of its own children that it waited for.
+//! A child process, and the resources that it used: `wait4` returns its processor time and its peak
+//! of resident memory, including those of its own children that it waited for.
 //!
-//! The kernel lets a child's peak start at what its parent held when it was forked, so this
-//! process has to stay smaller than what it measures: outputs go to files, and big files
-//! are read in pieces.
+//! The kernel initializes a child's peak with its parent's memory at the fork, so this process has
+//! to stay smaller than what it measures: outputs go to files, and big files are read in pieces.
 
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -14,21 +13,21 @@ use std::{io, mem};
 
 use anyhow::Context;
 
-/// How long a process has to heed `SIGTERM`.
+/// How long a process may take to end after `SIGTERM`.
 const HEED: Duration = Duration::from_secs(5);
 
-/// What a process used, from its start to its end.
+/// The resources that a process used, from its start to its end.
 pub struct Finished {
     pub wall_seconds: f64,
-    /// On all processors, in user mode and in the kernel.
+    /// Processor time on all processors, in user mode and in the kernel.
     pub cpu_seconds: f64,
     pub peak_bytes: f64,
-    /// The file with its standard output.
+    /// The file with the process's standard output.
     pub stdout: PathBuf,
 }
 
-/// If it is dropped before it finished, it is ended by `SIGTERM`, which `syncline record` passes on, and
-/// killed if it does not heed that.
+/// A running process. If this is dropped before the process has ended, the process gets `SIGTERM`,
+/// which `syncline record` passes on, and is killed if it does not end.
 pub struct Running {
     child: Child,
     program: String,
@@ -38,7 +37,7 @@ pub struct Running {
     reaped: bool,
 }
 
-/// Starts it with its output and errors going to files `NAME.out` and `NAME.err`.
+/// Starts it with its output and errors redirected to the files `NAME.out` and `NAME.err`.
 pub fn start(mut command: Command, folder: &Path, name: &str) -> anyhow::Result<Running> {
     let program = command.get_program().to_string_lossy().into_owned();
     let stdout = folder.join(format!("{name}.out"));
@@ -50,20 +49,19 @@ pub fn start(mut command: Command, folder: &Path, name: &str) -> anyhow::Result<
     Ok(Running { child, program, started, stdout, stderr, reaped: false })
 }
 
-/// Runs it to its end.
+/// Runs it until it ends.
 pub fn run(command: Command, folder: &Path, name: &str) -> anyhow::Result<Finished> {
     start(command, folder, name)?.finish()
 }
 
 impl Running {
-    /// Waits for its end. An end other than status 0 is an error, which cites what the
-    /// process wrote last.
+    /// Waits for its end. A status other than 0 is an error, which cites the process's last output.
     pub fn finish(self) -> anyhow::Result<Finished> {
         self.finish_with(0)
     }
 
-    /// Waits for its end with a given status. Another status is an error, and so is no end within
-    /// the limit.
+    /// Waits for its end with a given status. Another status is an error, and so is exceeding the
+    /// limit.
     pub fn finish_as(self, status: i32, limit: Duration) -> anyhow::Result<Finished> {
         let in_time = ends_within(self.child.id() as libc::pid_t, limit)?;
         let last = || last_lines(&self.stderr);
@@ -98,7 +96,7 @@ impl Drop for Running {
             let pid = self.child.id() as libc::pid_t;
             // SAFETY: the child was not waited for yet, so its number is still its own.
             unsafe { libc::kill(pid, libc::SIGTERM) };
-            // Nobody is left to tell if one of these fails.
+            // Errors can't be reported any more.
             if !ends_within(pid, HEED).unwrap_or(false) {
                 let _ = self.child.kill();
             }
@@ -107,16 +105,16 @@ impl Drop for Running {
     }
 }
 
-/// Whether a child of ours, not waited for yet, ends within so long.
+/// Whether a child that was not waited for yet ends within this time.
 fn ends_within(pid: libc::pid_t, limit: Duration) -> io::Result<bool> {
     // SAFETY: this system call takes two numbers.
     let handle = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     if handle < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is new, so nobody else closes it.
+    // SAFETY: the descriptor is new, so nothing else closes it.
     let handle = unsafe { OwnedFd::from_raw_fd(handle as RawFd) };
-    // A handle of a process can be read from once the process has ended.
+    // A process's descriptor becomes readable when the process has ended.
     let mut end = libc::pollfd { fd: handle.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let milliseconds = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
     loop {

@@ -1,4 +1,4 @@
-//! Runs a program under `syncline record`, just as a user does.
+//! Runs a program under `syncline record`, as a user does.
 
 use std::fs;
 use std::io;
@@ -25,9 +25,9 @@ impl Recorder {
         Ok(Recorder { syncline: folder.join("syncline"), recordings: lab.path("recordings") })
     }
 
-    /// How many calls the latest recording of a case has that take a lock, and how many
-    /// operations it had no room for. Call it when all is measured: a big recording makes
-    /// this process big.
+    /// The number of acquiring calls in the latest recording of a case, and of operations that it
+    /// had no room for. Must be called after all measurements: a big recording makes this process
+    /// big.
     pub fn acquisitions(&self, case: &str) -> anyhow::Result<(u64, u64)> {
         let (mut acquisitions, mut dropped) = (0, 0);
         for file in process_files(&self.recording(case)).context(case.to_owned())? {
@@ -42,7 +42,7 @@ impl Recorder {
         Ok((acquisitions, dropped))
     }
 
-    /// Where the latest recording of a case is.
+    /// The folder of the latest recording of a case.
     pub fn recording(&self, case: &str) -> PathBuf {
         self.recordings.join(case.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
     }

@@ -1,15 +1,15 @@
-//! Many sides, measured in turn within one run: what [`compare`](crate::compare) does with two.
+//! Many sides, measured in turn within one run, like [`compare`](crate::compare) with two sides.
 //!
-//! A round runs each side once, one right after the other. Every other round goes backwards, so
-//! that a steady drift favours nobody. One round goes before, uncounted.
+//! A round runs each side once, one right after the other. Every other round runs in reverse order,
+//! so that a steady drift favours no side. One uncounted round goes before.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Runs one side once.
 pub type Once<'a, T> = Box<dyn FnMut() -> anyhow::Result<T> + 'a>;
 
-/// The results of each side, round by round. The bar moves by `step` for each run, also those of
-/// the uncounted round.
+/// Runs all sides, and returns each side's results, round by round. The bar moves by `step` for
+/// each run, including those in the uncounted round.
 pub fn run<T>(
     sides: &mut [Once<T>],
     rounds: usize,
@@ -30,7 +30,7 @@ pub fn run<T>(
     Ok(results)
 }
 
-/// A bar for this many steps, shown if standard error is a terminal.
+/// A progress bar for this many steps, shown if standard error is a terminal.
 pub fn bar(steps: u64) -> anyhow::Result<ProgressBar> {
     let style = "{bar:30} {percent:>3} %, {eta} left: {msg}";
     Ok(ProgressBar::new(steps).with_style(ProgressStyle::with_template(style)?))

@@ -1,9 +1,9 @@
-//! How fast the simulator is: accesses to simulated memory in a second of this machine's time.
+//! The simulator's speed: accesses to simulated memory per second of this machine's time.
 //!
-//! The one figure here that has no peer. It depends on how many threads want the same lines:
-//! where they do, nearly each access lets another thread run.
+//! This is the only figure without a peer. It depends on how many threads want the same lines:
+//! under contention, nearly each access lets another thread run.
 //!
-//! How right it is, is the question of [`compare`].
+//! [`compare`] measures how accurate the simulator is.
 
 pub mod compare;
 
@@ -19,7 +19,7 @@ use syncline_sim::{Machine, Simulated};
 use crate::size::Size;
 use crate::statistics::median;
 
-/// What the last line says.
+/// The fields of the last line.
 pub const FIELDS: &str = "\
 accesses_per_second  simulated accesses in a second: the least of the cases
 ";
@@ -32,10 +32,10 @@ struct Line {
     accesses_per_second: f64,
 }
 
-/// Simulates locks, and says how fast.
+/// Simulates locks, and measures the speed.
 ///
 /// # Errors
-/// None; as every benchmark.
+/// None; all benchmarks return a result.
 pub fn run(size: Size) -> anyhow::Result<String> {
     let rounds = size.pick(2, 40, 400);
     let repetitions = size.pick(1, 5, 15);
@@ -61,7 +61,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&Line { accesses_per_second: least.round() })?)
 }
 
-/// Simulated accesses in a second of real time, with a thread on every hardware thread.
+/// Simulated accesses per second of real time, with a thread on every hardware thread.
 fn speed<L>(machine: &Machine, locks: usize, rounds: usize) -> f64
 where
     L: RawLock<Memory = Simulated> + Default,

@@ -1,9 +1,9 @@
-//! How much a benchmark measures: for a test, for a look, or for a page.
+//! How much a benchmark measures: for a test, for a look, or for publication.
 
 /// How much to measure.
 #[derive(Clone, Copy)]
 pub enum Size {
-    /// Everything once and as small as it gets: for tests, which look at no figure.
+    /// Everything once and as small as possible: for tests, which judge no figure.
     Smoke,
     /// Under 40 seconds.
     Quick,
@@ -12,7 +12,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// The one of three values that is for this size.
+    /// The value for this size, of three.
     pub fn pick<T>(self, smoke: T, quick: T, full: T) -> T {
         match self {
             Size::Smoke => smoke,

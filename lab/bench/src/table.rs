@@ -2,7 +2,7 @@
 
 use crate::compare::{Change, Row, Verdict};
 
-/// Prints a heading where a section begins, and one line for each row.
+/// Prints a heading at the beginning of a section, and one line for each row.
 pub fn print(baseline: &str, subject: &str, rows: &[Row]) {
     Table::new(baseline, subject).print(rows);
 }
@@ -15,12 +15,12 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// With these headings.
+    /// A table with these column headings.
     pub fn new(baseline: &'a str, subject: &'a str) -> Table<'a> {
         Table { baseline, subject, section: "" }
     }
 
-    /// Prints more of it.
+    /// Prints further rows.
     pub fn print(&mut self, rows: &[Row]) {
         let Table { baseline, subject, .. } = *self;
         for row in rows {
@@ -61,7 +61,7 @@ fn line(row: &Row) -> String {
     line.trim_end().to_owned()
 }
 
-/// Three digits that count, or all before the point.
+/// Formats a figure with three significant digits, or with all digits before the point.
 fn figure(value: f64) -> String {
     let digits = match value.abs() {
         x if x < 10.0 => 2,

@@ -1,10 +1,10 @@
-//! Locks of MPI windows: a program under `syncline mpi`, beside the same program with the MPI
-//! library's own locks.
+//! Locks of MPI windows: a program under `syncline mpi`, compared with the same program with the
+//! MPI library's own locks.
 //!
 //! It is the paper's microbenchmark: each rank locks and unlocks a random rank's part, with shared
-//! locks, exclusive ones, and both. What counts is the median of a pair, with nothing in between, and
-//! with a get and a put under each exclusive lock. 4 ranks, so that ranks outnumber the processors of
-//! small machines; then figures hang on the scheduler as well, for both sides.
+//! locks, exclusive ones, and both. The result is the median of a pair, with nothing in between,
+//! and with a get and a put under each exclusive lock. There are 4 ranks, so they outnumber the
+//! processors of small machines; then figures also depend on the scheduler, for both sides.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,8 +49,8 @@ pub const FIELDS: &str = "
                          `fair`, where all want one part; the median of the runs
 ";
 
-/// An MPI library, how its starter is told of more ranks than processors, and how many of the pairs it
-/// can do in the time.
+/// An MPI library, its starter's option for more ranks than processors, and how many of the pairs
+/// it can do in the time.
 struct Library {
     name: &'static str,
     commands: &'static str,
@@ -89,8 +89,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
         for (section, kind, transfers) in
             [(EMPTY, "allocate", "0"), (ALLOCATED, "allocate", "1"), (CREATED, "create", "1")]
         {
-            // Shared memory has to be allocated by the library; of the others, only Open MPI's
-            // default can be held against memory that is shared.
+            // The library has to allocate shared memory; of the other kinds of memory, only Open
+            // MPI's default can be compared with shared memory.
             let section = match (is_shared, section) {
                 (true, CREATED) => continue,
                 (true, _) => IN_SHARED_MEMORY,
@@ -161,7 +161,7 @@ fn case<'a>(
     }
 }
 
-/// The ranks started by a library's starter, under a scheme or with the library's own locks.
+/// The ranks, started by a library's starter, under a scheme or with the library's own locks.
 fn start(folder: &Path, library: &Library, scheme: Option<&str>) -> Command {
     let starter = format!("mpirun.{}", library.commands);
     let mut command = match scheme {
@@ -180,7 +180,8 @@ fn start(folder: &Path, library: &Library, scheme: Option<&str>) -> Command {
     command
 }
 
-/// How many ranks starve under `fair`, and the longest wait in median waits: medians of a few runs.
+/// How many ranks starve under `fair`, and the longest wait relative to the median wait: medians of
+/// a few runs.
 fn waits(lab: &Lab, folder: &Path, program: &Path) -> anyhow::Result<(f64, f64)> {
     let (mut starved, mut longest) = (Vec::new(), Vec::new());
     for _ in 0..lab.size.pick(1, 3, 15) {

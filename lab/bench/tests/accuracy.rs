@@ -1,12 +1,12 @@
-//! Records every program of `workloads/` at its smallest size: each problem is found by the
-//! right rule at the right line, and nothing is said about what has no problem.
+//! Records every program of `workloads/` at its smallest size: each problem is found by the right
+//! rule at the right line, and there are no findings on programs without a problem.
 //!
-//! It stands alone in its file so that no other test runs beside it: contention takes two
-//! processors. Times are not judged. But whether threads meet at a lock is itself a matter of
-//! time, and which thread loses the processor to another program, or to another machine on the same
-//! processor, may hide a problem or make one. So a verdict that is wrong is asked for again: what
-//! is wrong twice is a defect, and what is wrong now and then is what `./x accuracy` counts. A few
-//! of the 72 may be wrong twice where it can be seen that others use the processors.
+//! The test is alone in its file so that no other test runs beside it: contention needs two
+//! processors. Times are not judged. But whether threads meet at a lock is itself a matter of time,
+//! and if a thread is preempted by another program, or by another machine on the same processor,
+//! that may hide a problem or create one. So a wrong verdict is repeated: a verdict that is wrong
+//! twice is a defect, and `./x accuracy` counts those that are wrong now and then. A few of the 72
+//! may be wrong twice if others visibly use the processors.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,14 +14,14 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Verdicts that may be wrong twice on a machine that has other work.
+/// Verdicts that may be wrong twice on a machine with other work.
 const WRONG_AT_MOST: usize = 2;
-/// Verdicts that may be wrong in one run of all: more are not chance.
+/// Verdicts that may be wrong once in a whole run: more are not random.
 const WRONG_ONCE_AT_MOST: usize = 6;
-/// Problems that are not seen in stripped programs: of variables without names it can't be said that
-/// they lie beside a lock, and two sides of a queue that were inlined into one function are one.
+/// Problems that are not seen in stripped programs: variables without names can't be identified as
+/// lying beside a lock, and two sides of a queue that were inlined into one function are one.
 const UNSEEN_STRIPPED: u64 = 2;
-/// From this share of the processors' time on that others take, the machine has other work.
+/// The machine has other work if others take at least this share of the processors' time.
 const OTHER_WORK: f64 = 0.1;
 
 #[test]
@@ -39,11 +39,11 @@ fn every_problem_is_found_and_nothing_else() {
     assert!(right, "wrong twice, with other work {busy}: {twice:?}\n{tables}");
 }
 
-/// What came out for all programs.
+/// The outcome for all programs.
 struct Accuracy {
-    /// The problems that were not found, and the variants without one that were blamed.
+    /// The problems that were not found, and the variants without one that had findings.
     wrong: BTreeSet<String>,
-    /// Whether others used the processors meanwhile.
+    /// Whether other processes used the processors meanwhile.
     is_busy: bool,
     tables: String,
 }
@@ -69,11 +69,11 @@ fn accuracy() -> Accuracy {
 
 /// Processor time so far, in the kernel's ticks.
 struct Ticks {
-    /// Of all processors.
+    /// Time of all processors.
     all: u64,
-    /// Of these, the time in which they had nothing to do.
+    /// Idle time in it.
     idle: u64,
-    /// Of the programs that this process has started and that have ended.
+    /// Time of the ended programs that this process had started.
     ours: u64,
 }
 
@@ -85,15 +85,15 @@ impl Ticks {
         // The first line is the sum: "cpu", user, nice, system, idle, waiting for a disk, ...
         let stat = fs::read_to_string("/proc/stat").unwrap();
         let sum = numbers(stat.lines().next().unwrap().trim_start_matches("cpu"));
-        // Behind the name in brackets come the fields from the third on; the 16th and 17th are
-        // the time of children, user and system.
+        // After the name in brackets the fields continue with the third; the 16th and 17th are the
+        // time of children, user and system.
         let own = fs::read_to_string("/proc/self/stat").unwrap();
         let own = numbers(own.rsplit_once(')').unwrap().1);
-        // Guests' time, which comes ninth, is in users' time already.
+        // Guests' time, the ninth field, is included in users' time already.
         Ticks { all: sum[..8].iter().sum(), idle: sum[3] + sum[4], ours: own[13] + own[14] }
     }
 
-    /// The share of all processors' time.
+    /// The share of all processors' time that other processes took.
     fn taken_by_others_since(&self, before: &Ticks) -> f64 {
         let busy = (self.all - self.idle) - (before.all - before.idle);
         let ours = self.ours - before.ours;

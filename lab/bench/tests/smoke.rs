@@ -1,7 +1,7 @@
-//! Runs every benchmark at its smallest size, so that none can rot.
+//! Runs every benchmark at its smallest size, so that none breaks unnoticed.
 //!
-//! What is looked at is that each one ends well and that the last line has the fields that
-//! others rely on, each a number. No time is judged here: the figures mean nothing.
+//! The test checks that each one ends successfully and that the last line has the fields that other
+//! programs rely on, each a number. No time is judged here: the figures mean nothing.
 
 use std::fs;
 use std::path::Path;
@@ -69,7 +69,7 @@ fn every_benchmark_runs_and_ends_with_its_fields() {
     for (name, fields) in BENCHMARKS {
         let lines = output_of(&[name, "--smoke"]);
         require_fields(&lines, fields);
-        // What a program counted itself is what was recorded.
+        // What a program counted itself must be what was recorded.
         assert!(!lines.contains("MISCOUNTED"), "{lines}");
     }
 }
@@ -103,7 +103,7 @@ fn a_simulation_of_this_machine_is_held_against_it() {
     assert!(lines.contains("alone: swap, then store"), "{lines}");
 }
 
-/// The last line has these fields, each of them a number, the commit, and no others.
+/// Requires that the last line has these fields, each a number, the commit, and no others.
 fn require_fields(lines: &str, fields: &[&str]) {
     let last = lines.lines().last().expect("it prints something");
     let summary: Value = serde_json::from_str(last).expect(last);

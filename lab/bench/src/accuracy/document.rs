@@ -1,4 +1,4 @@
-//! Puts tables into `docs/accuracy.md`, between two lines that mark their place.
+//! Writes tables into `docs/accuracy.md`, between two lines that mark their position.
 
 use std::fs;
 
@@ -6,12 +6,12 @@ use anyhow::Context;
 
 use super::workloads::repository;
 
-/// What marks the place of the workloads' tables, and of the programs'.
+/// The lines that mark the position of the workloads' tables, and of the programs'.
 pub const WORKLOADS: &str = "<!-- ./x accuracy --markdown writes from here -->\n";
 pub const PROGRAMS: &str = "<!-- ./x accuracy --programs DIR --markdown writes from here -->\n";
 const END: &str = "<!-- to here -->\n";
 
-/// Replaces the tables behind a mark.
+/// Replaces the tables after a mark.
 pub fn write(begin: &str, tables: &str) -> anyhow::Result<()> {
     let path = repository().join("docs/accuracy.md");
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;

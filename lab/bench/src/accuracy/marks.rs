@@ -1,19 +1,19 @@
-//! Where a workload says that its problem is.
+//! Marks in a workload's source that say where its problem is.
 //!
-//! The line of the problem ends with `/* FINDING rule */`, or `/* FINDING rule|other */` where
-//! more than one rule would be right. Several lines may be marked; a finding at any of them
-//! will do. A line that begins a function stands for the threads that start there.
+//! The line of the problem ends with `/* FINDING rule */`, or `/* FINDING rule
+//! other */` if more than one rule would be right. Several lines may be marked; a finding at any of
+//! them suffices. A line that begins a function stands for the threads that start there.
 
 use anyhow::Context;
 
-/// A place where a finding is expected.
+/// A line at which a finding is expected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     /// Rules that would be right, in the names of `syncline report --rule`.
     pub rules: Vec<String>,
     /// Name of the source file, without its folder.
     pub file: String,
-    /// Line in it, from 1.
+    /// The line's number, from 1.
     pub line: usize,
     /// The function that begins there, if one does.
     pub function: Option<String>,
@@ -48,8 +48,8 @@ fn function_of(code: &str) -> Option<String> {
 }
 
 impl Mark {
-    /// Whether a finding's place is this one: `push at /src/queue.c:120`, or the start
-    /// function of a group of threads.
+    /// Whether a finding's place is this one: `push at /src/queue.c:120`, or the start function of
+    /// a group of threads.
     pub fn is_at(&self, place: &str) -> bool {
         if place.ends_with(&format!("/{}:{}", self.file, self.line)) {
             return true;

@@ -1,4 +1,4 @@
-//! Runs a workload: with recording for what is found, without it for the time.
+//! Runs a workload: with recording for its findings, without recording for its time.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,15 +16,15 @@ use crate::programs::Wrapper;
 use crate::recorder::Recorder;
 use crate::size::Size;
 
-/// How often, and at what size.
+/// The numbers of runs, and their size.
 pub struct Runs {
     /// Recorded runs of each variant.
     recorded: usize,
-    /// Recorded runs where these were not as they should be: the majority decides.
+    /// The most recorded runs if some have wrong verdicts: the majority decides.
     most: usize,
     /// Pairs of runs without recording.
     pairs: usize,
-    /// Work of a run, in per cent of what it is by default.
+    /// Work of a run, in per cent of the default.
     percent: u32,
 }
 
@@ -44,9 +44,9 @@ impl Runs {
         }
     }
 
-    /// Runs of a workload, which is what the progress bar counts.
+    /// The number of runs of a workload, which the progress bar counts.
     pub fn steps(&self, workload: &Workload) -> u64 {
-        // Two variants, and that with the problem stripped as well.
+        // Two variants, and the stripped program with the problem.
         let variants = if workload.marks.is_empty() { 1 } else { 3 };
         let timed = if workload.marks.is_empty() { 0 } else { self.pairs };
         (variants * self.recorded + 2 * timed) as u64
@@ -75,7 +75,7 @@ impl Runs {
             findings(&recorder.recording(&workload.name))
         };
 
-        // A clean workload has one variant, which is without a problem as it is.
+        // A clean workload has only one variant, which has no problem.
         let sound = if workload.marks.is_empty() { Variant::Problem } else { Variant::Fixed };
         let mut outcome = Outcome {
             name: workload.name.clone(),
@@ -100,14 +100,14 @@ impl Runs {
         Ok(outcome)
     }
 
-    /// Whether the workload has to be recorded once more. A majority takes an odd number.
+    /// Whether the workload has to be recorded again. A majority needs an odd number.
     fn needs_another(&self, outcome: &Outcome) -> bool {
         let undecided = !outcome.is_right() || outcome.runs.is_multiple_of(2);
         outcome.runs < self.recorded || (outcome.runs < self.most && undecided)
     }
 
-    /// Seconds with the problem and without it, right after each other; which goes first
-    /// alternates.
+    /// Seconds with the problem and without it, in runs right after each other; they take turns in
+    /// going first.
     fn pairs(
         &self,
         mut lasting: impl FnMut(Variant) -> anyhow::Result<f64>,
@@ -134,7 +134,7 @@ impl Runs {
     }
 }
 
-/// What `syncline report` finds in a recording, most gain first.
+/// The findings of `syncline report` on a recording, in descending order of gain.
 fn findings(recording: &Path) -> anyhow::Result<Vec<Seen>> {
     let analysis = Analysis::load(recording, &Options::default())?;
     let mut seen = Vec::new();

@@ -1,11 +1,11 @@
-//! `./x accuracy`: whether `syncline report` finds what is wrong with the programs of
-//! `workloads/`, says nothing about those that are well made, and predicts what a fix brings.
+//! `./x accuracy`: whether `syncline report` finds the problems of the programs in `workloads/`,
+//! reports nothing about well-made programs, and predicts the gain of a fix.
 //!
-//! Each program of `workloads/` has a problem, whose place it marks itself, and with
-//! `--fixed` it has none; those of `workloads/clean/` never had one. Every variant is
-//! recorded as a user would record it. A problem is found if a finding has the right rule
-//! and the right line; any finding about a variant without a problem is a false alarm.
-//! What the fix brings is measured without recording, in pairs of runs (`docs/accuracy.md`).
+//! Each program in `workloads/` has a problem, whose line it marks itself, and with `--fixed` it
+//! has none; those in `workloads/clean/` never had one. Every variant is recorded as a user would
+//! record it. A problem is found if a finding has the right rule and the right line. Any finding
+//! about a variant without a problem is a false alarm. The fix's gain is measured without
+//! recording, in pairs of runs (`docs/accuracy.md`).
 
 mod document;
 mod marks;
@@ -32,18 +32,18 @@ use outcome::Outcome;
 struct Summary {
     /// Workloads with a problem.
     problems: usize,
-    /// Those whose problem was found in more than half of the runs, by the right rule at the
+    /// Workloads whose problem was found in more than half of the runs, by the right rule at the
     /// right line.
     found: usize,
-    /// Those whose problem was found in more than half of the runs of the program without names and
-    /// lines, by the right rule.
+    /// Workloads whose problem was found by the right rule in more than half of the runs of the
+    /// program without names and lines.
     found_stripped: usize,
-    /// Variants without a problem about which something was said in more than half of the runs.
+    /// Variants without a problem that had a finding in more than half of the runs.
     false_alarms: usize,
-    /// The names of the problems that were not found, and of the variants with a false alarm.
+    /// The names of the missed problems, and of the variants with a false alarm.
     wrong: Vec<String>,
-    /// The median over the problems found of the difference between predicted and measured
-    /// gain, as shares of the run time; `None` if there is no prediction.
+    /// The median difference between predicted and measured gain over the problems found, as shares
+    /// of the run time; `None` if there is no prediction.
     gain_error_median: Option<f64>,
 }
 
@@ -57,8 +57,8 @@ pub const FIELDS: &str = "
   gain_error_median  median difference of predicted and measured gain, as shares of the time
 ";
 
-/// Runs all workloads, prints the tables, and returns the JSON line. With `markdown` the
-/// tables also go into `docs/accuracy.md`.
+/// Runs all workloads, prints the tables, and returns the JSON line. With `markdown` it also writes
+/// the tables into `docs/accuracy.md`.
 pub fn run(size: Size, markdown: bool) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
     let recorder = Recorder::find(&lab)?;

@@ -1,45 +1,45 @@
-//! What came out for one workload, over all its runs.
+//! The outcome of all runs of one workload.
 
 use super::verdict::{Seen, Verdict};
 use crate::statistics::{Spread, median, spread};
 
-/// What came out for one workload.
+/// The outcome of all runs of one workload.
 pub struct Outcome {
-    /// Its name.
+    /// The workload's name.
     pub name: String,
     /// Rules that would be right.
     pub expected: String,
     /// Recorded runs of each variant.
     pub runs: usize,
-    /// How it is with the problem; `None` for clean workloads.
+    /// The outcome of the variant with the problem; `None` for clean workloads.
     pub problem: Option<Problem>,
-    /// What was said about the variant without a problem, for each recorded run.
+    /// The findings on the variant without a problem, for each recorded run.
     pub false_alarms: Vec<Vec<Seen>>,
 }
 
-/// What came out for the variant with the problem.
+/// The outcome of the variant with the problem.
 #[derive(Default)]
 pub struct Problem {
-    /// One for each recorded run.
+    /// The verdict of each recorded run.
     pub verdicts: Vec<Verdict>,
-    /// Whether it was seen in the stripped program, for each recorded run of that.
+    /// Whether the problem was seen in the stripped program, for each recorded run of that.
     pub stripped: Vec<bool>,
     /// Seconds with the problem and with its fix, without recording.
     pub pairs: Vec<(f64, f64)>,
 }
 
 impl Problem {
-    /// Recorded runs in which the problem was found.
+    /// The number of recorded runs in which the problem was found.
     pub fn hits(&self) -> usize {
         self.verdicts.iter().filter(|v| v.hit.is_some()).count()
     }
 
-    /// Recorded runs of the stripped program in which it was seen.
+    /// The number of recorded runs of the stripped program in which the problem was seen.
     pub fn stripped_hits(&self) -> usize {
         self.stripped.iter().filter(|&&seen| seen).count()
     }
 
-    /// Whether it was seen in most of these.
+    /// Whether the problem was seen in most runs of the stripped program.
     pub fn is_seen_stripped(&self) -> bool {
         2 * self.stripped_hits() > self.stripped.len()
     }
@@ -50,13 +50,13 @@ impl Problem {
         (!gains.is_empty()).then(|| median(&gains))
     }
 
-    /// The share of the run time that the fix takes away.
+    /// The share of the run time that the fix saves.
     pub fn measured(&self) -> Spread {
         let gain = |&(problem, fixed): &(f64, f64)| (problem - fixed) / problem;
         spread(&self.pairs.iter().map(gain).collect::<Vec<_>>())
     }
 
-    /// What was found besides, each rule and place once, with the number of runs.
+    /// Other findings, each rule and place once, with the number of runs.
     pub fn also(&self) -> Vec<(String, usize)> {
         distinct(self.verdicts.iter().flat_map(|v| &v.also))
     }
@@ -68,7 +68,7 @@ impl Outcome {
         self.problem.as_ref().is_some_and(|p| 2 * p.hits() > p.verdicts.len())
     }
 
-    /// Whether in most runs something was said about the variant without a problem.
+    /// Whether most runs had a finding about the variant without a problem.
     pub fn is_false_alarm(&self) -> bool {
         2 * self.false_alarms.iter().filter(|seen| !seen.is_empty()).count() > self.runs
     }
@@ -78,25 +78,26 @@ impl Outcome {
         self.problem.is_some() && !self.is_found()
     }
 
-    /// Whether no run is needed that could outvote another.
+    /// Whether everything is right, so that no further run is needed to outvote another.
     pub fn is_right(&self) -> bool {
         !self.is_false_alarm() && !self.is_missed()
     }
 
-    /// How the variant without a problem is called.
+    /// The name of the variant without a problem.
     pub fn sound_variant(&self) -> String {
         let fixed = if self.problem.is_some() { " --fixed" } else { "" };
         format!("{}{fixed}", self.name)
     }
 
-    /// The difference between predicted and measured gain, if it was found and predicted.
+    /// The difference between predicted and measured gain; `None` if the problem was not found or
+    /// no gain was predicted.
     pub fn gain_error(&self) -> Option<f64> {
         let problem = self.problem.as_ref().filter(|_| self.is_found())?;
         Some((problem.predicted()? - problem.measured().median).abs())
     }
 }
 
-/// Rules with their places' last words, each once, with how often.
+/// Rules with the last words of their places, each once, with the number of occurrences.
 pub fn distinct<'a>(seen: impl Iterator<Item = &'a Seen>) -> Vec<(String, usize)> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for one in seen {

@@ -1,9 +1,9 @@
-//! The tables: one for a person at a terminal, and the same for `docs/accuracy.md`.
+//! The tables: for a person at a terminal, and in Markdown for `docs/accuracy.md`.
 
 use super::outcome::{Outcome, Problem, distinct};
 use crate::statistics::percent;
 
-/// Prints a line for each workload, and below it what was found that should not be.
+/// Prints a line for each workload, followed by its false findings.
 pub fn print(outcomes: &[Outcome]) {
     println!(
         "Problems: the rule that is right, recorded runs in which it was found, also of the stripped \
@@ -39,7 +39,7 @@ pub fn print(outcomes: &[Outcome]) {
     println!();
 }
 
-/// A row for each workload, as a table for the documentation.
+/// A row for each workload, as a Markdown table.
 pub fn markdown(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
         "| workload | rule | found | stripped | predicted | measured | 95 % interval | also |\n\
@@ -71,7 +71,7 @@ pub fn markdown(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// By how much predicted gains differ from measured ones.
+/// The differences between predicted and measured gains.
 fn differences(outcomes: &[Outcome]) -> String {
     let mut errors: Vec<f64> = outcomes.iter().filter_map(Outcome::gain_error).collect();
     errors.sort_by(f64::total_cmp);
@@ -87,7 +87,7 @@ fn differences(outcomes: &[Outcome]) -> String {
     )
 }
 
-/// Of how many variants without a problem something was said.
+/// How many variants without a problem had findings.
 fn sound_variants(outcomes: &[Outcome]) -> String {
     let fixed = outcomes.iter().filter(|o| o.problem.is_some()).count();
     let alarms = outcomes.iter().filter(|o| o.is_false_alarm()).count();

@@ -1,36 +1,36 @@
-//! Holds what was found in one recorded run against what was to be found.
+//! Compares the findings in one recorded run with the expected ones.
 
 use super::marks::Mark;
 
-/// A finding, as far as it is judged.
+/// The parts of a finding that are judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     /// The rule's name.
     pub rule: String,
-    /// The place that the report gives.
+    /// The place in the report.
     pub place: String,
     /// Predicted gain, as a share of the run time.
     pub gain: Option<f64>,
 }
 
-/// What one run of a problem showed.
+/// The result of one run of a problem.
 #[derive(Debug, PartialEq)]
 pub struct Verdict {
-    /// The finding that is right; the one with most gain, if there are several.
+    /// The right finding; the one with the greatest gain, if there are several.
     pub hit: Option<Seen>,
-    /// The others, most gain first.
+    /// The other findings, in descending order of gain.
     pub also: Vec<Seen>,
 }
 
-/// Findings come most gain first, as the report has them.
+/// Judges findings, which come in descending order of gain, as in the report.
 pub fn judge(marks: &[Mark], seen: Vec<Seen>) -> Verdict {
     let is_right = |s: &Seen| marks.iter().any(|m| m.rules.contains(&s.rule) && m.is_at(&s.place));
     let (right, also): (Vec<Seen>, Vec<Seen>) = seen.into_iter().partition(is_right);
     Verdict { hit: right.into_iter().next(), also }
 }
 
-/// Whether a run of a program without names and lines showed the problem: by its rule, since no place
-/// can be compared.
+/// Whether a run of a program without names and lines showed the problem: decided by the rule
+/// alone, since places can't be compared.
 pub fn is_seen(marks: &[Mark], seen: &[Seen]) -> bool {
     seen.iter().any(|s| marks.iter().any(|m| m.rules.contains(&s.rule)))
 }

@@ -16,7 +16,7 @@ pub struct Workload {
     /// The file's name without its ending; `clean/NAME` for those without a problem.
     pub name: String,
     source: PathBuf,
-    /// Where its problem is; empty for those that never had one.
+    /// The marks of its problem; empty for workloads that never had one.
     pub marks: Vec<Mark>,
 }
 
@@ -30,13 +30,13 @@ fn folder() -> PathBuf {
     repository().join("workloads")
 }
 
-/// The one with a problem of this name.
+/// The workload with a problem that has this name.
 pub fn named(name: &str) -> anyhow::Result<Workload> {
     let mut workloads = programs(&folder(), "")?.into_iter();
     workloads.find(|workload| workload.name == name).with_context(|| format!("no workload {name}"))
 }
 
-/// The seconds of the part that is measured, from what a workload printed.
+/// The duration of the measured part in seconds, from a workload's output.
 pub fn seconds(stdout: &Path) -> anyhow::Result<f64> {
     #[derive(Deserialize)]
     struct Printed {
@@ -47,7 +47,7 @@ pub fn seconds(stdout: &Path) -> anyhow::Result<f64> {
     Ok(printed.seconds)
 }
 
-/// All of them: those with a problem, then the clean ones, each in the order of their names.
+/// All workloads: those with a problem, then the clean ones, each sorted by name.
 pub fn all() -> anyhow::Result<Vec<Workload>> {
     let mut workloads = programs(&folder(), "")?;
     for workload in &workloads {
@@ -91,7 +91,7 @@ fn compiler_of(source: &Path) -> Option<[&'static str; 2]> {
 }
 
 impl Workload {
-    /// Builds it as its user would: optimized, with debug information.
+    /// Builds it as a user would: optimized, with debug information.
     pub fn compile(&self, lab: &Lab) -> anyhow::Result<PathBuf> {
         let [compiler, language] = compiler_of(&self.source).expect("it was listed by its ending");
         let program = lab.path(&self.name.replace('/', "-"));
@@ -102,7 +102,7 @@ impl Workload {
         Ok(program)
     }
 
-    /// A copy of the program as packages ship it: without names and lines.
+    /// A copy of the program as packages ship it, without names and lines.
     pub fn stripped(&self, lab: &Lab, program: &Path) -> anyhow::Result<PathBuf> {
         let stripped = program.with_extension("stripped");
         let mut command = Command::new("strip");
@@ -111,7 +111,7 @@ impl Workload {
         Ok(stripped)
     }
 
-    /// The rules that would be right, for a person.
+    /// The rules that would be right, in words.
     pub fn expected(&self) -> String {
         let mut rules: Vec<&str> =
             self.marks.iter().flat_map(|m| &m.rules).map(String::as_str).collect();

@@ -1,6 +1,5 @@
-//! The channels that are compared, behind one trait. Each is used as its documentation says one
-//! waits with it; where a library has no waiting, the loop around its tries is the library's own,
-//! for ends that yield.
+//! The channels that are compared, behind one trait. Each waits as its documentation recommends; if
+//! a library has no waiting, the loop around its tries is our library's, for ends that yield.
 
 use std::sync::mpsc;
 
@@ -11,13 +10,13 @@ use syncline::wait::{Park, Yield};
 
 /// A message that fills a line: 56 bytes beside the flags.
 pub type Line = [u64; 7];
-/// Which end asks, and what.
+/// The asking end's number, and its request.
 pub type Request = (usize, u64);
 
 /// A kind of channel.
 pub trait Contender {
     const NAME: &'static str;
-    /// Whether waiters sleep, so that it is compared with others that do.
+    /// Whether waiters sleep; such channels are compared with each other.
     const SLEEPS: bool;
     type Sender<T: Send + 'static>: Send;
     type Receiver<T: Send + 'static>: Send;
@@ -27,17 +26,17 @@ pub trait Contender {
     fn send<T: Send + 'static>(sender: &mut Self::Sender<T>, message: T);
     fn receive<T: Send + 'static>(receiver: &mut Self::Receiver<T>) -> T;
 
-    /// A server's end for this many clients, and theirs.
+    /// A server's end for this many clients, and the clients' ends.
     fn inbox(clients: usize, capacity: usize) -> (Vec<Self::Sender<Request>>, Self::Inbox);
     fn next(inbox: &mut Self::Inbox) -> Request;
 
-    /// Sends many, in one go if the library can.
+    /// Sends many messages, in one batch if the library can.
     fn send_all(sender: &mut Self::Sender<u64>, messages: std::ops::Range<u64>) {
         messages.for_each(|message| Self::send(sender, message));
     }
 }
 
-/// Tries until it works.
+/// Repeats an attempt until it succeeds.
 fn until<T>(patience: &mut Patience, attempt: impl FnMut() -> Option<T>) -> T {
     patience.watch::<Yield, Native, T>(None, attempt).expect("without a deadline it waits for ever")
 }
@@ -84,7 +83,7 @@ macro_rules! ours {
 
 ours!(Parking, "syncline, park", Ring, Park, true);
 ours!(Yielding, "syncline, yield", Ring, Yield, false);
-// For round trips: room for one message.
+// For round trips: with room for one message.
 ours!(SingleParking, "syncline, park", Single, Park, true);
 ours!(SingleYielding, "syncline, yield", Single, Yield, false);
 

@@ -1,4 +1,4 @@
-//! Two senders and two receivers of one channel: ours, and others that have such channels. Waiters
+//! Two senders and two receivers of one channel: our channel, and others that support this. Waiters
 //! sleep after a while.
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::rounds::{self, Once};
 use crate::size::Size;
 use crate::statistics::{Spread, median, spread};
 
-/// Room of a channel, in messages.
+/// Capacity of a channel, in messages.
 const ROOM: usize = 1024;
 const ENDS: u64 = 2;
 
@@ -40,7 +40,7 @@ macro_rules! side {
     }};
 }
 
-/// Ours first.
+/// The sides, ours first.
 fn sides() -> [Side; 4] {
     [
         side!("syncline, park", many::bounded),
@@ -50,7 +50,7 @@ fn sides() -> [Side; 4] {
     ]
 }
 
-/// Messages in a second, until all of them have come to somebody.
+/// Messages per second, until all of them were received.
 fn throughput(
     messages: u64,
     senders: Vec<impl FnOnce(Range<u64>) -> bool + Send>,
@@ -80,7 +80,7 @@ fn throughput(
         let ended = receiving.into_iter().map(|thread| thread.join().expect("it ends"));
         let (begun, sums): (Vec<_>, Vec<u64>) = ended.unzip();
         let sum: u64 = sums.iter().sum();
-        // The thread that began first may have been told before all others were.
+        // The thread that began first may have been notified before the others.
         let began = begun.into_iter().min().expect("there are receivers");
         let rate = (ENDS * each) as f64 / began.elapsed().as_secs_f64();
         assert_eq!(sum, ENDS * (each * each.saturating_sub(1) / 2), "messages were lost");
@@ -88,7 +88,7 @@ fn throughput(
     })
 }
 
-/// Prints all sides, and returns ours over the best peer.
+/// Prints all sides, and returns our throughput over that of the best peer.
 pub fn compare(size: Size) -> anyhow::Result<f64> {
     let messages = size.pick(200, 40_000, 400_000);
     let repetitions = size.pick(1, 7, 25);

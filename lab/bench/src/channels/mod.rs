@@ -1,9 +1,8 @@
-//! The library's channels beside others, on this machine; and what a message costs on simulated
-//! ones.
+//! The library's channels compared with others on this machine, and the cost of a message on
+//! simulated machines.
 //!
-//! Channels that sleep are compared with channels that sleep, and those that yield with those that
-//! yield: a waiter that doesn't sleep needs nobody to wake it, and so is quicker where processors
-//! are free.
+//! Channels whose waiters sleep are compared with each other, and so are those whose waiters yield:
+//! a waiter that doesn't sleep needs no wake-up, and so is faster if processors are free.
 
 mod contender;
 mod load;
@@ -19,7 +18,7 @@ use contender::{
     Contender, Crossbeam, Flume, Kanal, Parking, Rtrb, SingleParking, SingleYielding, Std, Yielding,
 };
 
-/// The content of the last line.
+/// The fields of the last line.
 pub const FIELDS: &str = "\
 one_way_transfers  simulated: a message's time over that of a line's transfer; the median of SSYNC's
                    machines, near and far
@@ -37,29 +36,29 @@ struct Line {
     many_ratio: f64,
 }
 
-/// One kind of channel in a load, or what runs beside them.
+/// A kind of channel in a load, or a measurement beside them.
 struct Side {
     name: &'static str,
-    /// `None` if it is no channel.
+    /// Whether waiters sleep; `None` if it is not a channel.
     sleeps: Option<bool>,
     run: fn(u64) -> f64,
 }
 
-/// The line's transfers are measured in each round, by this many: enough that the threads' start
-/// doesn't count.
+/// The line's transfer time is measured in each round, with this many transfers: enough that the
+/// threads' start doesn't matter.
 const TRANSFERS: u64 = 40_000;
 const LINE: Side = Side { name: "a line alone", sleeps: None, run: |_| load::transfers(TRANSFERS) };
 
-/// How far the two processors are from each other, by a transfer's time in nanoseconds. Where a
-/// hypervisor moves them, that changes from one round to another.
+/// Distances between the two processors, by a transfer's time in nanoseconds. If a hypervisor moves
+/// them, the distance changes from one round to another.
 const DISTANCES: [(&str, f64, f64); 3] =
     [("of one core", 0.0, 25.0), ("of one socket", 25.0, 100.0), ("farther", 100.0, f64::INFINITY)];
 
 struct Load {
     name: &'static str,
-    /// How many messages a run has, of those of a stream.
+    /// The messages of a run, relative to those of a stream.
     part: f64,
-    /// Whether it is about throughput.
+    /// Whether the load measures throughput.
     throughput: bool,
     sides: Vec<Side>,
 }
@@ -102,13 +101,13 @@ fn loads() -> Vec<Load> {
 /// The results of a load.
 struct Outcome {
     load: Load,
-    /// Messages in a second, by side and round.
+    /// Messages per second, by side and round.
     results: Vec<Vec<f64>>,
 }
 
 impl Outcome {
-    /// The best of the peers, and our results over its, round by round: those that sleep or those
-    /// that don't.
+    /// The best peer, and our results over its results, round by round; among channels that sleep
+    /// or among those that don't.
     fn versus(&self, sleep: bool) -> (&'static str, Spread) {
         let (peer, ratios) = self.ratios(sleep);
         (peer, spread(&ratios))
@@ -123,8 +122,8 @@ impl Outcome {
         (peer.name, ours.iter().zip(theirs).map(|(ours, peer)| ours / peer).collect())
     }
 
-    /// The same for the rounds in which a line's transfer took this many nanoseconds, and how many
-    /// there were.
+    /// Like [`versus`](Self::versus), for the rounds in which a line's transfer took this many
+    /// nanoseconds; and the number of these rounds.
     fn ratio_where(&self, sleep: bool, least: f64, below: f64) -> Option<(f64, usize)> {
         let line = self.load.sides.iter().position(|side| side.sleeps.is_none());
         let transfers = &self.results[line.expect("it is measured in each load")];

@@ -1,5 +1,5 @@
-//! What a message costs on the simulated machines, in transfers of a line: there the machine is
-//! known, and nothing else runs.
+//! The cost of a message on the simulated machines, in transfers of a line: these machines are
+//! known exactly, and run nothing else.
 
 use syncline::channel::{self, Duplex, RawChannel, Ring, Single};
 use syncline::wait::Spin;
@@ -9,22 +9,22 @@ use syncline_sim::{Machine, Simulated};
 
 use super::contender::Line;
 
-/// The machines of SSYNC whose messages go over the caches' coherence.
+/// The machines of SSYNC whose messages use cache coherence.
 const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
 
-/// What two threads at some distance pay.
+/// The costs of two threads at some distance.
 pub struct Cost {
     pub machine: &'static str,
-    /// How far they are from each other, as the machine's description counts.
+    /// Their distance, as in the machine's description.
     pub distance: usize,
-    /// Transfers of a message one way, and of a round trip.
+    /// Transfers per message one way, and per round trip.
     pub one_way: f64,
     pub round_trip: f64,
-    /// Transfers of a message of a ring.
+    /// Transfers per message of a ring.
     pub ring: f64,
 }
 
-/// For the nearest and the farthest two processors of each machine.
+/// The costs for the nearest and the farthest two processors of each machine.
 pub fn costs(messages: u64) -> Vec<Cost> {
     let mut costs = Vec::new();
     for name in MACHINES {
@@ -39,7 +39,7 @@ pub fn costs(messages: u64) -> Vec<Cost> {
         let mut pairs: Vec<usize> = near.into_iter().chain(far).collect();
         pairs.dedup_by_key(|&mut thread| class(thread));
         for other in pairs {
-            // A line that the other has written, as a message is.
+            // A line that the other thread has written, as a message is.
             let transfer = machine.cycles(Access::Load, State::Modified, class(other));
             let places = [0, other];
             let cost = |cycles: f64| cycles / f64::from(transfer);
@@ -56,7 +56,7 @@ pub fn costs(messages: u64) -> Vec<Cost> {
     costs
 }
 
-/// Cycles of a message, of many one after the other.
+/// Average cycles of one of many messages.
 fn one_way<Q: RawChannel<Item = Line>>(
     machine: &Machine,
     places: [usize; 2],

@@ -1,4 +1,5 @@
-//! What each rank does, the same on all tables: operations on keys at random, a share of them reads.
+//! The work of each rank, the same on all tables: operations on random keys, a share of which are
+//! reads.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -8,13 +9,13 @@ use syncline::table::FlatTable;
 use syncline_dht::{Mode, Table};
 use syncline_fabric::Fabric;
 
-/// A load.
+/// The parameters of a load.
 #[derive(Clone, Copy)]
 pub struct Load {
     pub entries: u64,
-    /// Of each rank.
+    /// Operations of each rank.
     pub operations: u64,
-    /// Share of reads.
+    /// Percentage of reads.
     pub percent: u64,
 }
 
@@ -48,14 +49,14 @@ impl Map for Flat {
 }
 
 impl Load {
-    /// Puts this rank's share of the entries in.
+    /// Puts this rank's share of the entries into the table.
     pub fn fill(self, map: &impl Map, rank: usize, ranks: usize) {
         for key in (rank as u64..self.entries).step_by(ranks) {
             map.put(key, !key);
         }
     }
 
-    /// Does the operations of a rank, and returns how long they took.
+    /// Performs the operations of a rank, and returns their total duration.
     ///
     /// # Panics
     ///

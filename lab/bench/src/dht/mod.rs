@@ -1,9 +1,10 @@
-//! The distributed hash table on ranks of this machine: beside the same table written plainly in C over
-//! MPI, with a window's lock around each operation; beside its own coarse mode, which does the same
-//! under a lock of ours; and beside the library's table in threads of one process, which has no parts.
+//! The distributed hash table on ranks of this machine, compared with the same table written
+//! plainly in C over MPI, with a window's lock around each operation; with its own coarse mode,
+//! which does the same under a lock of ours; and with the library's table in threads of one
+//! process, which has no parts.
 //!
-//! 4 ranks, keys and values of 8 bytes, 95 % reads, keys at random. A side's figure is the operations of
-//! all ranks in a second. What needs more processors, or a network, is not measured.
+//! 4 ranks, keys and values of 8 bytes, 95 % reads, random keys. The figure of a side is the
+//! operations of all ranks per second. Nothing is measured that needs more processors or a network.
 
 mod load;
 mod peers;
@@ -30,7 +31,7 @@ use crate::statistics::{Spread, spread};
 
 const RANKS: usize = 4;
 const PERCENT: u64 = 95;
-/// Of each rank's part.
+/// Size of each rank's part in bytes.
 const BYTES: usize = 64 << 20;
 
 /// The last line of output.
@@ -52,7 +53,7 @@ pub const FIELDS: &str = "
   host_table_ratio  over the library's FlatTable in 4 threads of one process
 ";
 
-/// A side of the comparison: what it is called, and what runs it once.
+/// A side of the comparison: its name, and a function that runs it once.
 type Side<'a> = (String, Once<'a, f64>);
 
 pub fn run(size: Size) -> anyhow::Result<String> {
@@ -72,7 +73,8 @@ pub fn run_with(size: Size, peers: Option<&Path>) -> anyhow::Result<String> {
     let mut worst = [f64::INFINITY; 3];
     for entries in size.pick(&[100][..], &[10_000, 300_000], &[10_000, 300_000]) {
         let load = Load { entries: *entries, operations, percent: PERCENT };
-        // The others do a few thousand times less, so that each side takes a second or so.
+        // The other sides are a few thousand times slower, so they do less, and each side takes
+        // about a second.
         let slower = Load { operations: size.pick(20, 20_000, 100_000), ..load };
         let mut sides: Vec<Side<'_>> = vec![
             ("syncline-dht".to_owned(), Box::new(|| processes(&lab, "fine", load))),
@@ -118,7 +120,7 @@ fn compare(title: &str, sides: Vec<Side<'_>>, rounds: usize) -> anyhow::Result<V
     Ok(ratios)
 }
 
-/// Ranks as processes of this program.
+/// Runs ranks as processes of this program.
 fn processes(lab: &Lab, mode: &str, load: Load) -> anyhow::Result<f64> {
     let program = std::env::current_exe().context("this executable has no path")?;
     let output = lab.path("rank.out");
@@ -163,7 +165,7 @@ fn first_number(file: &Path) -> anyhow::Result<f64> {
     number.with_context(|| format!("no number of operations in `{}`", text.trim_end()))
 }
 
-/// As many threads as there are ranks, and one table.
+/// Runs as many threads as there are ranks, on one table.
 fn threads(load: Load) -> f64 {
     let (table, barrier) = (Flat::default(), Barrier::new(RANKS + 1));
     let seconds = thread::scope(|scope| {

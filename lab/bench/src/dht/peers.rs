@@ -1,6 +1,6 @@
-//! Benchmarks of other distributed tables, which a user has built: each is described by a file, run in
-//! turn with ours, and says its operations a second by itself. No distributed table is packaged, so none
-//! can be fetched by the project.
+//! Benchmarks of other distributed tables, which a user has built. A file describes each, which is
+//! run in turn with ours, and prints its operations per second itself. No distributed table is
+//! packaged, so the project can't fetch any.
 //!
 //! ```toml
 //! # mpi-dht.toml: the name in the table is the file's
@@ -72,7 +72,7 @@ fn one_of(folder: &Path, file: &Path) -> anyhow::Result<Peer> {
 }
 
 impl Peer {
-    /// Its operations a second.
+    /// Runs it, and returns its operations per second.
     pub fn run(&self, lab: &Lab) -> anyhow::Result<f64> {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).current_dir(&self.folder);

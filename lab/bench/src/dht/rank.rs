@@ -9,7 +9,7 @@ use syncline_fabric::{Fabric, Host, Place, Window};
 
 use super::load::Load;
 
-/// Says what a rank is to do; its presence, that this process is one.
+/// The variable with a rank's work; if it is set, this process is a rank.
 pub const LOAD: &str = "SYNCLINE_BENCH_DHT";
 /// The table begins behind the words of the ranks' meetings.
 const OPTIONS: Options = Options { at: 4096, bytes: None, buckets: 64 };
@@ -18,12 +18,12 @@ const MET: Place = Place { rank: 0, at: 0 };
 /// The coarse mode's scheme is `full-support`.
 type Lock = BestEffort<true, Yield, Window<Host>>;
 
-/// What [`LOAD`] says: a mode and a load.
+/// The value of [`LOAD`]: a mode and a load.
 pub fn words(mode: &str, load: Load) -> String {
     format!("{mode} {} {} {}", load.entries, load.operations, load.percent)
 }
 
-/// Does what a rank is to do, if this process was started as one.
+/// Does a rank's work, if this process was started as a rank.
 pub fn run_if_one() -> Option<anyhow::Result<()>> {
     let words = env::var(LOAD).ok()?;
     Some(run(&words))
@@ -42,7 +42,7 @@ fn run(words: &str) -> anyhow::Result<()> {
     measure(&host, &Table::<_, Coarse<Host, Lock>>::open_coarse(host.clone(), OPTIONS)?, load)
 }
 
-/// Rank 0 prints the operations of all ranks in a second.
+/// Rank 0 prints the operations of all ranks per second.
 fn measure<M: Mode<Host>>(host: &Host, table: &Table<Host, M>, load: Load) -> anyhow::Result<()> {
     load.fill(table, host.rank(), host.ranks());
     meet(host)?;

@@ -1,17 +1,18 @@
-//! What interposing costs: `syncline exec` against a program that was built with the lock.
+//! The cost of interposition: `syncline exec` compared with a program that was built with the lock.
 //!
-//! The baseline is a C program whose mutexes are, by a header, the catalogue's lock through the C
-//! interface; the subject is the same text with POSIX mutexes, which `syncline exec` replaces by
-//! that lock. So both sides wait in the same way, and what differs is how they get to it: the
-//! subject through a symbol of a preloaded library and POSIX' rules, the baseline through the C
-//! interface, which notes owners. The literature's figure for interposing is 5 %.
+//! The baseline is a C program in which a header turns mutexes into the catalogue's lock through
+//! the C interface. The subject is the same source with POSIX mutexes, which `syncline exec`
+//! replaces with that lock. So both sides wait in the same way, and differ only in how they reach
+//! the lock: the subject through a symbol of a preloaded library and POSIX' rules, the baseline
+//! through the C interface, which records owners. The literature's figure for interposition is 5 %.
 //!
-//! A program that is linked with the lock statically calls it without a detour through the loader's
-//! tables, and finds its thread's words without a call: that is shown as well, and isn't counted,
-//! since nothing that is interposed can be so. So is what it costs to leave a mutex to the C library,
-//! beside the program without Syncline: the detour alone, with the same lock on both sides.
+//! A program that is linked statically with the lock calls it without a detour through the loader's
+//! tables, and finds its thread's words without a call. That is shown as well, but isn't counted,
+//! since no interposed function can be called so. Also shown is the cost of leaving a mutex to the
+//! C library, relative to the program without Syncline: the detour alone, with the same lock on
+//! both sides.
 //!
-//! Memory is that of 300,000 mutexes, used once each, beyond the objects' own bytes.
+//! Memory is measured with 300,000 mutexes, used once each, without the objects' own bytes.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ use crate::statistics::median;
 use crate::table;
 
 const LOCK: &str = "gate";
-/// No lock: all is left to the C library.
+/// No lock: everything is left to the C library.
 const NONE: &str = "libc";
 const SHARED: &str = "Beside the shared library";
 const STATIC: &str = "Beside the static library, for information";
@@ -37,16 +38,16 @@ const LEFT: &str = "The C library's own mutex, and left to it, for information";
 const TIME: &str = "ns";
 const WALL: &str = "ms";
 const LOCKS: u32 = 300_000;
-/// By this name a program looks for the shared library.
+/// The name under which a program searches the shared library.
 const INSTALLED: &str = "libsyncline.so.0.1";
-/// The literature's figure for a library that interposes (H. Guiroux, R. Lachaize and V. Quéma,
+/// The literature's figure for an interposing library (H. Guiroux, R. Lachaize and V. Quéma,
 /// "Multicore Locks: The Case Is Not Closed Yet", ATC 2016).
 const AIM: f64 = 1.05;
 
 /// The last line of output.
 #[derive(Serialize)]
 struct Summary {
-    /// Time with interposing over time of a program built with the lock; geometric mean.
+    /// Time with interposition over time of a program built with the lock; geometric mean.
     exec_ratio: f64,
     /// Bytes of memory that a replaced lock adds.
     bytes_per_lock: f64,
@@ -77,7 +78,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     })?)
 }
 
-/// A text, compiled in each way.
+/// A source, compiled in each way.
 struct Compiled {
     shared: PathBuf,
     linked: PathBuf,
@@ -132,8 +133,7 @@ impl Programs<'_> {
         cases
     }
 
-    /// The program with these arguments; its first number is nanoseconds, of which a unit has so
-    /// many.
+    /// The program with these arguments; it prints nanoseconds first, of which a unit has `per`.
     fn case<'a>(
         &'a self,
         section: &'static str,
@@ -173,7 +173,7 @@ impl Programs<'_> {
         command
     }
 
-    /// By how much the memory of the program grows more than with the C library's own locks.
+    /// How much more the memory of the program grows than with the C library's own locks.
     fn bytes_per_lock(&self) -> anyhow::Result<f64> {
         let growth = |mut command: Command| -> anyhow::Result<f64> {
             command.arg(LOCKS.to_string());
@@ -188,7 +188,7 @@ impl Programs<'_> {
     }
 }
 
-/// The text with the lock of this library, which is a shared or a static one.
+/// The source compiled with this library's lock, from a shared or a static library.
 fn built_with_the_lock(
     lab: &Lab,
     library: &Path,
@@ -205,7 +205,7 @@ fn built_with_the_lock(
     let [include, header, library, folder] = [include.as_path(), &header, library, lab.folder()]
         .map(|path: &Path| path.display().to_string());
     let run_path = format!("-Wl,-rpath,{folder}");
-    // The compiler takes the library before the text that needs it only as one that is needed.
+    // Without `--no-as-needed`, the linker drops a library that precedes the source which needs it.
     let (before, after) = ("-Wl,--no-as-needed,--whole-archive", "-Wl,--no-whole-archive,-lm");
     let options = ["-I", &include, "-include", &header, before, &library, after, &run_path];
     lab.compile_with(

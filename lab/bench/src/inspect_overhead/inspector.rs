@@ -1,4 +1,4 @@
-//! Runs a program under `syncline inspect`, just as a user does.
+//! Runs a program under `syncline inspect`, as a user does.
 
 use std::fs;
 use std::io;
@@ -12,9 +12,9 @@ use crate::programs::Wrapper;
 /// How much tracing may cost.
 #[derive(Clone, Copy)]
 pub enum Budget {
-    /// Whatever it takes: each section is traced.
+    /// No limit: each section is traced.
     Unlimited,
-    /// What the command allows if nothing is said.
+    /// The command's default.
     Default,
 }
 

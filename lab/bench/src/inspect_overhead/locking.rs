@@ -7,7 +7,7 @@ use crate::lab::Lab;
 use crate::process;
 use crate::programs::{Aims, CPU, WALL, Wrapper};
 
-/// Their names.
+/// The programs' names.
 pub const NAMES: [&str; 3] = ["one-table-lock", "charset-lock", "long-section"];
 
 pub fn cases<'a>(

@@ -3,16 +3,16 @@
 //! The baseline is the program alone, the subject the same program under the command. Three
 //! sections:
 //!
-//! - every critical section traced: [`locking`]'s programs, which do little but lock, and the
-//!   real ones of [`crate::programs`];
-//! - the same within the budget that is the default, and a program that does nothing, whose time is
-//!   that of the start;
-//! - valgrind's lackey, which prints each access to memory of the whole program, on the smallest
-//!   of these.
+//! - every critical section traced: [`locking`]'s programs, which do little but lock, and the real
+//!   ones of [`crate::programs`];
+//! - the same within the default budget, and a program that does nothing, whose time is that of the
+//!   start;
+//! - valgrind's lackey, which prints each memory access of the whole program, on the smallest of
+//!   these programs.
 //!
-//! The aims are the budget, and for full traces less than what SyncPerf reports (section 4.5.2):
-//! 8.7 times the time for memcached, 11.7 for fluidanimate, which takes a lock for each small
-//! change, and 3.5 where it is least.
+//! The aims are the budget, and for full traces a smaller slowdown than SyncPerf reports (section
+//! 4.5.2): 8.7 times for memcached, 11.7 for fluidanimate, which takes a lock for each small
+//! change, and 3.5 for the best program.
 
 mod inspector;
 mod lackey;
@@ -36,7 +36,7 @@ const FULL: &str = "Every section";
 const BUDGET: &str = "Within the budget";
 const LACKEY: &str = "Lackey";
 
-/// SyncPerf's least slowdown by its diagnosis (canneal), for programs that it was not run on.
+/// SyncPerf's least slowdown by its diagnosis (canneal), for programs on which it was not run.
 const FULL_AIMS: Aims = Aims { time: Some(3.5), memory: None };
 /// Its slowdown of memcached.
 const SYNCPERF_MEMCACHED: f64 = 8.7;
@@ -45,12 +45,12 @@ const SYNCPERF_LOCKING: f64 = 11.7;
 /// The default budget.
 const BUDGET_AIMS: Aims = Aims { time: Some(1.1), memory: None };
 
-/// A case goes on until its interval is on one side of the aim, this many times as long at most.
+/// A case is repeated until its interval is on one side of the aim, at most this many times.
 const LOOKS: usize = 3;
-/// The name of a program in this variable has the bench measure that one only.
+/// The variable that names the only program to measure.
 const ONLY: &str = "SYNCLINE_BENCH_ONLY";
 
-/// The last line of output: time under a tracer over time without.
+/// The last line of output: time with tracing over time without.
 #[derive(Serialize)]
 struct Summary {
     /// Geometric mean over the programs, every section traced.
@@ -71,8 +71,8 @@ pub const FIELDS: &str = "
 
 pub fn run(size: Size) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
-    // A full trace of a program that runs for seconds would fill what a trace may take, and the rest
-    // of the run would cost nothing.
+    // A full trace of a program that runs for seconds would reach the trace's size limit, and the
+    // rest of the run would cost nothing.
     let short = Lab::new(match size {
         Size::Full => Size::Quick,
         size => size,
@@ -95,7 +95,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
             name if locking::NAMES.contains(&name) => SYNCPERF_LOCKING,
             _ => continue,
         };
-        // Memory has none.
+        // There is no aim for memory.
         case.measures.iter_mut().filter_map(|m| m.aim.as_mut()).for_each(|given| *given = aim);
     }
     cases.push(nothing::case(&lab, &budget, BUDGET)?);

@@ -1,4 +1,4 @@
-//! A program that does nothing: what starting it under the command costs.
+//! A program that does nothing: the cost of starting it under the command.
 
 use crate::compare::{Case, Change, Measure};
 use crate::lab::{Lab, find_program};

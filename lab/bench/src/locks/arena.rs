@@ -1,8 +1,8 @@
 //! A row of locks of one kind, and the loops in which threads use them.
 //!
-//! Each lock gets loops of its own, into which it inlines as into a user's code; only the call
-//! of a whole loop goes through a pointer. The loops of the C locks are in
-//! `programs/ck_locks.c`, the same line by line.
+//! Each lock gets loops of its own, into which it is inlined as into a user's code; only the call
+//! of a whole loop goes through a pointer. The loops of the C locks are in `programs/ck_locks.c`,
+//! and are the same line by line.
 
 use std::arch::asm;
 use std::cell::UnsafeCell;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::work::{Work, busy, now};
 
-/// A lock, as far as it is measured.
+/// The operations of a lock that are measured.
 pub trait Lock: Default + Send + Sync {
     /// Whether readers share it.
     const SHARED: bool = false;
@@ -19,7 +19,7 @@ pub trait Lock: Default + Send + Sync {
     /// What a thread keeps from one acquisition to the next: its queue node, or nothing.
     type Thread: Default;
 
-    /// Runs a section while holding the lock alone.
+    /// Runs a section while holding the lock exclusively.
     fn with<R: Send>(&self, thread: &mut Self::Thread, section: impl FnOnce() -> R + Send) -> R;
 
     /// Runs a section while holding a share.
@@ -29,19 +29,19 @@ pub trait Lock: Default + Send + Sync {
     }
 }
 
-/// A row of locks whose type is forgotten.
+/// A row of locks whose type is erased.
 pub trait Arena: Send + Sync {
     /// Acquires and releases the first lock this many times.
     fn pairs(&self, count: u64);
     /// Acquires the first lock as a reader and releases it, this many times.
     fn read_pairs(&self, count: u64);
-    /// Uses the locks until told to stop.
+    /// Uses the locks until the stop flag is set.
     fn work(&self, work: &mut Work);
-    /// How many sections have written.
+    /// The number of sections that have written.
     fn counted(&self) -> u64;
 }
 
-/// A lock with what it protects, on lines of their own.
+/// A lock with its protected data, on lines of their own.
 #[derive(Default)]
 #[repr(C, align(128))]
 struct Cell<L> {
@@ -49,17 +49,17 @@ struct Cell<L> {
     count: Count,
 }
 
-/// Written by holders.
+/// A counter that holders write.
 #[derive(Default)]
 struct Count(UnsafeCell<u64>);
 
-// SAFETY: it is read and written by holders of its lock only, or when all threads have ended.
+// SAFETY: it is accessed only by holders of its lock, or after all threads have ended.
 unsafe impl Sync for Count {}
 
 impl Count {
     #[inline(always)]
     fn add_one(&self) {
-        // SAFETY: the caller holds the lock. Volatile, as in C: no store is left out.
+        // SAFETY: the caller holds the lock. Volatile, as in C: no store is optimized away.
         unsafe { self.0.get().write_volatile(self.0.get().read_volatile() + 1) };
     }
 
@@ -86,12 +86,12 @@ impl Flag {
 
 struct Row<L>(Vec<Cell<L>>);
 
-/// A row of this many fresh locks.
+/// A row of this many new locks.
 pub fn row<L: Lock + 'static>(locks: usize) -> Box<dyn Arena> {
     Box::new(Row::<L>((0..locks).map(|_| Cell::default()).collect()))
 }
 
-/// Nothing, and the compiler doesn't know: it must have all shared memory in order here.
+/// Does nothing, but the compiler must assume that all shared memory is accessed here.
 #[inline(always)]
 pub fn barrier() {
     // SAFETY: no instruction.
@@ -169,7 +169,7 @@ impl<L: Lock> Arena for Row<L> {
     }
 }
 
-/// Where in memory a row of locks of a C library is; its loops are given by pointers.
+/// The memory of a row of locks of a C library, whose loops are called through pointers.
 pub struct Foreign {
     pub cells: *mut u8,
     pub layout: std::alloc::Layout,
@@ -180,7 +180,7 @@ pub struct Foreign {
     pub counted: unsafe extern "C" fn(*const u8, usize) -> u64,
 }
 
-// SAFETY: the loops may be run by several threads at a time; that is what they are for.
+// SAFETY: the loops are made to be run by several threads at a time.
 unsafe impl Send for Foreign {}
 // SAFETY: as above.
 unsafe impl Sync for Foreign {}
@@ -192,7 +192,7 @@ impl Drop for Foreign {
     }
 }
 
-// SAFETY of the calls below: the functions are of the library that has initialised the cells.
+// SAFETY of the calls below: the functions belong to the library that has initialised the cells.
 impl Arena for Foreign {
     fn pairs(&self, count: u64) {
         // SAFETY: as above.

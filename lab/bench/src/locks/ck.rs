@@ -17,7 +17,7 @@ use crate::lab::Lab;
 /// A lock of the library, as `struct peer` in C.
 #[repr(C)]
 struct Peer {
-    /// Null after the last one.
+    /// The name; null after the last lock.
     name: *const c_char,
     kind: *const c_char,
     lock_bytes: usize,
@@ -47,13 +47,13 @@ pub fn contenders(lab: &Lab) -> anyhow::Result<Vec<Contender>> {
 /// The locks of the library, which stays loaded.
 fn load(library: &Path) -> anyhow::Result<impl Iterator<Item = &'static Peer> + use<>> {
     let path = CString::new(library.as_os_str().as_bytes())?;
-    // SAFETY: our own library; loading it runs no code of it.
+    // SAFETY: it is our own library, and loading it runs no code of it.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     anyhow::ensure!(!handle.is_null(), "{} can't be loaded", library.display());
     // SAFETY: a handle just opened, and a name.
     let peers = unsafe { libc::dlsym(handle, c"peers".as_ptr()) }.cast::<Peer>();
     anyhow::ensure!(!peers.is_null(), "{} has no peers", library.display());
-    // SAFETY: the table ends with an entry without a name, whose other fields are not looked at.
+    // SAFETY: the table ends with an entry without a name, whose other fields are not read.
     let is_peer = move |i: &usize| unsafe { !(*peers.add(*i)).name.is_null() };
     // SAFETY: the library is never unloaded.
     Ok((0..).take_while(is_peer).map(move |i| unsafe { &*peers.add(i) }))
@@ -84,7 +84,7 @@ fn row(peer: &'static Peer, locks: usize) -> Box<dyn Arena> {
     if cells.is_null() {
         handle_alloc_error(layout);
     }
-    // SAFETY: room for this many cells.
+    // SAFETY: there is room for this many cells.
     unsafe { (peer.init)(cells, locks) };
     let Peer { pairs, read_pairs, work, counted, .. } = *peer;
     Box::new(Foreign { cells, layout, locks, pairs, read_pairs, work, counted })

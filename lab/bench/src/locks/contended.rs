@@ -1,4 +1,4 @@
-//! Locks that several threads want, for a slot of time.
+//! Contention: several threads want the locks during a slot of time.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -10,22 +10,24 @@ use super::load::Load;
 use super::processors;
 use super::work::{Work, loops_per_nanosecond, now};
 
-/// What came of one slot.
+/// The outcome of one slot.
 pub struct Outcome {
-    /// Sections begun in a second, by all threads.
+    /// Sections begun per second, by all threads.
     pub per_second: f64,
-    /// Jain's index over the threads' sections: 1 if all got as much, 1/threads if one got all.
+    /// Jain's index over the threads' sections: 1 if all had equally many, 1/threads if one had
+    /// all.
     pub jain: f64,
-    /// What the thread with the fewest sections got of what the one with the most got.
+    /// The sections of the thread with the fewest, relative to the thread with the most.
     pub least_share: f64,
-    /// How long acquisitions took, in nanoseconds: a sample.
+    /// Samples of the durations of acquisitions, in nanoseconds.
     pub waits: Vec<u64>,
 }
 
-/// Gives fresh locks to the threads for the length of a slot.
+/// Gives new locks to the threads for the length of a slot.
 ///
-/// Threads look at the stop flag inside of the section, and count none that begins later: those
-/// of a lock whose hand-overs crawl would else be counted in the time of its winding up.
+/// Threads read the stop flag inside the section, and do not count sections that begin after the
+/// stop: otherwise those of a lock with very slow hand-overs would be counted while the slot is
+/// being ended.
 pub fn run(
     row: &dyn Fn(usize) -> Box<dyn Arena>,
     load: &Load,
@@ -82,7 +84,7 @@ pub fn run(
     })
 }
 
-/// A thread's work on its way back to the one that has started it.
+/// A thread's work, sent back to the thread that has started it.
 struct Sent<T>(T);
 
 // SAFETY: the work's pointers are to the stop flag, which both threads may use, and to functions.
@@ -105,10 +107,10 @@ mod tests {
             }
         }
         let row = |locks| arena::row::<Open>(locks);
-        // On one processor the count is a single instruction, which nothing interrupts.
+        // On one processor the count is a single instruction, which is never interrupted.
         if processors::count() > 1 {
             let load = Load { outside: 0, ..load::two_threads() };
-            // Others may keep the threads from running at the same time for a while.
+            // Other processes may keep the threads from running at the same time for a while.
             let slot = Duration::from_millis(100);
             assert!((0..20).any(|_| run(&row, &load, slot).is_err()));
         }

@@ -5,7 +5,7 @@ use syncline::lock::Waiting;
 
 use super::arena::{self, Arena, Lock};
 
-/// Locks that are compared with each other: of one kind, with the same purpose.
+/// Kinds of locks with the same purpose, which are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Spin,
@@ -13,9 +13,9 @@ pub enum Kind {
     Array,
     Mcs,
     Clh,
-    /// A queue for each group of near processors, spliced into one of all.
+    /// A queue for each group of near processors, which is spliced into a common one.
     Hclh,
-    /// A lock for each group of near processors, and one of all groups.
+    /// A lock for each group of near processors, and one for all groups.
     Cohort,
     /// A queue whose waiters can give up.
     TimedQueue,
@@ -25,9 +25,9 @@ pub enum Kind {
     SpinningShared,
     /// Readers share it; waiters sleep in the kernel.
     BlockingShared,
-    /// Readers share it; waiters have turns, and all look at the same words.
+    /// Readers share it; waiters take turns, and all poll the same words.
     TurnsShared,
-    /// Readers share it; waiters form a queue, each looking at a word of its own.
+    /// Readers share it; waiters form a queue, and each polls a word of its own.
     QueuedShared,
     /// The section is sent to the lock's holder.
     Delegation,
@@ -80,29 +80,29 @@ impl Kind {
     }
 }
 
-/// Whose lock it is.
+/// The origin of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Ours,
     Peer,
-    /// Written down plainly here, to see what our generic text costs.
+    /// Written plainly here, to measure the cost of our generic code.
     Handwritten,
 }
 
 pub struct Contender {
     pub name: String,
-    /// The catalogue's name, or the same as `name`.
+    /// The name in the catalogue, or the same as `name`.
     pub lock: String,
     pub side: Side,
     pub kind: Kind,
     pub waiting: Waiting,
-    /// Waiters have turns, among all or within a group.
+    /// Whether waiters are served in order, among all or within a group.
     pub fifo: bool,
-    /// A waiter can give up after a while.
+    /// Whether a waiter can give up after a while.
     pub timed: bool,
-    /// The size of a lock, in bytes.
+    /// Size of a lock in bytes.
     pub bytes: usize,
-    /// The size of what each waiter and holder needs beside.
+    /// Size of the node that each waiter and holder needs, in bytes.
     pub node_bytes: usize,
     pub row: Box<dyn Fn(usize) -> Box<dyn Arena>>,
 }
@@ -139,8 +139,8 @@ impl Contender {
         self.side == Side::Ours
     }
 
-    /// With more threads than processors each hand-over waits until the scheduler happens to run
-    /// the one whose turn it is, while the others spin.
+    /// Whether, with more threads than processors, each hand-over waits until the scheduler happens
+    /// to run the next thread in order, while the others spin.
     pub fn starves_oversubscribed(&self) -> bool {
         self.fifo && self.waiting == Waiting::Spins
     }

@@ -1,9 +1,9 @@
-//! Locks written down plainly over `core::sync::atomic`, as a program has them that needs one lock
-//! and no library. The library's native forms must be as quick: being generic over a memory and a
-//! waiting policy is to cost nothing. The six of this file are timed; the tests of
-//! `instructions.rs` compare what is run for these and for those below.
+//! Locks written plainly over `core::sync::atomic`, like those in a program that needs one lock and
+//! no library. The library's native forms must be equally fast: being generic over a memory and a
+//! waiting policy must cost nothing. The six locks in this file are timed; the tests in
+//! `instructions.rs` compare the executed instructions of these and of those below.
 //!
-//! Each has the same words and the same orderings as the library's lock of that name.
+//! Each has the same words and the same orderings as the library's lock with that name.
 
 #[cfg(all(test, target_arch = "x86_64", target_os = "linux", not(debug_assertions)))]
 pub mod near;
@@ -26,7 +26,7 @@ use syncline::lock::Waiting;
 use super::arena::Lock;
 use super::contender::{Contender, Kind, Side};
 
-/// With the forms of the library's that do the same.
+/// The locks, each with the name of the library's corresponding form.
 pub fn contenders() -> Vec<(Contender, &'static str)> {
     fn lock<L: Lock + 'static>(name: &str, kind: Kind) -> Contender {
         let waiting = if kind == Kind::Blocking { Waiting::Parks } else { Waiting::Spins };
@@ -141,7 +141,7 @@ impl Ticket {
 
     #[inline(always)]
     fn release(&self) {
-        // Read again, as by a release that is called without the ticket.
+        // Loaded again, as in a release that is called without the ticket.
         self.serving.store(self.serving.load(Relaxed).wrapping_add(2), Release);
     }
 }
@@ -177,7 +177,7 @@ impl Mcs {
         node.granted.store(0, Relaxed);
         let previous = self.tail.swap(ours, AcqRel);
         if !previous.is_null() {
-            // SAFETY: the node before ours stays until its holder has seen our link.
+            // SAFETY: the node before this one lives until its holder has seen the link.
             unsafe { &*previous }.next.store(ours, Release);
             while node.granted.load(Acquire) == 0 {
                 spin_loop();
@@ -198,7 +198,7 @@ impl Mcs {
                 next = node.next.load(Acquire);
             }
         }
-        // SAFETY: our successor's node stays until we have handed over.
+        // SAFETY: the successor's node lives until the hand-over.
         unsafe { &*next }.granted.store(2, Release);
     }
 }
@@ -251,7 +251,8 @@ impl Futex {
     fn call(word: &AtomicU32, operation: i32, value: u32) {
         let operation = operation | libc::FUTEX_PRIVATE_FLAG;
         let no_deadline = ptr::null::<libc::timespec>();
-        // SAFETY: the kernel only reads the word; whatever it answers, callers look again.
+        // SAFETY: the kernel only reads the word; whatever it returns, callers check the word
+        // again.
         unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_deadline) };
     }
 }

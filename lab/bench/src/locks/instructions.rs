@@ -1,13 +1,14 @@
-//! The native form of a lock runs the instructions of the same lock written by hand.
+//! Checks that the native form of a lock executes the same instructions as the lock written by
+//! hand.
 //!
 //! The processor's trap flag stops this thread after each instruction of an uncontended pair, so
-//! what is compared is what was run. Ours must access memory by the same instructions in the same
-//! order, prefixes, kinds and sizes of operands included; and must compute, compare and branch no
-//! more often. So a fence, a check of bounds or another load shows. Left out are which registers
-//! and addresses are used, how values get from one register to another, in which order the
-//! compiler has put the pieces of a function and what lies between two accesses, and the
-//! function's frame: what it keeps on the stack is decided by the paths on which a thread waits,
-//! which are not run.
+//! the comparison is of executed instructions. Ours must access memory by the same instructions in
+//! the same order, including prefixes, kinds and sizes of operands; and must not compute, compare
+//! or branch more often. So a fence, a bounds check or another load is detected. The comparison
+//! ignores which registers and addresses are used, how values get from one register to another, in
+//! which order the compiler has placed the pieces of a function and what lies between two accesses,
+//! and the function's frame: its contents depend on the paths on which a thread waits, which are
+//! not executed.
 
 use std::arch::asm;
 use std::cell::UnsafeCell;
@@ -25,7 +26,7 @@ use super::arena::{Lock, barrier};
 use super::handwritten::{self as by_hand, near, preferences, queues, shared, trees};
 use super::ours::{Exclusive, Shared};
 
-/// The same lock, written plainly.
+/// The same lock, written by hand.
 ///
 /// A lock of the catalogue without a twin does not compile here.
 trait HasTwin {
@@ -95,7 +96,7 @@ fn same_shared<Ours: RawSharedLock, ByHand: Lock>(name: &str) {
     same::<Reader<Shared<Ours>>, Reader<ByHand>>(&format!("{name}, reader"));
 }
 
-/// A lock whose shares are looked at.
+/// A lock of which only shares are compared.
 #[derive(Default)]
 struct Reader<L>(L);
 
@@ -108,7 +109,7 @@ impl<L: Lock> Lock for Reader<L> {
     }
 }
 
-/// A lock with more to do is told from one with less.
+/// A lock with more work is distinguished from one with less.
 #[test]
 #[should_panic(expected = "two unlike locks")]
 fn a_difference_is_noticed() {
@@ -129,17 +130,18 @@ fn same<Ours: Lock, ByHand: Lock>(name: &str) {
     assert!(count <= by_hand_count, "{name}: {:?} are more than {:?}", all(&ours), all(&by_hand));
 }
 
-/// Whether it only makes a register zero, which processors do as they rename it, at no cost.
+/// Whether the instruction only clears a register, which processors do while renaming, at no cost.
 fn clears_a_register(run: &Instruction) -> bool {
     matches!(run.mnemonic(), Mnemonic::Xor | Mnemonic::Xorps)
         && run.op1_kind() == OpKind::Register
         && run.op0_register() == run.op1_register()
 }
 
-/// What is run for an uncontended pair.
+/// The instructions executed for an uncontended pair.
 fn instructions<L: Lock>() -> Vec<Instruction> {
     let (lock, mut thread) = (L::default(), L::Thread::default());
-    // First without looking, as a loader may have to find a function, and locks make their nodes.
+    // First without recording, as the loader may have to look up a function, and locks make their
+    // nodes.
     (0..4).for_each(|_| pair(&lock, &mut thread));
     let mut addresses = traced(|| pair(&lock, &mut thread)).into_iter();
     let first = pair::<L> as fn(&L, &mut L::Thread) as usize;
@@ -156,12 +158,13 @@ fn instructions<L: Lock>() -> Vec<Instruction> {
     run.filter(|instruction| !is_of_frame(instruction) && !is_move(instruction)).collect()
 }
 
-/// Whether it only gets a constant, an address or another register's value into a register.
+/// Whether the instruction only moves a constant, an address or another register's value into a
+/// register.
 fn is_move(instruction: &Instruction) -> bool {
     let is_zeroing = instruction.op0_kind() == OpKind::Register
         && instruction.op1_kind() == OpKind::Register
         && instruction.op0_register() == instruction.op1_register();
-    // Addresses of functions and variables of other crates are in a table beside the code.
+    // Addresses of functions and variables in other crates are in a table beside the code.
     let is_from_table = instruction.is_ip_rel_memory_operand();
     match instruction.mnemonic() {
         Mnemonic::Lea => true,
@@ -176,7 +179,8 @@ fn accesses_memory(instruction: &Instruction) -> bool {
     !loads_an_address && instruction.op_kinds().any(|kind| kind == OpKind::Memory)
 }
 
-/// Whether it belongs to a function's frame, or to where the compiler has put a piece of code.
+/// Whether the instruction belongs to a function's frame, or only reflects where the compiler has
+/// placed code.
 fn is_of_frame(instruction: &Instruction) -> bool {
     let on_stack = [instruction.memory_base(), instruction.op0_register()].contains(&Register::RSP);
     on_stack
@@ -191,7 +195,7 @@ fn pair<L: Lock>(lock: &L, thread: &mut L::Thread) {
 
 fn decoded(address: usize) -> Instruction {
     const LONGEST: usize = 15;
-    // SAFETY: it was run, so it is mapped; beyond it is more of this executable.
+    // SAFETY: it was executed, so it is mapped; beyond it is more of this executable.
     let bytes = unsafe { slice::from_raw_parts(address as *const u8, LONGEST) };
     Decoder::new(64, bytes, DecoderOptions::NONE).decode()
 }
@@ -199,7 +203,8 @@ fn decoded(address: usize) -> Instruction {
 /// The addresses of the instructions that this thread runs.
 pub fn traced(what: impl FnOnce()) -> Vec<usize> {
     const TRAP: u64 = 1 << 8;
-    // SAFETY: the handler does only what it may; the flag is this thread's, and is taken back.
+    // SAFETY: the handler does only what handlers may do; the flag is this thread's, and is cleared
+    // afterwards.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = note as *const () as usize;
@@ -217,13 +222,13 @@ thread_local! {
     static TRACE: UnsafeCell<Vec<usize>> = UnsafeCell::new(Vec::with_capacity(1 << 10));
 }
 
-/// Comes before each instruction.
+/// The signal handler, which runs before each instruction.
 extern "C" fn note(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the kernel gives the context of the thread that it has stopped.
+    // SAFETY: the kernel passes the context of the thread that it has stopped.
     let context = unsafe { &*context.cast::<libc::ucontext_t>() };
     let address = context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
     TRACE.with(|trace| {
-        // SAFETY: the thread is stopped within `what`, which doesn't touch it.
+        // SAFETY: the thread is stopped within `what`, which doesn't access it.
         let trace = unsafe { &mut *trace.get() };
         assert!(trace.len() < trace.capacity(), "a handler must not allocate");
         trace.push(address);

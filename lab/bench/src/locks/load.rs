@@ -1,4 +1,4 @@
-//! What the threads do with the locks, and which locks take part.
+//! The loads: what the threads do with the locks, and which locks take part.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,22 +14,22 @@ use crate::size::Size;
 pub struct Load {
     pub title: Cow<'static, str>,
     pub threads: Threads,
-    /// How many locks; a thread takes one of them at random.
+    /// The number of locks; a thread takes a random one of them.
     pub locks: usize,
-    /// How long a lock is held beside counting, in nanoseconds.
+    /// How long a lock is held in addition to counting, in nanoseconds.
     pub section: u32,
-    /// How long a thread stays away on average, evenly distributed from 0 to twice as much.
+    /// The average time that a thread spends outside, evenly distributed from 0 to twice as much.
     pub outside: u32,
-    /// How many of 1024 acquisitions are a writer's; all of those of a lock without readers.
+    /// How many of 1024 acquisitions are a writer's; for locks without readers, all are.
     pub writes: u32,
     pub for_whom: For,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Threads {
-    /// Two, each on a processor of its own.
+    /// Two threads, each on a processor of its own.
     Two,
-    /// This many for each processor, where the scheduler puts them.
+    /// This many threads for each processor, where the scheduler puts them.
     PerProcessor(usize),
 }
 
@@ -37,12 +37,12 @@ pub enum Threads {
 pub enum For {
     /// Locks that one thread holds at a time.
     Exclusive,
-    /// In addition the writers' sides of locks that can be shared.
+    /// Also the writers' sides of locks that can be shared.
     All,
     /// Locks that can be shared.
     Shared,
-    /// The recommended locks and those that they are held against: few enough to be compared
-    /// sharply where rounds differ much.
+    /// The recommended locks and those that they are compared with: few enough for a precise
+    /// comparison even if rounds differ much.
     Recommended,
 }
 
@@ -50,10 +50,10 @@ pub const TWO_THREADS: &str = "Two threads, one lock, 100 ns outside";
 pub const OVERSUBSCRIBED_8: &str = "8 threads for each processor, one lock, 100 ns outside";
 const OVERSUBSCRIBED_32: &str = "32 threads for each processor, one lock, 100 ns outside";
 
-/// Recommended locks are judged by how they do with more threads than processors, ...
+/// Recommended locks are judged with more threads than processors, ...
 pub const OVERSUBSCRIBED: [Threads; 2] = [Threads::PerProcessor(8), Threads::PerProcessor(32)];
-/// ... and with sections of several lengths: how long the lock is held beside counting, and how
-/// long a thread stays away, as in [`Load`].
+/// ... and with sections of several lengths: how long the lock is held in addition to counting, and
+/// how long a thread stays outside, as in [`Load`].
 const LENGTHS: [(&str, u32, u32); 4] = [
     ("100 ns outside", 0, 100),
     ("nothing outside", 0, 0),
@@ -105,7 +105,7 @@ pub fn all(size: Size) -> Vec<Load> {
     all
 }
 
-/// One lock and sections of all lengths.
+/// One lock, with sections of all lengths.
 fn of_all_lengths(threads: Threads, what: &str, for_whom: For) -> impl Iterator<Item = Load> {
     LENGTHS.into_iter().map(move |(length, section, outside)| Load {
         title: format!("{threads}, {what}, {length}").into(),
@@ -142,7 +142,7 @@ impl Load {
         !self.pinned()
     }
 
-    /// The length of a slot. Oversubscribed, it has to hold several time slices.
+    /// The length of a slot. With more threads than processors it must contain several time slices.
     pub fn slot(&self, size: Size) -> Duration {
         let milliseconds = match self.threads {
             _ if self.for_whom == For::Recommended => size.pick(1, 40, 500),
@@ -153,19 +153,20 @@ impl Load {
         Duration::from_millis(milliseconds)
     }
 
-    /// How often every lock has its slot.
+    /// The number of slots that each lock gets.
     pub fn rounds(&self, size: Size) -> usize {
         let full = if self.for_whom == For::Recommended { 13 } else { 11 };
         size.pick(1, 5, full)
     }
 
-    /// Whether it is one of those by which recommended locks are judged with this many threads.
+    /// Whether the load is one of those by which recommended locks are judged with this many
+    /// threads.
     pub fn judges(&self, threads: Threads) -> bool {
         let for_whom = if threads == Threads::Two { For::Exclusive } else { For::Recommended };
         self.threads == threads && self.locks == 1 && self.for_whom == for_whom
     }
 
-    /// Whether it can be told how the lock does, in a slot that is repeated.
+    /// Whether a lock's performance can be measured in a slot that is repeated.
     pub fn suits(&self, contender: &Contender, size: Size) -> bool {
         let known = match self.for_whom {
             For::Exclusive => !contender.kind.is_shared(),
@@ -184,8 +185,8 @@ impl Load {
             && !self.starves(contender)
     }
 
-    /// Whether the lock takes part for one slot only: when that is over, it takes seconds until
-    /// all of its waiters have had their turn.
+    /// Whether the lock takes part in only one slot, because after the slot it takes seconds until
+    /// all of its waiters have had their turns.
     pub fn shows_once(&self, contender: &Contender, size: Size) -> bool {
         matches!(size, Size::Full)
             && self.for_whom == For::Exclusive

@@ -1,5 +1,4 @@
-//! What memory a lock takes: its own size and that of a waiter's node, and what it allocates
-//! beside.
+//! The memory of a lock: its own size, that of a waiter's node, and what it allocates.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -10,12 +9,12 @@ use super::contender::Contender;
 use super::work::{Work, loops_per_nanosecond};
 use crate::heap;
 
-/// All in bytes.
+/// The memory of a lock. All sizes are in bytes.
 pub struct Footprint {
     pub name: String,
     /// The lock itself.
     pub lock: usize,
-    /// What each waiter and holder brings.
+    /// The node of each waiter and holder.
     pub node: usize,
     /// Allocated for each lock that has been used.
     pub heap_per_lock: usize,
@@ -24,13 +23,13 @@ pub struct Footprint {
 }
 
 const LOCKS: usize = 64;
-/// Fewer of those that would wind each other's time slices up.
+/// Fewer threads for locks on which they would use up each other's time slices.
 const THREADS: [usize; 2] = [8, 2];
 const SLOT: Duration = Duration::from_millis(5);
 const SECTION_NANOSECONDS: f64 = 20_000.0;
 
 impl Footprint {
-    /// No other thread may allocate meanwhile.
+    /// Measures a lock's memory. No other thread may allocate meanwhile.
     pub fn of(contender: &Contender) -> Footprint {
         Footprint {
             name: contender.name.clone(),
@@ -42,7 +41,7 @@ impl Footprint {
     }
 }
 
-/// The difference between many locks and one, so that what a thread allocates once isn't in it.
+/// The difference between many locks and one, which excludes what a thread allocates once.
 fn per_lock(contender: &Contender) -> usize {
     let taken_by = |locks: usize| {
         let before = heap::in_use();
@@ -51,7 +50,7 @@ fn per_lock(contender: &Contender) -> usize {
         heap::in_use().saturating_sub(before)
     };
     let unused = |locks: usize| {
-        // The cells and the lists that hold them are ours.
+        // The benchmark's own cells and the lists that hold them are not counted.
         let before = heap::in_use();
         let rows: Vec<_> = (0..locks).map(|_| (contender.row)(1)).collect();
         let taken = heap::in_use().saturating_sub(before);
@@ -92,7 +91,7 @@ fn per_thread(contender: &Contender) -> usize {
         done.wait();
         let taken = heap::in_use().saturating_sub(before) / threads;
         leave.wait();
-        // What a thread frees last is freed when it is joined.
+        // A thread's last memory is freed when the thread is joined.
         handles.into_iter().for_each(|handle| handle.join().expect("no thread panics"));
         taken
     })

@@ -1,11 +1,12 @@
-//! Every lock of the catalogue in all its forms, side by side with other libraries' locks.
+//! Every lock of the catalogue in all its forms, compared with other libraries' locks.
 //!
-//! - [`uncontended`]: a pair of calls that nobody disturbs, against the fastest peer of the same
-//!   [kind](contender::Kind) and against the same lock [written by hand](handwritten);
+//! - [`uncontended`]: a pair of calls without contention, compared with the fastest peer of the
+//!   same [kind](contender::Kind) and with the same lock [written by hand](handwritten);
 //! - [`contended`]: throughput, how long acquisitions take, and fairness, under the [`load`]s;
 //! - [`memory`].
 //!
-//! All locks run in the same loops ([`arena`]), those of C in the same loops in C ([`ck`]).
+//! All locks run in the same loops ([`arena`]); C locks run in the same loops written in C
+//! ([`ck`]).
 
 mod arena;
 mod ck;
@@ -36,19 +37,20 @@ use contender::Contender;
 use load::{Load, Threads};
 use memory::Footprint;
 
-/// The last line of output: throughput of ours over that of the best peer. 1 is equal, more is
-/// better.
+/// The last line of output: throughput of our locks over that of the best peer. 1 means equal, more
+/// is better.
 #[derive(Serialize)]
 struct Summary {
-    /// Nobody contends: the worst of all locks of the catalogue, each with its best form against
-    /// the fastest peer of the same kind.
+    /// Without contention: the worst of all locks of the catalogue, each in its best form, over the
+    /// fastest peer of the same kind.
     uncontended_worst_ratio: f64,
-    /// Two threads, one lock: the best recommended lock against the better of pthread's and
-    /// parking_lot's mutex, the geometric mean over sections of several lengths.
+    /// Two threads, one lock: the best recommended lock over the better of pthread's and
+    /// parking_lot's mutex, as a geometric mean over sections of several lengths.
     contended_best_ratio: f64,
-    /// The same with 8 and with 32 threads for each processor, whichever is worse.
+    /// Like `contended_best_ratio`, with 8 and with 32 threads for each processor; the worse of
+    /// both.
     oversubscribed_best_ratio: f64,
-    /// 8 threads for each processor: the worst lock of the catalogue whose waiters park, against
+    /// 8 threads for each processor: the worst lock of the catalogue whose waiters park, over
     /// pthread's mutex.
     oversubscribed_worst_ratio: f64,
 }
@@ -111,7 +113,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&summary)?)
 }
 
-/// Under one load, everyone whom it suits.
+/// Runs all contenders that suit a load.
 fn under<'a>(
     load: &Load,
     all: &'a [Contender],
@@ -141,7 +143,7 @@ fn uncontended_rounds(size: Size) -> usize {
     size.pick(1, 61, 301)
 }
 
-/// Milliseconds, roughly, that all will take.
+/// Roughly the milliseconds that everything will take.
 fn steps(everybody: &[&Contender], loads: &[Load], size: Size) -> u64 {
     let under = |load: &Load| {
         let count = |who: &dyn Fn(&Contender) -> bool| {
@@ -155,7 +157,7 @@ fn steps(everybody: &[&Contender], loads: &[Load], size: Size) -> u64 {
     (accesses * (uncontended_rounds(size) + 1)) as u64 + loads.iter().map(under).sum::<u64>()
 }
 
-/// Under the loads by which recommended locks are judged with this many threads.
+/// Runs the loads by which recommended locks are judged with this many threads.
 fn judging<'a>(
     under_load: &'a [(&Load, Vec<versus::Result>)],
     threads: Threads,

@@ -7,8 +7,8 @@ use syncline::wait::{Park, Spin, Yield};
 use super::arena::Lock;
 use super::contender::{Contender, Kind, Side};
 
-/// What the catalogue's advice names as the choice for contended locks and for more threads than
-/// processors; the figures of the last line are theirs.
+/// The catalogue's recommendation for contended locks and for more threads than processors; the
+/// last line of output has their figures.
 pub const RECOMMENDED: &[&str] = &["gate"];
 
 #[derive(Default)]
@@ -19,7 +19,7 @@ impl<L: RawLock> Lock for Exclusive<L> {
 
     #[inline(always)]
     fn with<R: Send>(&self, node: &mut L::Node, section: impl FnOnce() -> R + Send) -> R {
-        // SAFETY: the node stays where it is, and is in no other use.
+        // SAFETY: the node is not moved, and not used otherwise.
         unsafe { self.0.acquire(node) };
         let result = section();
         // SAFETY: acquired above.
@@ -38,7 +38,7 @@ impl<L: RawSharedLock> Lock for Shared<L> {
 
     #[inline(always)]
     fn with<R: Send>(&self, (node, _): &mut Self::Thread, section: impl FnOnce() -> R + Send) -> R {
-        // SAFETY: the node stays where it is, and is in no other use.
+        // SAFETY: the node is not moved, and not used otherwise.
         unsafe { self.0.acquire(node) };
         let result = section();
         // SAFETY: acquired above.
@@ -52,7 +52,7 @@ impl<L: RawSharedLock> Lock for Shared<L> {
         (_, node): &mut Self::Thread,
         section: impl FnOnce() -> R + Send,
     ) -> R {
-        // SAFETY: the node stays where it is, and is in no other use.
+        // SAFETY: the node is not moved, and not used otherwise.
         unsafe { self.0.acquire_shared(node) };
         let result = section();
         // SAFETY: acquired above.
@@ -131,7 +131,7 @@ fn contender<L: Lock + 'static>(
         _ if L::SHARED && node_bytes > 0 => Kind::QueuedShared,
         Waiting::Parks if L::SHARED => Kind::BlockingShared,
         _ if L::SHARED => Kind::SpinningShared,
-        // The others stand behind a gate.
+        // The parking forms of all other locks wait behind a gate.
         Waiting::Parks => Kind::Blocking,
         _ if entry.timed && node_bytes > 0 && !entry.about.numa => Kind::TimedQueue,
         _ => match entry.about.algorithm {

@@ -1,4 +1,4 @@
-//! Other people's locks, each used as its documentation says.
+//! Locks of other libraries, each used as its documentation recommends.
 
 use std::cell::UnsafeCell;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -32,7 +32,7 @@ pub fn contenders() -> Vec<Contender> {
     ]
 }
 
-/// The locks that contended ones are held against: the mutexes that programs use today, or their
+/// The locks that contended ones are compared with: the mutexes that programs use today, or their
 /// readers-writer locks.
 pub fn references(shared: bool) -> &'static [&'static str] {
     if shared {
@@ -103,7 +103,7 @@ macro_rules! mcs {
     };
 }
 
-/// A thread's place in the queue.
+/// A thread's node in the queue.
 pub struct McsNode(raw::MutexNode);
 
 impl Default for McsNode {
@@ -136,16 +136,16 @@ pthread!(PthreadMutex, libc::pthread_mutex_t, libc::PTHREAD_MUTEX_INITIALIZER);
 pthread!(PthreadRwLock, libc::pthread_rwlock_t, libc::PTHREAD_RWLOCK_INITIALIZER);
 pthread!(PthreadSpin, libc::pthread_spinlock_t, {
     let mut lock = 0;
-    // SAFETY: the pointer is to a live spinlock. What is set is a plain number, so that the lock
+    // SAFETY: the pointer is to a live spinlock. Initialization stores a plain number, so the lock
     // can still be moved.
     assert_eq!(unsafe { libc::pthread_spin_init(&mut lock, libc::PTHREAD_PROCESS_PRIVATE) }, 0);
     lock
 });
 
-/// One pair of calls. Their results are looked at, as in a careful program.
+/// One pair of calls, with their results checked, as in a careful program.
 macro_rules! between {
     ($section:ident, $lock:expr, $acquire:path, $release:path) => {{
-        // SAFETY: the lock is initialised, and stays where it is while it is used.
+        // SAFETY: the lock is initialised, and not moved while it is used.
         assert_eq!(unsafe { $acquire($lock) }, 0);
         let result = $section();
         // SAFETY: acquired above.

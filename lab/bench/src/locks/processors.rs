@@ -1,8 +1,8 @@
-//! The processors that this process may use, and keeping threads on one.
+//! The processors that this process may use, and pinning threads to one of them.
 
 use std::{io, mem};
 
-/// How many there are.
+/// The number of processors.
 pub fn count() -> usize {
     allowed().map_or(1, |set| {
         // SAFETY: a set that the kernel has filled in.
@@ -10,8 +10,8 @@ pub fn count() -> usize {
     })
 }
 
-/// Keeps the calling thread on one of them, threads of different numbers on different ones as far
-/// as there are any.
+/// Pins the calling thread to one of them; threads with different numbers get different processors
+/// as long as there are enough.
 pub fn keep_apart(thread: usize) {
     let Ok(set) = allowed() else { return };
     // SAFETY: the numbers are below the set's size.
@@ -22,12 +22,12 @@ pub fn keep_apart(thread: usize) {
         let mut own: libc::cpu_set_t = unsafe { mem::zeroed() };
         // SAFETY: the number is from a set of that size.
         unsafe { libc::CPU_SET(processor, &mut own) };
-        // Only what is measured gets noisier if this fails.
+        // If this fails, only the measurement gets noisier.
         let _ = set_allowed(&own);
     }
 }
 
-/// Runs a function while this thread stays on one processor.
+/// Runs a function while this thread is pinned to one processor.
 pub fn staying_on_one<T>(run: impl FnOnce() -> T) -> T {
     let before = allowed();
     keep_apart(0);

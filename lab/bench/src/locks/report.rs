@@ -6,7 +6,7 @@ use super::uncontended::Access;
 use super::versus::{self, Result, Standing};
 use super::{ours, peers};
 
-/// The locks under one load, the quickest first, beside the best of the reference locks.
+/// Prints the locks under one load, the fastest first, compared with the best reference lock.
 pub fn contended(load: &Load, results: &[Result]) {
     let references = peers::references(load.for_whom == For::Shared);
     let reference = versus::best_of(results, references);
@@ -43,7 +43,7 @@ pub fn contended(load: &Load, results: &[Result]) {
     }
 }
 
-/// The recommended locks over sections of all lengths.
+/// Prints the recommended locks over sections of all lengths.
 pub fn over_lengths(threads: Threads, loads: &[&[Result]]) {
     println!("\n{threads}, one lock, sections of all lengths");
     println!("  throughput over that of the better of parking_lot's and pthread's mutex");
@@ -55,7 +55,7 @@ pub fn over_lengths(threads: Threads, loads: &[&[Result]]) {
     }
 }
 
-/// How long acquisitions took, in nanoseconds.
+/// The durations of acquisitions, in nanoseconds.
 struct Waits {
     p50: u64,
     p99: u64,
@@ -64,7 +64,7 @@ struct Waits {
 }
 
 impl Waits {
-    /// Over the samples of all rounds.
+    /// Summarizes the samples of all rounds.
     fn of(result: &Result) -> Waits {
         let mut all: Vec<u64> = result.outcomes.iter().flat_map(|o| &o.waits).copied().collect();
         all.sort_unstable();
@@ -76,7 +76,7 @@ impl Waits {
     }
 }
 
-/// With a unit, in at most six characters.
+/// Formats a duration with a unit, in at most six characters.
 fn duration(nanoseconds: u64) -> String {
     match nanoseconds {
         0..1_000 => format!("{nanoseconds}ns"),
@@ -88,7 +88,7 @@ fn duration(nanoseconds: u64) -> String {
     }
 }
 
-/// Three digits that count, in at most five characters.
+/// Formats a ratio with three significant digits, in at most five characters.
 fn ratio(value: f64) -> String {
     match value {
         0.0..0.01 => format!("{value:.4}"),
@@ -97,7 +97,7 @@ fn ratio(value: f64) -> String {
     }
 }
 
-/// What memory the locks take.
+/// Prints the memory of the locks.
 pub fn memory(footprints: &[Footprint]) {
     println!("\nMemory, in bytes");
     println!("  {:<22}{:>8}{:>8}{:>12}{:>12}", "", "lock", "node", "per lock", "per waiter");
@@ -113,7 +113,7 @@ pub fn memory(footprints: &[Footprint]) {
     }
 }
 
-/// The locks that miss the aim where nobody contends.
+/// Prints the locks that miss the aim without contention.
 pub fn behind(standings: &[Standing]) {
     let mut behind = versus::behind(standings).peekable();
     if behind.peek().is_some() {

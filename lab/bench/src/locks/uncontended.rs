@@ -1,4 +1,4 @@
-//! A lock that nobody else wants: acquired and released again and again by one thread.
+//! An uncontended lock: one thread acquires and releases it repeatedly.
 
 use std::time::Instant;
 
@@ -8,10 +8,10 @@ use crate::rounds::{self, Once};
 use crate::statistics::spread;
 use indicatif::ProgressBar;
 
-/// What is done with a lock.
+/// How a lock is acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Held alone.
+    /// Exclusively.
     Alone,
     /// Shared, as a reader.
     Shared,
@@ -34,10 +34,10 @@ impl Timing<'_> {
     }
 }
 
-/// How many pairs are timed at once: a fraction of a millisecond.
+/// The number of pairs that are timed at once: a fraction of a millisecond.
 const PAIRS: u64 = 50_000;
 
-/// Those that are compared with each other stand side by side in each round.
+/// Times the locks; those that are compared with each other run side by side in each round.
 pub fn run<'a>(
     contenders: &[&'a Contender],
     pairs_scale: f64,

@@ -1,4 +1,4 @@
-//! Ours held against the peers': which peer, and by how much.
+//! Comparisons of our locks with peers: which peer, and by how much.
 
 use super::contended::Outcome;
 use super::contender::{Contender, Kind, Side};
@@ -7,14 +7,14 @@ use super::uncontended::{Access, Timing};
 use crate::compare::{Change, Measure, Row};
 use crate::statistics::{Spread, geometric_mean, median, spread};
 
-/// Aim: a pair takes at most this much more than the fastest peer's of the same kind.
+/// Aim: a pair takes at most this many times as long as the fastest peer's of the same kind.
 const AIM_UNCONTENDED: f64 = 1.03;
-/// Aim: a pair takes at most this much more than that of the same lock written by hand.
+/// Aim: a pair takes at most this many times as long as that of the same lock written by hand.
 const AIM_HANDWRITTEN: f64 = 1.02;
 
 pub const TIME: &str = "ns";
 
-/// The heading for locks of a kind.
+/// The heading for locks of one kind.
 fn section(kind: Kind, access: Access) -> &'static str {
     match (kind, access) {
         (Kind::Spin, _) => "Uncontended, spinning on one word",
@@ -38,9 +38,9 @@ fn section(kind: Kind, access: Access) -> &'static str {
     }
 }
 
-/// Whether a peer is one to hold a lock of this kind against. Nobody else has queue locks whose
-/// waiters can give up or that readers share, nor delegation: there it is what programs use
-/// instead.
+/// Whether a lock of this kind is compared with a peer. No other library has queue locks whose
+/// waiters can give up or that readers share, nor delegation. For these kinds the peers are what
+/// programs use instead.
 fn is_opponent(peer: &Contender, kind: Kind) -> bool {
     match kind {
         Kind::TimedQueue => peer.kind == Kind::Blocking && peer.timed,
@@ -50,8 +50,8 @@ fn is_opponent(peer: &Contender, kind: Kind) -> bool {
     }
 }
 
-/// Whether a peer does the same as ours, so that ours should not be slower: not where the peers
-/// have no queue and so less to do.
+/// Whether a peer does the same as our lock, so that ours should not be slower. Not so if the peers
+/// have no queue and hence less to do.
 fn is_of_same_kind(kind: Kind) -> bool {
     !matches!(kind, Kind::Delegation | Kind::QueuedShared)
 }
@@ -74,7 +74,7 @@ fn fastest<'a, 'b>(all: &'b [Timing<'a>], kind: Kind, access: Access) -> Option<
         .min_by(|a, b| a.median().total_cmp(&b.median()))
 }
 
-/// Every lock against the fastest peer of its kind; the aim is for ours.
+/// Every lock compared with the fastest peer of its kind; the aim applies to our locks.
 pub fn uncontended(all: &[Timing]) -> Vec<Row> {
     let held_against = |timing: &Timing| {
         let peer = fastest(all, timing.kind(), timing.access)?;
@@ -85,7 +85,7 @@ pub fn uncontended(all: &[Timing]) -> Vec<Row> {
     all.iter().filter(|t| t.contender.side != Side::Handwritten).filter_map(held_against).collect()
 }
 
-/// The library's native forms against the same locks written by hand.
+/// The library's native forms compared with the same locks written by hand.
 pub fn handwritten(all: &[Timing], pairs: &[(String, &str)]) -> Vec<Row> {
     let find = |name: &str| all.iter().find(|t| t.contender.name == name);
     let against = |(hand, ours): &(String, &str)| {
@@ -94,7 +94,7 @@ pub fn handwritten(all: &[Timing], pairs: &[(String, &str)]) -> Vec<Row> {
     pairs.iter().filter_map(against).collect()
 }
 
-/// A lock of the catalogue, accessed in one way, against the fastest peer of its kind.
+/// A lock of the catalogue with one kind of access, compared with the fastest peer of its kind.
 pub struct Standing {
     pub form: String,
     pub access: Access,
@@ -102,8 +102,8 @@ pub struct Standing {
     pub ratio: f64,
 }
 
-/// All of them, the worst first. A lock counts with its best form of each kind; so its spinning
-/// and yielding forms are one, and the parking one may be of another kind.
+/// All of them, the worst first. A lock counts with its best form of each kind; its spinning and
+/// yielding forms are of one kind, and the parking one may be of another.
 pub fn standings(all: &[Timing]) -> Vec<Standing> {
     let mut best: Vec<(&Timing, f64)> = Vec::new();
     let ours = all.iter().filter(|t| t.contender.is_ours() && is_of_same_kind(t.kind()));
@@ -126,7 +126,7 @@ pub fn standings(all: &[Timing]) -> Vec<Standing> {
     best.into_iter().map(standing).collect()
 }
 
-/// Those that miss the aim.
+/// The locks that miss the aim.
 pub fn behind(standings: &[Standing]) -> impl Iterator<Item = &Standing> {
     standings.iter().filter(|standing| standing.ratio < 1.0 / AIM_UNCONTENDED)
 }
@@ -147,13 +147,13 @@ impl Result<'_> {
     }
 }
 
-/// The one of the named with the highest throughput.
+/// The named lock with the highest throughput.
 pub fn best_of<'a, 'b>(results: &'b [Result<'a>], names: &[&str]) -> Option<&'b Result<'a>> {
     let named = results.iter().filter(|result| names.contains(&&*result.contender.name));
     named.max_by(|a, b| a.per_second().total_cmp(&b.per_second()))
 }
 
-/// Throughput over another's, round by round as far as both took part.
+/// Throughput over another lock's, in the rounds in which both took part.
 pub fn ratio(ours: &Result, peer: &Result) -> Spread {
     spread(&ratios(ours, peer))
 }
@@ -163,8 +163,8 @@ fn ratios(ours: &Result, peer: &Result) -> Vec<f64> {
     both.map(|(ours, peer)| ours.per_second / peer.per_second).collect()
 }
 
-/// A lock's throughput over that of the better reference lock of each load: the geometric mean
-/// over the loads, round by round.
+/// A lock's throughput over that of the better reference lock of each load: the geometric mean over
+/// the loads, round by round.
 pub fn over_loads(loads: &[&[Result]], name: &str) -> Spread {
     let of_load = |results: &&[Result]| {
         let ours = best_of(results, &[name]).expect("it takes part");
@@ -198,7 +198,7 @@ mod tests {
                 result("pthread mutex", pthread),
             ]
         };
-        // Twice as good, half as good, eight times as good.
+        // Twice, half, and eight times as good.
         let loads = [load(4e6, 2e6, 1e6), load(2e3, 1e3, 4e3), load(8.0, 0.5, 1.0)];
         let over = over_loads(&loads.each_ref().map(|load| &load[..]), "gate");
         assert!((over.median - 2.0).abs() < 1e-9, "{over:?}");

@@ -1,7 +1,7 @@
-//! What a thread is told to do with the locks, and what it tells afterwards.
+//! The work of a thread with the locks, and its results.
 //!
-//! The structure is shared with the C loops (`programs/ck_locks.c`), so that all locks are
-//! given the same work; what takes time in it (waiting, the clock) is the same code, too.
+//! The structure is shared with the C loops (`programs/ck_locks.c`), so that all locks get the same
+//! work. The code that takes time in it (waiting, the clock) is the same, too.
 
 use std::arch::asm;
 use std::sync::OnceLock;
@@ -12,34 +12,34 @@ use std::time::{Duration, Instant};
 #[repr(C)]
 pub struct Work {
     stop: *const AtomicBool,
-    /// The number of locks less one; they are a power of two.
+    /// The number of locks minus one; the number is a power of two.
     pub mask: u32,
-    /// How many of 1024 acquisitions are a writer's, of a lock that can be shared.
+    /// How many of 1024 acquisitions are a writer's, for a lock that can be shared.
     pub writes: u32,
     /// How long the lock is held, in loops of [`busy`].
     pub section: u32,
-    /// How long the thread stays away on average, in the same.
+    /// The average time that the thread stays outside, in loops of [`busy`].
     pub outside: u32,
     sample_every: u32,
     until_sample: u32,
     random: u64,
-    /// Sections begun before the stop.
+    /// Sections that began before the stop.
     pub done: u64,
-    /// Those that wrote.
+    /// Sections that wrote.
     pub written: u64,
     busy: extern "C" fn(u32),
     now: extern "C" fn() -> u64,
     record: unsafe extern "C" fn(*mut Work, u64),
-    /// How long acquisitions took, in nanoseconds: the latest [`KEPT`] of those sampled. C
-    /// doesn't know of what follows.
+    /// Durations of acquisitions in nanoseconds: the latest [`KEPT`] of those sampled. C does not
+    /// know this field and those after it.
     samples: Vec<u64>,
     sampled: usize,
 }
 
-/// More than a thread can sample within a slot, on this and on somewhat faster machines.
+/// More than a thread can sample in a slot, on this and on somewhat faster machines.
 const KEPT: usize = 1 << 14;
 
-/// Of how many acquisitions one is timed. Odd, so that it meets all locks and both sides.
+/// One of this many acquisitions is timed. Odd, so that all locks and both sides are sampled.
 const SAMPLE_EVERY: u32 = 17;
 
 impl Work {
@@ -96,7 +96,7 @@ impl Work {
         self.sampled += 1;
     }
 
-    /// Room for the samples, so that keeping one never allocates.
+    /// Reserves room for the samples, so that keeping one never allocates.
     pub fn reserve(&mut self) {
         self.samples.reserve_exact(KEPT);
     }
@@ -106,10 +106,10 @@ impl Work {
     }
 }
 
-/// Passes the time without touching shared memory.
+/// Spends time without accessing shared memory.
 pub extern "C" fn busy(loops: u32) {
     for _ in 0..loops {
-        // SAFETY: no instruction; it keeps the loop.
+        // SAFETY: no instruction; it keeps the loop from being optimized away.
         unsafe { asm!("", options(nomem, nostack, preserves_flags)) };
     }
 }
@@ -121,11 +121,11 @@ pub extern "C" fn now() -> u64 {
 }
 
 unsafe extern "C" fn record(work: *mut Work, nanoseconds: u64) {
-    // SAFETY: the C loops pass on what they were called with, which they use alone.
+    // SAFETY: the C loops pass on the pointer that they were called with, and only they use it.
     unsafe { &mut *work }.keep(nanoseconds);
 }
 
-/// Loops of [`busy`] in a nanosecond.
+/// Loops of [`busy`] per nanosecond.
 pub fn loops_per_nanosecond() -> f64 {
     static MEASURED: OnceLock<f64> = OnceLock::new();
     *MEASURED.get_or_init(|| {

@@ -1,5 +1,6 @@
-//! What is known of a user's real program: a file `NAME.toml` beside the folder `NAME`, in which it is
-//! run. `accuracy` needs all of it, and what recording costs the program only how it is run.
+//! The description of a user's real program: a file `NAME.toml` beside the folder `NAME`, in which
+//! the program is run. `accuracy` needs all of it; measuring the cost of recording needs only how
+//! the program is run.
 //!
 //! ```toml
 //! what = "one lock around the whole cache"
@@ -29,19 +30,19 @@ use serde::{Deserialize, Deserializer};
 use crate::lab::Lab;
 use crate::process::{self, Finished};
 
-/// What is known of a program.
+/// The description of a program.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
     #[serde(skip)]
     pub name: String,
-    /// Where it is run.
+    /// The folder in which it is run.
     #[serde(skip)]
     pub folder: PathBuf,
-    /// What is wrong with it; nothing for a program that is fine.
+    /// What is wrong with it; empty for a program without a problem.
     #[serde(default)]
     pub what: String,
-    /// Who says so.
+    /// The source of this knowledge.
     #[serde(default)]
     pub word: String,
     pub version: String,
@@ -76,13 +77,13 @@ fn pattern<'de, D: Deserializer<'de>>(text: D) -> Result<Option<Regex>, D::Error
 }
 
 impl Description {
-    /// Whether something is wrong with it.
+    /// Whether the program has a problem.
     pub fn has_problem(&self) -> bool {
         self.place.is_some()
     }
 
-    /// Runs a command with these arguments in the program's folder. An end other than the one that is
-    /// expected is an error, and so is none within the limit.
+    /// Runs a command with these arguments in the program's folder. A status other than the
+    /// expected one is an error, and so is exceeding the limit.
     pub fn run(
         &self,
         lab: &Lab,
@@ -114,7 +115,7 @@ impl Description {
     }
 }
 
-/// All that a folder describes, in the order of their names.
+/// All programs that a folder describes, sorted by name.
 ///
 /// # Errors
 /// If there is none, or one can't be read or has no folder.

@@ -1,11 +1,11 @@
-//! What the programs work on: made from a fixed seed, so each run has the same.
+//! Inputs for the programs, made from a fixed seed, so that each run has the same.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Text of at least `bytes` bytes, in words that come again: a compressor finds what it
-/// finds in prose.
+/// Writes a text of at least `bytes` bytes with repeated words, which a compressor treats like
+/// prose.
 pub fn write_text(path: &Path, bytes: usize) -> io::Result<()> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut word = || (0..random.usize(2..9)).map(|_| random.lowercase()).collect::<String>();
@@ -21,7 +21,7 @@ pub fn write_text(path: &Path, bytes: usize) -> io::Result<()> {
     file.flush()
 }
 
-/// Video of 640 x 360 points, uncompressed: a pattern that moves, under noise.
+/// Writes uncompressed video of 640 x 360 pixels: a moving pattern under noise.
 pub fn write_video(path: &Path, frames: usize) -> io::Result<()> {
     const WIDTH: usize = 640;
     const HEIGHT: usize = 360;

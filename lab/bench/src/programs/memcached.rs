@@ -1,10 +1,10 @@
 //! memcached under memaslap, the load generator of libmemcached.
 //!
-//! Only the server runs under the command that is measured. Wall time is that of the load generator, from its start to
-//! the answer to its last request: what a client sees. Nine of ten requests read, ten keys at
-//! a time, so that the server spends its time on items and their locks more than on sockets.
-//! Processor time and memory are the server's, from its start to its end. The server
-//! is stopped through its own protocol, so that it ends in order under any wrapper.
+//! Only the server runs under the measured command. Wall time is that of the load generator, from
+//! its start to the answer to its last request: what a client sees. Nine of ten requests read, ten
+//! keys at a time, so that the server spends its time on items and their locks rather than on
+//! sockets. Processor time and memory are the server's, from its start to its end. The server is
+//! stopped through its own protocol, so that it ends in order under any command.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -25,7 +25,7 @@ const NAME: &str = "memcached";
 impl<'a> Programs<'a> {
     pub(super) fn memcached(self) -> anyhow::Result<Case<'a>> {
         let server = find_program(&["memcached"], "memcached")?;
-        // Its name depends on the prefix that libmemcached was built with.
+        // The name depends on the prefix that libmemcached was built with.
         let client = find_program(&["memcaslap", "memaslap"], "libmemcached-tools")?;
         Ok(self.case(NAME, move |side| once(self, side, &server, &client)))
     }
@@ -35,7 +35,7 @@ fn once(programs: Programs, side: Side, server: &Path, client: &Path) -> anyhow:
     let lab = programs.lab;
     let address = free_address()?;
     let mut command = programs.wrapper.command(side, NAME, server)?;
-    // -A allows the shutdown command; -u is asked for, and looked at, only as root.
+    // -A allows the shutdown command; -u is required, and used, only as root.
     command.args(["-A", "-u", "root", "-l", "127.0.0.1", "-t", "2", "-m", "64", "-p"]);
     command.arg(port(&address));
     let running = process::start(command, lab.folder(), "memcached")?;
@@ -52,7 +52,7 @@ fn once(programs: Programs, side: Side, server: &Path, client: &Path) -> anyhow:
     Ok(used(&finished))
 }
 
-/// An address on this machine that nobody listened at a moment ago.
+/// An address on this machine at which nothing listened a moment ago.
 fn free_address() -> io::Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }

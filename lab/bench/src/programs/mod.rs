@@ -1,9 +1,10 @@
-//! Real programs, from start to end, alone and under a command of ours: what its user pays.
+//! Real programs, from start to end, alone and under a command of Syncline: the cost that a user
+//! sees.
 //!
-//! pbzip2 hands few, large blocks from thread to thread; x264 waits for rows of its
-//! reference frames; memcached ([`memcached`]) takes several locks for each request. Their
-//! output under the command must be what it is without. A user's own programs are described in
-//! files ([`description`]).
+//! pbzip2 passes few, large blocks from thread to thread; x264's threads wait for rows of reference
+//! frames; memcached ([`memcached`]) takes several locks for each request. Their output under the
+//! command must be the same as without it. Files ([`description`]) can describe a user's own
+//! programs.
 
 pub mod description;
 mod inputs;
@@ -24,10 +25,10 @@ pub const WALL: &str = "wall s";
 pub const CPU: &str = "processor s";
 pub const PEAK: &str = "peak MiB";
 
-/// A command that runs a program in its own way.
+/// A command that runs other programs.
 pub trait Wrapper {
-    /// The program as it is, or under the command if it is the subject's turn. What an earlier
-    /// run of the case left is removed.
+    /// The program alone, or under the command if it is the subject's turn. Removes what an earlier
+    /// run of the case has left.
     fn command(&self, side: Side, case: &str, program: &Path) -> anyhow::Result<Command>;
 }
 
@@ -36,7 +37,7 @@ pub trait Wrapper {
 pub struct Programs<'a> {
     pub lab: &'a Lab,
     pub wrapper: &'a dyn Wrapper,
-    /// Under which their rows stand.
+    /// The section of the table in which their rows are printed.
     pub section: &'static str,
     /// Ratios that the command should not exceed.
     pub aims: Aims,
@@ -85,7 +86,7 @@ impl<'a> Programs<'a> {
         }))
     }
 
-    /// A case of a program, with the measures that all of them have.
+    /// A case of a program, with the measures that all cases have.
     fn case(self, name: &str, once: impl FnMut(Side) -> anyhow::Result<Vec<f64>> + 'a) -> Case<'a> {
         Case {
             section: self.section,
@@ -97,7 +98,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// What a program uses, beside what it uses alone.
+/// Measures of a program under the command, relative to the program alone.
 pub fn measures(aims: Aims) -> Vec<Measure> {
     let ratio = |label, aim| Measure { label, change: Change::Ratio, aim };
     vec![ratio(WALL, aims.time), ratio(CPU, aims.time), ratio(PEAK, aims.memory)]
@@ -115,7 +116,7 @@ fn require_same(first: &mut Option<u64>, digest: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Equal for equal files, and piece by piece: see [`process`] on why.
+/// A hash of a file, which is read in pieces: [`process`] says why.
 fn digest(file: &Path) -> anyhow::Result<u64> {
     let mut file = File::open(file)?;
     let mut hasher = DefaultHasher::new();

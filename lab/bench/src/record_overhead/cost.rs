@@ -1,4 +1,4 @@
-//! What recording costs a whole program: time and memory, as for every program, and room on the disk.
+//! The cost of recording a whole program: time and memory, as for every program, and disk space.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use crate::compare::{Change, Measure};
 use crate::process::Finished;
 use crate::programs::{self, Aims};
 
-/// What a file system counts in.
+/// The unit of a file's allocated size.
 const BLOCK_BYTES: u64 = 512;
 
 pub const SIZE: &str = "recording MiB";
@@ -20,7 +20,7 @@ pub fn measures() -> Vec<Measure> {
     measures
 }
 
-/// The figures for those measures; none is left where nothing was recorded.
+/// The figures for those measures; no disk space if nothing was recorded.
 pub fn figures(finished: &Finished, recording: Option<&Path>) -> io::Result<Vec<f64>> {
     let mut figures = programs::used(finished);
     let bytes = recording.map_or(Ok(0), bytes_on_disk)?;
@@ -28,8 +28,8 @@ pub fn figures(finished: &Finished, recording: Option<&Path>) -> io::Result<Vec<
     Ok(figures)
 }
 
-/// What all that is in a folder takes on the disk. A recording's files are longer than that: most of
-/// their pages are never written.
+/// The disk space of all files in a folder. A recording's files are longer than that: most of their
+/// pages are never written.
 fn bytes_on_disk(folder: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {

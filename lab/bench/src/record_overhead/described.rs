@@ -1,8 +1,8 @@
-//! `./x bench record-overhead --programs DIR`: what recording costs programs that the user has built,
-//! described in files as for `accuracy` ([`description`]).
+//! `./x bench record-overhead --programs DIR`: the cost of recording programs that the user has
+//! built, described in files as for `accuracy` ([`description`]).
 //!
-//! All ways to run a program have their turn in each round: alone, recorded, and under each library
-//! that the user names as a peer.
+//! All ways to run a program take turns in each round: alone, recorded, and under each library that
+//! the user names as a peer.
 
 use std::path::Path;
 use std::process::Command;
@@ -57,7 +57,7 @@ pub fn run(folder: &Path, peers: &[Peer], size: Size) -> anyhow::Result<String> 
     let times = size.pick(1, 5, 15);
     let bar = rounds::bar((programs.len() * (ways.len() + 1) * (times + 1)) as u64)?;
     let mut table = Table::new("without", "with");
-    // By the way in which they were run.
+    // Rows by the way in which the program was run.
     let mut rows: Vec<Vec<Row>> = ways.iter().map(|_| Vec::new()).collect();
 
     println!("What recording costs: without and with it, in turn; medians over the rounds");
@@ -91,7 +91,7 @@ pub fn run(folder: &Path, peers: &[Peer], size: Size) -> anyhow::Result<String> 
     })?)
 }
 
-/// The geometric mean of a measure over all programs, and the program of which it is largest.
+/// The geometric mean of a measure over all programs, and the program with the largest value.
 fn ends(rows: &[Row], measure: &str, suffix: &str) -> [Row; 2] {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.measure.label == measure).collect();
     let change = |row: &Row| row.change().median;
@@ -101,7 +101,7 @@ fn ends(rows: &[Row], measure: &str, suffix: &str) -> [Row; 2] {
     [Row::mean(&format!("geometric mean{suffix}"), &rows), worst]
 }
 
-/// How a program is run.
+/// A way to run a program.
 enum Way<'a> {
     Alone,
     Recorded(&'a Recorder),
@@ -109,7 +109,7 @@ enum Way<'a> {
 }
 
 impl Way<'_> {
-    /// What a program's name gets in the table.
+    /// The suffix of a program's name in the table.
     fn suffix(&self) -> String {
         match self {
             Way::Under(peer) => format!(", {}", peer.name),
@@ -117,7 +117,7 @@ impl Way<'_> {
         }
     }
 
-    /// Runs a program once, and gives the figures for [`cost::measures`].
+    /// Runs a program once, and returns the figures for [`cost::measures`].
     fn run(&self, known: &Description, lab: &Lab) -> anyhow::Result<Vec<f64>> {
         let (program, arguments) = (&known.command[0], &known.command[1..]);
         let mut recording = None;
@@ -134,13 +134,13 @@ impl Way<'_> {
         Ok(cost::figures(&finished, recording.as_deref())?)
     }
 
-    /// A program's rows, of its figures without and with it, round by round.
+    /// A program's rows, from its figures without and with this way, round by round.
     fn rows(&self, known: &Description, without: &[Vec<f64>], with: &[Vec<f64>]) -> Vec<Row> {
         let case = known.name.clone() + &self.suffix();
         let pairs = |m: usize| without.iter().zip(with).map(|(a, b)| (a[m], b[m])).collect();
         let mut rows = Vec::new();
         for (number, measure) in cost::measures().into_iter().enumerate() {
-            // What a peer writes is not looked for.
+            // The files that a peer writes are not measured.
             if measure.label != cost::SIZE || matches!(self, Way::Recorded(_)) {
                 let (case, pairs) = (case.clone(), pairs(number));
                 rows.push(Row { section: SECTION, case, measure, pairs, looks: 1 });

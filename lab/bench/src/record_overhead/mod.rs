@@ -3,17 +3,16 @@
 //! The baseline is the program alone, the subject the same program under the `syncline`
 //! command that lies beside this executable. Four sections:
 //!
-//! - [`pair`]: an uncontended pair of calls in a loop, in nanoseconds that are added;
+//! - [`pair`]: an uncontended pair of calls in a loop, in added nanoseconds;
 //! - [`threads`]: two threads that seldom meet, and 92,000 locks at the highest rate;
-//! - [`shapes`]: small programs of the shapes that recording is hard on;
-//! - [`nothing`] and [`crate::programs`]: a program that does nothing, which shows the share of
-//!   the cost that doesn't grow with the program; then pbzip2, x264 and memcached as Debian
-//!   ships them.
+//! - [`shapes`]: small programs of shapes that are hard to record;
+//! - [`nothing`] and [`crate::programs`]: a program that does nothing, which shows the part of the
+//!   cost that doesn't grow with the program; then pbzip2, x264 and memcached as Debian ships them.
 //!
-//! With a folder of the user's own programs it is these that are run ([`described`]).
+//! Given a folder of the user's own programs, it runs these instead ([`described`]).
 //!
-//! The aims are ours; SyncPerf, which records the same things, reports 2.3 % more time on
-//! average, 19 % at worst, and 36 % more memory.
+//! The aims are ours. SyncPerf, which records the same things, reports 2.3 % more time on average,
+//! 19 % at worst, and 36 % more memory.
 
 mod cost;
 pub mod described;
@@ -39,7 +38,7 @@ use crate::table;
 
 const PROGRAMS: &str = "Programs";
 const MEAN: &str = "geometric mean";
-/// At most one per cent more time, and less memory than what SyncPerf adds.
+/// At most one per cent more time, and less memory than SyncPerf adds.
 const AIMS: Aims = Aims { time: Some(1.01), memory: Some(1.36) };
 
 /// The last line of output. Ratios are with recording over without.
@@ -50,7 +49,7 @@ struct Summary {
     pair_added_ns: f64,
     /// Time to take 92,000 mutexes in grid order.
     grid_ratio: f64,
-    /// Processor time of the programs of known shapes: geometric mean, and the worst.
+    /// Processor time of the programs with known shapes: geometric mean, and the worst.
     shapes_ratio: f64,
     shapes_worst: f64,
     /// Geometric mean of the three programs' wall time.
@@ -113,12 +112,12 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&summary)?)
 }
 
-/// To four digits behind the point.
+/// Rounds to four digits after the point.
 fn rounded(figure: f64) -> f64 {
     (figure * 1e4).round() / 1e4
 }
 
-/// Shows that recording took place, and what work it was.
+/// Prints how many acquisitions were recorded, which shows that recording took place.
 fn print_acquisitions(lab: &Lab, recorder: &Recorder, cases: &[String]) -> anyhow::Result<()> {
     println!("\nAcquisitions recorded in the last run of each case");
     for case in cases {

@@ -1,4 +1,4 @@
-//! A program that does nothing: what recording costs before it has recorded anything.
+//! A program that does nothing: the cost of recording before anything is recorded.
 
 use crate::compare::{Case, Change, Measure};
 use crate::lab::{Lab, find_program};

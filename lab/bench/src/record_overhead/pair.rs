@@ -1,7 +1,7 @@
-//! The smallest thing that recording can slow down: a pair of calls that nobody contends.
+//! The smallest thing that recording can slow down: an uncontended pair of calls.
 //!
-//! `programs/pair.c` times itself, in short batches, so neither the start of a process nor
-//! an interrupt is in the figure.
+//! `programs/pair.c` times itself in short batches, so the figure includes neither the start of a
+//! process nor an interrupt.
 
 use std::fs;
 use std::path::Path;
@@ -17,10 +17,10 @@ pub const TIME: &str = "ns";
 pub const LOCK_ALONE: &str = "mutex lock + unlock, one thread";
 pub const LOCK_OF_TWO: &str = "mutex lock + unlock, two threads";
 
-/// Aim: at most this is added to a mutex's pair.
+/// Aim: recording adds at most this many nanoseconds to a pair of calls for a mutex.
 const AIM_NANOSECONDS: f64 = 5.0;
 
-/// Name, operation, threads, and whether the aim is for it.
+/// Name, operation, threads, and whether the aim applies.
 const PAIRS: [(&str, &str, u32, bool); 8] = [
     (LOCK_ALONE, "lock", 1, true),
     (LOCK_OF_TWO, "lock", 2, true),
@@ -57,7 +57,7 @@ pub fn cases<'a>(lab: &'a Lab, recorder: &'a Recorder) -> anyhow::Result<Vec<Cas
     Ok(cases)
 }
 
-/// The numbers that one of our own programs printed.
+/// The numbers that one of our own programs has printed.
 pub fn figures(output: &Path) -> anyhow::Result<Vec<f64>> {
     let text = fs::read_to_string(output)?;
     Ok(text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)

@@ -1,4 +1,4 @@
-//! Another library that is preloaded into programs, in place of the recorder.
+//! Another library that is preloaded into programs instead of the recorder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use anyhow::Context;
 
-/// `NAME=LIBRARY.so` on the command line. What it writes, and where, is its own affair.
+/// `NAME=LIBRARY.so` on the command line. Syncline does not examine what the library writes.
 #[derive(Clone, Debug)]
 pub struct Peer {
     pub name: String,
@@ -18,7 +18,7 @@ impl FromStr for Peer {
 
     fn from_str(text: &str) -> anyhow::Result<Peer> {
         let (name, library) = text.split_once('=').context("a peer is NAME=LIBRARY.so")?;
-        // Programs run in folders of their own.
+        // Absolute, since programs run in folders of their own.
         let library = Path::new(library).canonicalize();
         let library = library.with_context(|| format!("{text}: there is no such file"))?;
         Ok(Peer { name: name.to_owned(), library })

@@ -1,7 +1,7 @@
-//! Programs of ours in the shapes of real ones that recording was found to be hard on, or that it may
-//! be hard on: recursion, tiny sections, many locks, a server, and processes by the thousand.
+//! Programs of ours with the shapes of real ones that were found hard to record, or that may be:
+//! recursion, tiny sections, many locks, a server, and thousands of processes.
 //!
-//! Each says how many locks it took, so that what was recorded can be held against the truth.
+//! Each prints how many locks it took, so that the recorded number can be checked.
 
 use std::path::PathBuf;
 
@@ -19,10 +19,10 @@ pub const SECTION: &str = "Shapes of programs";
 
 struct Shape {
     name: &'static str,
-    /// Of the file under `programs`.
+    /// The program's file in `programs`.
     program: &'static str,
     source: &'static str,
-    /// How much of it: for a test, for a quick run, and for about half a second.
+    /// Its amount of work: for a test, for a quick run, and for about half a second.
     sizes: [u32; 3],
 }
 
@@ -69,14 +69,14 @@ impl Shape {
         })
     }
 
-    /// The name of what a side printed last.
+    /// The name of a side's latest output.
     fn output(&self, side: Side) -> String {
         format!("{}-{side:?}", self.program)
     }
 }
 
-/// How many locks the program of a case counted when it was recorded last; `None` for a case that
-/// is not of these.
+/// How many locks the program of a case counted when it was last recorded; `None` for a case that
+/// is not one of these.
 pub fn counted(lab: &Lab, case: &str) -> anyhow::Result<Option<u64>> {
     let Some(shape) = SHAPES.iter().find(|shape| shape.name == case) else { return Ok(None) };
     let printed: PathBuf = lab.path(&format!("{}.out", shape.output(Side::Subject)));

@@ -1,9 +1,8 @@
 //! Two threads that do little but lock.
 //!
-//! Low contention: recording must not make threads meet that did not meet before, such as
-//! on a cache line that both write. And the grid: so many locks, so fast, that what is
-//! counted about them no longer fits the nearer caches. Its random order is the worst case
-//! that we know of.
+//! Low contention: recording must not make threads contend that did not contend before, such as for
+//! a cache line that both write. And the grid: so many locks, so fast, that the counters for them
+//! no longer fit the nearer caches. Its random order is the worst case that we know.
 
 use crate::compare::{Case, Change, Measure};
 use crate::lab::Lab;

@@ -1,13 +1,13 @@
-//! The simulator beside this machine: the same tests by two of its processors, and on a simulation
-//! of the description that the probe makes of them.
+//! The simulator compared with this machine: the same tests run on two of its processors, and on a
+//! simulation of the description that the probe makes of them.
 //!
 //! 1. The ladder's access patterns ([`syncline_study::ladder`]), in nanoseconds.
-//! 2. Atomic operations, locks, channels and tables, in million operations a second.
+//! 2. Atomic operations, locks, channels and tables, in millions of operations per second.
 //!
-//! A hypervisor moves the processors every few seconds, and a line then needs three times as long
-//! or a third. So the probe's load of a changed line is measured before and after each run: the run
-//! is repeated if the two differ by more than a fifth, and the machine is described anew if it is not
-//! the one that was described.
+//! A hypervisor moves the processors every few seconds, after which a line may need three times as
+//! long or a third of the time. So the probe's load of a changed line is measured before and after
+//! each run. The run is repeated if the two differ by more than a fifth, and the machine is
+//! described again if it differs from the one that was described.
 
 use anyhow::Context as _;
 use serde::Serialize;
@@ -28,7 +28,7 @@ use syncline_study::world::{Here, Placement};
 
 use crate::size::Size;
 
-/// What the last line of `simulator --compare` says.
+/// The fields of the last line of `simulator --compare`.
 pub const FIELDS: &str = "\
 error_percent         the middle difference of all tests
 within_30_percent     of a hundred tests, how many are off by 30 % at most
@@ -46,7 +46,7 @@ struct Line {
     unsteady: usize,
 }
 
-/// What a test is of. Tables are small and contended: 12 buckets.
+/// The kind of a test. Tables are small and contended: 12 buckets.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Ladder,
@@ -57,7 +57,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// All of them, and what to call them.
+    /// All kinds, with their names.
     const ALL: [(Kind, &str); 5] = [
         (Kind::Ladder, "access patterns, nanoseconds"),
         (Kind::Atomics, "atomic operations, million a second"),
@@ -66,7 +66,7 @@ impl Kind {
         (Kind::Tables, "tables of 12 buckets by lock, million operations a second"),
     ];
 
-    /// The names of its tests, and how many threads each has.
+    /// The names of the kind's tests, each with its number of threads.
     fn tests(self, here: &Target) -> Vec<(String, usize)> {
         let locks = || contenders::all::<Here>().into_iter().map(|contender| contender.name);
         let names: Vec<String> = match self {
@@ -83,13 +83,13 @@ impl Kind {
     }
 }
 
-/// How much is run.
+/// The amount of work.
 struct Amount {
-    /// Tests of each kind.
+    /// The number of tests of each kind.
     tests: usize,
-    /// Turns, here and of a simulated machine.
+    /// Turns: on this machine, and on a simulated one.
     rounds: [u32; 2],
-    /// Seconds, here and of a simulated machine.
+    /// Seconds: on this machine, and on a simulated one.
     seconds: [f64; 2],
     repetitions: usize,
     effort: Effort,
@@ -112,10 +112,10 @@ impl Amount {
     }
 }
 
-/// Runs all tests here and on the simulated machine, and says how far they are apart.
+/// Runs all tests on this machine and on the simulated one, and prints the differences.
 ///
 /// # Errors
-/// If there are not two processors, or they can't be measured.
+/// If there are fewer than two processors, or they can't be measured.
 pub fn run(size: Size) -> anyhow::Result<String> {
     let amount = Amount::of(size);
     let bench = NativeBench::new()?;
@@ -178,7 +178,7 @@ fn sum_up(comparisons: &[Comparison]) {
     println!("\n  the middle difference is {error:.0} %, and {within:.0} % are within 30 %");
 }
 
-/// This machine as it was when it was described.
+/// This machine at the time when it was described.
 struct Described {
     target: Target,
     /// Cycles of a load of a changed line.
@@ -192,7 +192,7 @@ fn described(bench: &NativeBench, amount: &Amount) -> anyhow::Result<Described> 
     Ok(Described { target: Target::Simulated(Box::new(machine)), changed })
 }
 
-/// A test of some kind.
+/// A test of one kind.
 struct Test<'t> {
     kind: Kind,
     name: &'t str,
@@ -200,7 +200,8 @@ struct Test<'t> {
 }
 
 impl Test<'_> {
-    /// Its result on this machine (0) or on a simulated one (1), with pauses of so many seconds.
+    /// The test's result on this machine (0) or on a simulated one (1), with pauses of this many
+    /// seconds.
     fn on(&self, target: &Target, side: usize, pause: f64) -> anyhow::Result<f64> {
         let (rounds, seconds) = (self.amount.rounds[side], self.amount.seconds[side]);
         if self.kind == Kind::Ladder {

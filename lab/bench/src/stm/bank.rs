@@ -1,4 +1,4 @@
-//! Accounts: transfers between two, and audits that look at all.
+//! Accounts: transfers between two, and audits that read all.
 
 use super::access::{Access, Machine, Op};
 use super::load::{Load, Random};
@@ -8,7 +8,7 @@ const EACH: u64 = 1000;
 
 #[derive(Clone, Copy)]
 pub struct Bank {
-    /// Of a thousand transactions.
+    /// Audits per thousand transactions.
     pub audits: u64,
 }
 

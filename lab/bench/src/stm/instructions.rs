@@ -1,21 +1,21 @@
-//! What it takes to read a cell in a transaction that runs side by side, in instructions.
+//! The number of instructions for reading a cell in a transaction that runs side by side with
+//! others.
 
 use syncline::stm::{Engine, Session, Shared, TCell};
 
 use crate::locks::instructions::traced;
 
 const READS: usize = 16;
-/// At most this many for each read: the loop and the sum, and a few that may depend on the
-/// compiler.
+/// The most instructions per read: the loop and the sum, and a few that may depend on the compiler.
 const MOST: usize = 24;
 
 #[test]
 fn a_read_pays_nothing_for_other_ways_to_run() {
     let engine = Shared::default();
     let cells: Vec<_> = (0..2 * READS as u64).map(|number| engine.cell(number)).collect();
-    // So few transactions run side by side, as no pace has been measured.
+    // This few transactions run side by side, as no pace was measured yet.
     let mut session = Session::new(&engine);
-    // First without looking, since the log grows.
+    // First without recording, since the log grows.
     sum(&mut session, &cells);
     let few = traced(|| _ = sum(&mut session, &cells[..READS])).len();
     let many = traced(|| _ = sum(&mut session, &cells)).len();

@@ -1,8 +1,8 @@
 //! GCC's libitm, with its default method.
 //!
-//! Bodies make the calls that `gcc -fgnu-tm` makes for what it instruments. An attempt that fails
-//! is left by a long jump out of them, so nothing that has to be dropped may live across an
-//! access; operations have numbers only.
+//! Bodies make the calls that `gcc -fgnu-tm` generates for instrumented code. A failing attempt is
+//! left by a long jump, so no value with a destructor may live across an access; operations contain
+//! only numbers.
 
 use std::cell::UnsafeCell;
 use std::convert::Infallible;
@@ -24,12 +24,12 @@ struct Library {
 
 static LIBRARY: OnceLock<Library> = OnceLock::new();
 
-/// Compiles and loads the library. To be called before any [`Libitm`] is made.
+/// Compiles and loads the library. Must be called before any [`Libitm`] is made.
 pub fn load(lab: &Lab) -> anyhow::Result<()> {
     let options = ["-shared", "-fPIC", "-fgnu-tm", "-Wl,--no-as-needed", "-litm"];
     let path = lab.compile_with(&options, "itm", include_str!("../../programs/itm.c"))?;
     let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: our own library; loading it runs no code of it but libitm's own.
+    // SAFETY: it is our own library, and loading it runs no code except libitm's own.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     anyhow::ensure!(!handle.is_null(), "{path:?} can't be loaded");
     let find = |name: &CStr| {
@@ -57,7 +57,7 @@ pub struct Libitm {
     words: Vec<UnsafeCell<u64>>,
 }
 
-// SAFETY: words are accessed in transactions.
+// SAFETY: words are accessed only in transactions.
 unsafe impl Sync for Libitm {}
 
 impl Access for &Libitm {
@@ -65,7 +65,7 @@ impl Access for &Libitm {
 
     #[inline(always)]
     fn get(&mut self, word: usize) -> Result<u64, Infallible> {
-        // SAFETY: called in a transaction only.
+        // SAFETY: called only in a transaction.
         Ok(unsafe { (self.library.read)(self.words[word].get()) })
     }
     #[inline(always)]
@@ -83,7 +83,7 @@ struct Job<'a, O: Op> {
 }
 
 extern "C-unwind" fn body<O: Op>(job: *mut c_void) {
-    // SAFETY: `atomically` hands its job in.
+    // SAFETY: `atomically` passes its job in.
     let job = unsafe { &mut *job.cast::<Job<O>>() };
     let Ok(result) = job.op.run(&mut &*job.words);
     job.result = Some(result);

@@ -1,7 +1,7 @@
 //! Sets of numbers as sorted lists: one list, or one for each bucket of a hash table.
 //!
-//! A node is two words, the number and the next node, which is 0 at the end. Node 0 is none. The
-//! first words are the lists' heads.
+//! A node is two words, the number and the next node, which is 0 at the end. Node 0 does not exist.
+//! The first words are the lists' heads.
 
 use super::access::{Access, Op};
 use super::set::{Ask, Asked, Layout};
@@ -61,7 +61,7 @@ impl Layout for Lists {
     }
 }
 
-/// How many numbers there are, in the right order and bucket.
+/// Counts the numbers, and checks their order and buckets.
 #[derive(Clone, Copy)]
 pub struct Count(pub Lists);
 

@@ -1,4 +1,4 @@
-//! A load: what threads do to a structure for a while, and whether it is whole afterwards.
+//! A load: what threads do to a structure for a while, and a check of the structure afterwards.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -24,22 +24,22 @@ impl Random {
 }
 
 pub trait Load: Sync {
-    /// What a thread keeps.
+    /// The data of a thread.
     type Worker: Send;
-    /// How many words the structure takes.
+    /// The number of words of the structure.
     fn words(&self) -> usize;
     fn fill(&self, machine: &impl Machine);
     fn worker(&self, thread: usize) -> Self::Worker;
     /// Runs one transaction.
     fn step(&self, machine: &impl Machine, random: &mut Random, worker: &mut Self::Worker);
-    /// Panics if the structure is not as the workers have left it.
+    /// Panics if the structure does not match what the workers have done.
     fn check(&self, machine: &impl Machine, workers: &[Self::Worker]);
 }
 
-/// Transactions between looks at whether the time is over.
+/// Transactions between two checks whether the time is over.
 const BATCH: u32 = 32;
 
-/// Transactions in a second, of all threads.
+/// Runs the load, and returns transactions per second of all threads.
 pub fn run<M: Machine>(load: &impl Load, threads: usize, slot: Duration) -> f64 {
     let machine = M::new(load.words());
     load.fill(&machine);

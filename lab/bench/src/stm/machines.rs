@@ -1,4 +1,4 @@
-//! The machines that run the transactions: ours, a global lock, and the crate `stm`.
+//! The machines that run the transactions: our library's, a global lock, and the crate `stm`.
 
 use std::convert::Infallible;
 
@@ -7,7 +7,7 @@ use syncline::stm::{TCell, Tx};
 
 use super::access::{Access, Machine, Op};
 
-/// Ours.
+/// Our library's transactions.
 pub struct Ours(Vec<TCell<u64>>);
 
 struct OurWords<'a, 'tx, 'env> {
@@ -75,18 +75,18 @@ impl Machine for GlobalLock {
 
 /// The crate `stm`.
 ///
-/// It is not opaque: an attempt that will fail may have seen halves of others' transactions, and
-/// so walk in circles. An attempt that has read more often than any walk has to is given up.
+/// It is not opaque: an attempt that will fail may have seen parts of other transactions, and so
+/// walk in circles. An attempt with more reads than any walk needs is abandoned.
 pub struct StmCrate(Vec<stm::TVar<u64>>);
 
 struct StmWords<'a> {
     tx: &'a mut stm::Transaction,
     variables: &'a [stm::TVar<u64>],
-    /// Reads that are left.
+    /// Remaining reads.
     left: usize,
 }
 
-/// A walk reads each word at most so often.
+/// A walk reads each word at most this often.
 const READS: usize = 2;
 
 impl Access for StmWords<'_> {

@@ -1,7 +1,7 @@
-//! Transactions, ours and others', on structures that are written once: a bank, a sorted list, a
+//! Transactions of several libraries, on structures that are written once: a bank, a sorted list, a
 //! hash set and a red-black tree, at several rates of updates.
 //!
-//! A thread for each processor. After each run the structure is checked.
+//! There is a thread for each processor. The structure is checked after each run.
 
 mod access;
 mod bank;
@@ -39,12 +39,12 @@ struct Summary {
 
 const OURS: &str = "ours";
 
-/// Runs a load once, for so long, and returns its transactions in a second.
+/// Runs a load once, for this long, and returns its transactions per second.
 type Run<'a> = Box<dyn Fn(Duration) -> f64 + 'a>;
 
 struct Case<'a> {
     name: String,
-    /// Ours first.
+    /// The sides, ours first.
     sides: Vec<(&'static str, Run<'a>)>,
 }
 
@@ -89,7 +89,7 @@ fn cases(threads: usize) -> Vec<Case<'static>> {
 /// The results of a load.
 struct Outcome {
     name: String,
-    /// Transactions in a second, by side and round.
+    /// Transactions per second, by side and round.
     sides: Vec<(&'static str, Vec<f64>)>,
 }
 
@@ -100,7 +100,7 @@ impl Outcome {
         best.expect("there are peers")
     }
 
-    /// Ours over the best peer.
+    /// Our results over those of the best peer.
     fn ratio(&self) -> Spread {
         let ratios: Vec<_> = self.sides[0]
             .1
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// The same as std's set does, step by step.
+    /// The structure does the same as std's set, step by step.
     fn is_a_set<M: Machine, L: Layout>(layout: L, count: &impl Op<Out = u64>) {
         const RANGE: u64 = 64;
         let machine = M::new(layout.words(RANGE as usize + 1));

@@ -1,11 +1,11 @@
-//! A set of numbers as a load: half of the range is in it, and stays so.
+//! A set of numbers as a load: it contains half of the range, and keeps that size.
 
 use std::hint::black_box;
 
 use super::access::{Access, Machine, Op};
 use super::load::{Load, Random};
 
-/// A transaction on a set. The inserting thread brings the nodes.
+/// A transaction on a set. The inserting thread provides the nodes.
 #[derive(Clone, Copy)]
 pub enum Ask {
     Contains(u64),
@@ -13,18 +13,18 @@ pub enum Ask {
     Remove(u64),
 }
 
-/// What came of it.
+/// The result of a transaction on a set.
 #[derive(Clone, Copy)]
 pub enum Asked {
-    /// Nothing was changed, and whether the number was there.
+    /// Nothing was changed; the value says whether the number was in the set.
     Found(bool),
-    /// The number was inserted, or removed and this node is free.
+    /// The number was inserted, or it was removed and this node is free.
     Changed(u64),
 }
 
-/// How a set lies in words.
+/// The layout of a set in words.
 pub trait Layout: Copy + Sync {
-    /// How many it takes with this many nodes, of which the first is none.
+    /// The number of words for this many nodes, of which the first does not exist.
     fn words(&self, nodes: usize) -> usize;
     fn run<A: Access>(&self, ask: &Ask, words: &mut A) -> Result<Asked, A::Stop>;
 }
@@ -46,19 +46,19 @@ pub struct Set<L, C> {
     /// Counts the numbers and checks the structure.
     pub count: C,
     pub range: u64,
-    /// Of a hundred transactions.
+    /// Updates per hundred transactions.
     pub updates: u64,
     pub threads: usize,
 }
 
-/// Spare nodes that each thread has: after each insertion it gets one back.
+/// Spare nodes of each thread: after each insertion it gets one back from a removal.
 const SPARE: u64 = 2;
 
 pub struct Worker {
     spare: Vec<u64>,
-    /// Whether what changes next is a removal: after each insertion comes one.
+    /// Whether the next change is a removal: each insertion is followed by one.
     removes: bool,
-    /// Insertions less removals.
+    /// Insertions minus removals.
     net: i64,
 }
 
@@ -83,12 +83,12 @@ impl<L: Layout, C: Op<Out = u64> + Sync> Load for Set<L, C> {
     type Worker = Worker;
 
     fn words(&self) -> usize {
-        // All numbers may be in it, and none of the threads runs out.
+        // All numbers may be in the set, and no thread runs out of nodes.
         self.layout.words((self.range + 1 + SPARE * self.threads as u64) as usize)
     }
 
     fn fill(&self, machine: &impl Machine) {
-        // In an order that looks random, so that nodes lie about.
+        // In an order that looks random, so that nodes are scattered.
         let mut random = Random(7);
         let mut numbers: Vec<u64> = (0..self.range).step_by(2).collect();
         for place in (1..numbers.len()).rev() {
@@ -112,7 +112,7 @@ impl<L: Layout, C: Op<Out = u64> + Sync> Load for Set<L, C> {
         } else if let Asked::Found(found) =
             machine.atomically(&Asking(self.layout, Ask::Contains(number)))
         {
-            // Who asks wants to know: the search is not to be optimised away.
+            // The search must not be optimized away.
             black_box(found);
         }
     }

@@ -1,4 +1,4 @@
-//! What is done with the tables: streams of steps, drawn before anything is measured.
+//! The operations on tables: streams of steps, drawn before anything is measured.
 
 use std::hint::black_box;
 
@@ -51,14 +51,13 @@ pub const MIXES: [Mix; 4] = [
 #[derive(Clone, Copy)]
 pub enum Skew {
     Uniform,
-    /// The most frequent is so much more frequent than the second as that is than the third...:
-    /// YCSB's exponent, 0.99.
+    /// A key's frequency falls with its rank to the power of YCSB's exponent, 0.99.
     Zipf,
 }
 
 const EXPONENT: f64 = 0.99;
 
-/// One operation: a key, and in the upper two bits what to do.
+/// One operation: a key, with the kind of operation in the upper two bits.
 #[derive(Clone, Copy)]
 pub struct Step(u32);
 
@@ -66,19 +65,19 @@ const PUT: u32 = 1 << 30;
 const REMOVE: u32 = 2 << 30;
 const KEY: u32 = PUT - 1;
 
-/// A key by its number. Programs' keys are neither small nor dense.
+/// A key, from its number. Keys of programs are neither small nor dense.
 pub fn key(number: u64) -> u64 {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17)
 }
 
 impl Step {
-    /// What it says, and its key.
+    /// The kind of the operation, and its key.
     #[inline(always)]
     fn parts(self) -> (u32, u64) {
         (self.0 & !KEY, key(u64::from(self.0 & KEY)))
     }
 
-    /// Has the server of the key run it.
+    /// Lets the server of the key perform it.
     pub fn ask<V: Value>(self, client: &mut TableClient<V, Park>) {
         let result = match self.parts() {
             (PUT, key) => client.put(key, V::of(key)),
@@ -99,7 +98,7 @@ impl Step {
     }
 }
 
-/// Numbers of keys, as they are chosen.
+/// Numbers of keys, as the skew chooses them.
 pub fn numbers(keys: usize, skew: Skew, steps: usize, random: &mut Rng) -> Vec<u32> {
     match skew {
         Skew::Uniform => (0..steps).map(|_| random.u32(..keys as u32)).collect(),
@@ -110,7 +109,7 @@ pub fn numbers(keys: usize, skew: Skew, steps: usize, random: &mut Rng) -> Vec<u
                 sum
             };
             let sums: Vec<f64> = (1..=keys).map(weight).collect();
-            // Which keys are frequent has nothing to do with their order.
+            // The frequency of keys is independent of their order.
             let mut order: Vec<u32> = (0..keys as u32).collect();
             Rng::with_seed(keys as u64).shuffle(&mut order);
             let draw = |_| {
@@ -122,7 +121,7 @@ pub fn numbers(keys: usize, skew: Skew, steps: usize, random: &mut Rng) -> Vec<u
     }
 }
 
-/// Steps with these keys.
+/// Makes steps with these keys.
 pub fn stream(numbers: &[u32], mix: Mix, random: &mut Rng) -> Vec<Step> {
     let step = |&number: &u32| {
         let draw = random.u32(..100);

@@ -1,4 +1,4 @@
-//! What a table takes for an entry.
+//! The memory of a table per entry.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::load::key;
 use super::peers::contenders;
 use crate::heap;
 
-/// Bytes for an entry of 16, from empty tables.
+/// Prints the bytes per entry of 16 bytes, beginning with empty tables.
 pub fn print(entries: usize) {
     println!("\nbytes for an entry of two 64-bit numbers, {entries} entries put in one by one");
     for contender in contenders::<u64>() {
@@ -18,13 +18,13 @@ pub fn print(entries: usize) {
     }
 }
 
-/// What is allocated, and what is mapped with advice to use large pages, as our large tables are.
+/// Allocated bytes, and mapped bytes with advice to use large pages, as our large tables have.
 fn in_use() -> usize {
     heap::in_use() + mapped(&fs::read_to_string("/proc/self/smaps").unwrap_or_default())
 }
 
-/// Bytes of the mappings that have this advice, by the kernel's list: each with its size before its
-/// flags.
+/// Bytes of the mappings with this advice, from the kernel's list, in which each mapping has its
+/// size before its flags.
 fn mapped(list: &str) -> usize {
     let (mut kilobytes, mut size) = (0, 0);
     for line in list.lines() {

@@ -1,15 +1,15 @@
-//! The library's hash tables beside others, on as many threads as there are processors.
+//! The library's hash tables compared with others, with as many threads as there are processors.
 //!
 //! - The paper's mix (SSYNC, section 6.3): 512 and 12 buckets, 12 and 48 keys in each, 64 bytes;
 //!   also with the paper's own tables, over locks and over messages.
-//! - Standard mixes over several sizes and skews, 64-bit keys and values; and filling an empty
+//! - Standard mixes over several sizes and skews, with 64-bit keys and values; and filling an empty
 //!   table.
-//! - Memory for an entry.
+//! - Memory per entry.
 //!
-//! All tables of a case run one after the other in each round, on the same streams of steps. Where
-//! a table happens to lie in memory makes as much of a difference as the table does, and stays the
-//! same in all rounds. So the best of ours and the best peer run on in [pairs], from time to
-//! time with new tables, and the ratio comes from these.
+//! All tables of a case run one after the other in each round, on the same streams of steps. A
+//! table's position in memory matters as much as the table itself, and stays the same in all
+//! rounds. So our best table and the best peer also run in [pairs], from time to time with new
+//! tables, and the ratio comes from these pairs.
 
 mod line;
 mod load;
@@ -35,7 +35,7 @@ use crate::rounds::{self, Once};
 use crate::size::Size;
 use crate::statistics::median;
 
-/// The last line of output: throughput of ours over that of the best peer.
+/// The last line of output: throughput of our tables relative to that of the best peer.
 #[derive(Serialize)]
 struct Summary {
     paper_mix_ratio: f64,
@@ -51,13 +51,13 @@ pub const FIELDS: &str = "
   standard_worst_ratio  the worst of all other cases
 ";
 
-/// Steps of each thread in a run: a run has no clock to look at.
+/// Steps of each thread in a run, which reads no clock.
 const STEPS: [usize; 3] = [2_000, 150_000, 1_000_000];
 
 /// Runs all cases.
 ///
 /// # Errors
-/// None; as every benchmark.
+/// None; all benchmarks return a result.
 pub fn run(size: Size) -> anyhow::Result<String> {
     let bench = Bench {
         steps: size.pick(STEPS[0], STEPS[1], STEPS[2]),
@@ -94,17 +94,17 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&summary)?)
 }
 
-/// What a run took, in seconds.
+/// The duration of a run, in seconds.
 #[derive(Clone, Copy)]
 struct Times {
     wall: f64,
-    /// Of the thread that took most. On an idle machine it is the same, but for threads that
-    /// sleep; on a busy one it leaves out what others took.
+    /// Processor time of the thread that used most. On an idle machine it equals the wall time,
+    /// unless threads sleep; on a busy one it excludes what other processes took.
     processor: f64,
 }
 
 impl Times {
-    /// Steps in a second.
+    /// Steps per second.
     fn speeds(self, steps: usize) -> [f64; 2] {
         [self.wall, self.processor].map(|seconds| steps as f64 / seconds)
     }
@@ -117,7 +117,7 @@ struct Bench {
     threads: usize,
 }
 
-/// A table that is filled, and how to make another.
+/// A table with its entries, and a function that makes another.
 struct Filled<V> {
     contender: Contender<V>,
     entries: usize,
@@ -125,8 +125,8 @@ struct Filled<V> {
 }
 
 impl<V: Value> Filled<V> {
-    /// Fills it with every second key of twice as many, so that a mix that puts as often as it
-    /// removes keeps the size.
+    /// Fills it with every second key of a range twice as large, so a mix with as many puts as
+    /// removals keeps the size.
     fn new(contender: Contender<V>, entries: usize) -> Self {
         let table = (contender.make)(entries);
         table.fill(&mut (0..entries as u64).map(|number| key(2 * number)));
@@ -192,7 +192,7 @@ impl Bench {
         Ok(pairs::print(&pairs))
     }
 
-    /// All tables on the same streams, in turn.
+    /// Runs all tables on the same streams, in turn.
     fn compare<V: Value>(
         &self,
         title: &str,
@@ -215,10 +215,11 @@ impl Bench {
         let pairs = pairs::run_anew(self.pairs, |side, anew| {
             let Filled { contender, entries, table } = both[side];
             if anew {
-                // The one before is given back first, so that memory is not always the next.
+                // The previous table is freed first, so that the new one is not always at the next
+                // address.
                 again[side] = None;
                 again[side] = Some(Filled::new(*contender, *entries));
-                // The first run makes room, and finds the lines that it needs.
+                // The first run makes room, and finds the lines that the table needs.
                 once(&*again[side].as_ref().expect("just made").table);
             }
             once(again[side].as_ref().map_or(&**table, |filled| &*filled.table))
@@ -226,7 +227,7 @@ impl Bench {
         Ok(pairs::print(&pairs))
     }
 
-    /// Runs the rounds, prints them, and returns which are our best table and the best peer.
+    /// Runs the rounds, prints them, and returns our best table and the best peer.
     fn print(
         &self,
         title: &str,
@@ -242,7 +243,7 @@ impl Bench {
     }
 }
 
-/// The place of the best table of ours, or of the others.
+/// The index of the best of our tables, or of the others.
 fn best(names: &[(&str, bool)], speeds: &[Vec<f64>], ours: bool) -> usize {
     let of_side = (0..names.len()).filter(|&at| names[at].1 == ours);
     let best = of_side.max_by(|&a, &b| median(&speeds[a]).total_cmp(&median(&speeds[b])));
@@ -253,8 +254,8 @@ fn fill<V: Value>(all: Vec<Contender<V>>, entries: usize) -> Vec<Filled<V>> {
     all.into_iter().map(|contender| Filled::new(contender, entries)).collect()
 }
 
-/// The seconds from when the first thread begins until the last is through with its part. They
-/// look at the clock themselves, since on a busy machine somebody else would look too late.
+/// The seconds from when the first thread begins until the last one ends. The threads read the
+/// clock themselves, since on a busy machine another thread would read it too late.
 fn timed<V, P: Sync>(
     table: &dyn Running<V>,
     parts: &[P],
@@ -282,10 +283,10 @@ fn timed<V, P: Sync>(
     }
 }
 
-/// The seconds that this thread has had a processor.
+/// The processor time of this thread in seconds.
 fn processor_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the clock is one that Linux has, and the result goes to a place of ours.
+    // SAFETY: Linux has this clock, and the result is written to a local variable.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }

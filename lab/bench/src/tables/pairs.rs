@@ -1,15 +1,16 @@
-//! Two tables, in turn, many times: each pair of runs gives a ratio.
+//! Two tables run in turn, many times: each pair of runs gives a ratio.
 //!
-//! What goes before a pair, goes before both: they run right after each other, and every other pair
-//! the other way round. From time to time both tables are made anew, so that they lie elsewhere.
+//! A disturbance before a pair affects both sides: they run right after each other, every other
+//! pair in reverse order. From time to time both tables are made again, so that their positions in
+//! memory change.
 
 use super::line::line;
 use crate::statistics::spread;
 
-/// Tables are made this many times in all.
+/// How many times tables are made.
 const PLACES: usize = 3;
 
-/// For each of two sides, by wall and by processor time.
+/// The times of two sides, each as wall and as processor time.
 pub type Pair = [[f64; 2]; 2];
 
 /// Runs side 0 and side 1 in pairs.
@@ -17,7 +18,7 @@ pub fn run(pairs: usize, mut once: impl FnMut(usize) -> [f64; 2]) -> Vec<Pair> {
     run_anew(pairs, |side, _| once(side))
 }
 
-/// Runs side 0 and side 1 in pairs; the flag says whether the side's table is to be made anew.
+/// Runs side 0 and side 1 in pairs; the flag says whether the side's table must be made again.
 pub fn run_anew(pairs: usize, mut once: impl FnMut(usize, bool) -> [f64; 2]) -> Vec<Pair> {
     let each = pairs.div_ceil(PLACES);
     let pair = |number: usize| {
@@ -32,7 +33,7 @@ pub fn run_anew(pairs: usize, mut once: impl FnMut(usize, bool) -> [f64; 2]) -> 
     (0..pairs).map(pair).collect()
 }
 
-/// Prints how side 0 stands to side 1, and returns it by wall time.
+/// Prints the ratio of side 0 to side 1, and returns it for wall time.
 pub fn print(pairs: &[Pair]) -> f64 {
     let [wall, _] = [("ratio", 0), ("ratio, processor time", 1)].map(|(name, by)| {
         let ratios: Vec<f64> = pairs.iter().map(|[ours, peer]| ours[by] / peer[by]).collect();

@@ -1,4 +1,4 @@
-//! The tables, ours and others', as the benchmark uses them. All have the same hasher.
+//! The tables of all libraries, as the benchmark uses them. All have the same hasher.
 
 use std::collections::HashMap;
 use std::sync::RwLock;
@@ -10,7 +10,7 @@ use syncline::table::{HashTable, LockTable, Storage};
 
 use super::load::{Map, Step, Value};
 
-/// Shards of the sharded `HashMap`: what is written down by hand most often.
+/// Shards of the sharded `HashMap`, the most common hand-written solution.
 const SHARDS: usize = 64;
 
 /// A maker of empty tables with room for this many entries.
@@ -131,7 +131,7 @@ impl<V: Copy + Send + Sync> Map<V> for RwLock<HashMap<u64, V, RandomState>> {
     }
 }
 
-/// `HashMap`s under locks of their own.
+/// A `HashMap` per shard, each under a lock of its own.
 struct Sharded<V> {
     hasher: RandomState,
     shards: Vec<Padded<RwLock<HashMap<u64, V, RandomState>>>>,
@@ -147,7 +147,7 @@ impl<V: Copy + Send + Sync> Sharded<V> {
 
     fn shard(&self, key: u64) -> &RwLock<HashMap<u64, V, RandomState>> {
         use std::hash::BuildHasher;
-        // Bits that the map does not look at.
+        // Bits that the map does not use.
         &self.shards[(self.hasher.hash_one(key) >> 40) as usize % SHARDS]
     }
 }

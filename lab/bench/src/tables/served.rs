@@ -1,5 +1,5 @@
-//! The paper's table over message passing: servers, one for two threads that ask (SSYNC has one of
-//! three), and a client for each thread.
+//! The paper's table over messages: servers, one for every two asking threads (SSYNC has one for
+//! three threads in all), and a client for each thread.
 
 use std::sync::Mutex;
 use std::thread::{self, JoinHandle};
@@ -10,9 +10,10 @@ use syncline::wait::Park;
 use super::load::{Step, Value};
 use super::peers::{Contender, Running};
 
-/// Threads that ask a server.
+/// Number of threads that ask one server.
 const CLIENTS: usize = 2;
-/// One in this many steps is run: with more threads than processors a message takes a switch.
+/// One in this many steps is run: with more threads than processors a message costs a context
+/// switch.
 const SHARE: usize = 10;
 
 type Client<V> = TableClient<V, Park>;

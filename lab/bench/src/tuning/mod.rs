@@ -1,9 +1,10 @@
-//! Whether `syncline tune` finds the lock that is a program's known fix, and whether what it
-//! measures is what the report predicts.
+//! Whether `syncline tune` finds the lock that is a program's known fix, and whether the measured
+//! gain is the one that the report predicts.
 //!
-//! The programs are those of `workloads/` whose fix in the source is another lock and nothing else,
-//! so that an unmodified one can have it too. `syncline tune` runs as a user would run it, on what
-//! they print of themselves. Beside it the fix in the source is measured, as `./x accuracy` does.
+//! The programs are those of `workloads/` whose fix in the source is only another lock, so that the
+//! unmodified program can get it too. `syncline tune` runs as a user would run it, with the time
+//! that the programs print as its metric. The fix in the source is measured as well, as `./x
+//! accuracy` does.
 
 mod said;
 
@@ -26,7 +27,7 @@ const CURABLE: [(&str, &str); 3] = [
     ("spinning-on-sleeper", "a spinlock by a mutex"),
     ("writers-only", "a reader-writer lock by a mutex"),
 ];
-/// How the programs say how long they took.
+/// The regular expression for the time that the programs print.
 const METRIC: &str = r#""seconds": ([0-9.]+)"#;
 
 /// The last line of output.
@@ -34,9 +35,9 @@ const METRIC: &str = r#""seconds": ([0-9.]+)"#;
 struct Summary {
     /// Workloads whose known fix is another lock.
     workloads: usize,
-    /// Those for which a lock was kept, being faster beyond doubt.
+    /// Workloads for which a lock was kept because it is certainly faster.
     found: usize,
-    /// The median difference of predicted and measured gain.
+    /// The median difference between predicted and measured gain.
     gain_error_median: f64,
 }
 
@@ -48,7 +49,7 @@ pub const FIELDS: &str = "
                      1 if nothing was predicted
 ";
 
-/// What came out for a workload.
+/// The result for a workload.
 struct Row {
     name: &'static str,
     fix: &'static str,
@@ -78,8 +79,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     })?)
 }
 
-/// The size of a run in per cent, the rounds, and how many more where a lock is undecided. Three locks
-/// at one place take eight to tell.
+/// The size of a run in per cent, the rounds, and how many more rounds there are if a lock is
+/// undecided. Three locks at one call site need eight rounds.
 fn extent(size: Size) -> (u32, usize, usize) {
     (size.pick(5, 20, 100), size.pick(1, 8, 10), size.pick(1, 8, 40))
 }

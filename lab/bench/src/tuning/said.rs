@@ -1,6 +1,6 @@
-//! What `syncline tune` says, as far as it is compared.
+//! The parts of `syncline tune`'s output that are compared.
 
-/// What it says of the place with the greatest predicted gain, which it tries first.
+/// The output on the call site with the greatest predicted gain, which it tries first.
 #[derive(Debug, PartialEq)]
 pub struct Said {
     /// The gain that the report predicts: how many times faster.
@@ -11,12 +11,12 @@ pub struct Said {
     pub kept: bool,
     /// How many times faster the program is with it.
     pub gain: f64,
-    /// The gain's interval, if there were enough runs for one.
+    /// The gain's interval, if there were enough runs.
     pub interval: Option<(f64, f64)>,
 }
 
 impl Said {
-    /// Reads what it prints. Without a lock that was tried there is no gain.
+    /// Parses the output. Without a lock that was tried there is no gain.
     pub fn read(text: &str) -> Said {
         let mut said = Said {
             predicted: None,
@@ -25,7 +25,7 @@ impl Said {
             gain: 1.0,
             interval: None,
         };
-        // The report, a line for the place, and what was tried there, each paragraph by itself.
+        // The report, a line for the call site, and what was tried there are separate paragraphs.
         let place = text.split("\n\n").nth(1).unwrap_or_default();
         for line in place.lines().filter_map(|line| line.strip_prefix("  ")) {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -45,7 +45,7 @@ impl Said {
         said
     }
 
-    /// The difference of predicted and measured gain, as shares of the time.
+    /// The difference between predicted and measured gain, as shares of the time.
     pub fn error(&self) -> Option<f64> {
         Some((share(self.predicted?) - share(self.gain)).abs())
     }
@@ -62,7 +62,7 @@ fn interval(line: &str) -> Option<(f64, f64)> {
     Some((low.parse().ok()?, high.parse().ok()?))
 }
 
-/// The share of the time that goes away if a program is this many times faster.
+/// The share of the time that is saved if a program becomes this many times faster.
 pub fn share(gain: f64) -> f64 {
     1.0 - 1.0 / gain
 }

@@ -1,8 +1,9 @@
-//! `./x accuracy --programs DIR`: what a report says of real programs that others wrote, on an idle
+//! `./x accuracy --programs DIR`: how reports fare on real programs that others wrote, on an idle
 //! machine and on a busy one.
 //!
-//! The folder has the built programs, and for each a small file with its command and what is known of
-//! it ([`crate::programs::description`]). Neither the programs' sources nor how they are built are here.
+//! The folder has the built programs, and for each a small file with its command and what is known
+//! about it ([`crate::programs::description`]). Neither the programs' sources nor their build
+//! scripts are in this repository.
 
 mod report;
 mod row;
@@ -27,13 +28,13 @@ use runs::Busy;
 struct Summary {
     /// Programs with a problem.
     problems: usize,
-    /// Those of which it is among the first two findings in every run, idle and busy.
+    /// Programs whose problem is among the first two findings in every run, idle and busy.
     found_first_two: usize,
-    /// Programs about which something false was said in more than half of the runs.
+    /// Programs with a false finding in more than half of the runs.
     false_alarms: usize,
-    /// Percentage points by which three in four promises are wrong at most.
+    /// The 75th percentile of the errors of predicted gains, in percentage points.
     gain_error_p75: Option<f64>,
-    /// Percentage points by which three in four gains are wrong that slowing down has measured:
+    /// The 75th percentile of the errors of gains measured by slowing down, in percentage points:
     /// not built.
     whatif_error_p75: Option<f64>,
 }
@@ -47,8 +48,8 @@ pub const FIELDS: &str = "
   whatif_error_p75   not built: null
 ";
 
-/// Runs all programs of a folder, prints the table, and returns the JSON line. With `markdown` the
-/// table also goes into `docs/accuracy.md`.
+/// Runs all programs of a folder, prints the table, and returns the JSON line. With `markdown` it
+/// also writes the table into `docs/accuracy.md`.
 pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
     let recorder = Recorder::find(&lab)?;

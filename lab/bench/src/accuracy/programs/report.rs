@@ -1,4 +1,4 @@
-//! The table: for a person at a terminal, and the same for `docs/accuracy.md`.
+//! The table: for a person at a terminal, and in Markdown for `docs/accuracy.md`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::row::Row;
 use super::runs::Shown;
 
-/// A line for each program, and below it what was said that is false.
+/// A line for each program, followed by its false findings.
 pub fn text(rows: &[Row]) -> String {
     let mut text = format!(
         "  {:<22}{:>8}{:>8}{:>7}{:>10}{:>10}{:>7}\n",
@@ -26,7 +26,7 @@ pub fn text(rows: &[Row]) -> String {
     text + "\n"
 }
 
-/// A row for each program, as a table for the documentation.
+/// A row for each program, as a Markdown table.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
         "| program | version | what is wrong, by whose word | found, idle | busy | place in the list | promised | measured | recording costs |\n\
@@ -55,8 +55,8 @@ pub fn markdown(rows: &[Row]) -> String {
     text
 }
 
-/// What was seen of a program: found on the idle and on the busy machine, the place in the list, the
-/// promise, what was measured, and what recording costs.
+/// The figures of a program: found on the idle and on the busy machine, position in the list,
+/// predicted gain, measured gain, and the cost of recording.
 fn figures(row: &Row) -> [String; 6] {
     [
         found(row, &row.idle),
@@ -76,7 +76,7 @@ fn found(row: &Row, shown: &Shown) -> String {
     }
 }
 
-/// Where in the list it mostly is, from 1.
+/// The usual position in the list, from 1.
 fn place(shown: &Shown) -> String {
     let mut places: Vec<usize> = shown.verdicts.iter().filter_map(|v| v.found).collect();
     places.sort_unstable();

@@ -1,10 +1,10 @@
-//! What was seen of a program, and what that amounts to.
+//! The results of a program, and figures derived from them.
 
 use super::runs::Shown;
 use crate::programs::description::Description;
 use crate::statistics::median;
 
-/// A program, and what was seen of it.
+/// A program with its results.
 pub struct Row {
     pub known: Description,
     pub idle: Shown,
@@ -20,7 +20,7 @@ impl Row {
         self.idle.has_false_alarm() || self.busy.has_false_alarm()
     }
 
-    /// Points between promise and measurement, both on the idle machine.
+    /// Percentage points between prediction and measurement, both on the idle machine.
     pub fn gain_error(&self) -> Option<f64> {
         let (promised, measured) = (self.idle.promised()?, self.idle.gain()?);
         Some(100.0 * (promised - measured).abs())
@@ -46,7 +46,7 @@ impl Shown {
         (!promised.is_empty()).then(|| median(&promised))
     }
 
-    /// What the mended variant gains, as a share of the time.
+    /// The gain of the fixed variant, as a share of the time.
     pub fn gain(&self) -> Option<f64> {
         let gains: Vec<f64> =
             self.mended.iter().map(|(as_is, mended)| 1.0 - mended / as_is).collect();

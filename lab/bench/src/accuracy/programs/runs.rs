@@ -1,4 +1,4 @@
-//! Runs a real program: recorded, and its two variants in turn without recording.
+//! Runs a real program: with recording; and its two variants in turn without recording.
 
 use std::process::{Child, Command};
 
@@ -11,18 +11,18 @@ use crate::programs::Wrapper;
 use crate::programs::description::Description;
 use crate::recorder::Recorder;
 
-/// What one machine, idle or busy, showed of a program.
+/// Results of a program on one machine, idle or busy.
 #[derive(Default)]
 pub struct Shown {
-    /// Of each recorded run.
+    /// The verdict of each recorded run.
     pub verdicts: Vec<Verdict>,
-    /// Seconds without and with recording, right after each other.
+    /// Seconds without and with recording, in runs right after each other.
     pub cost: Vec<(f64, f64)>,
-    /// Seconds with the problem and mended, right after each other.
+    /// Seconds with the problem and with the fix, in runs right after each other.
     pub mended: Vec<(f64, f64)>,
 }
 
-/// Runs it so often: recorded, as it is and mended, whatever goes first alternating.
+/// Runs the program this often: recorded, unmodified and fixed; which goes first alternates.
 pub fn of(
     known: &Description,
     times: usize,
@@ -66,7 +66,7 @@ fn mend(
     if known.mended.is_empty() { Ok(None) } else { run(&known.mended).map(Some) }
 }
 
-/// Two processes that do nothing but run, as long as this lives.
+/// Two processes that only use processor time, as long as this lives.
 pub struct Busy(Vec<Child>);
 
 impl Busy {
@@ -82,7 +82,7 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // One that is gone already is what is wanted.
+            // An error means that the process has ended already, as intended.
             let _ = child.kill();
             let _ = child.wait();
         }

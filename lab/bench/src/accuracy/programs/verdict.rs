@@ -1,4 +1,4 @@
-//! Holds what a report says of a real program against what is known of it.
+//! Compares a report on a real program with what is known about the program.
 
 use std::path::Path;
 
@@ -8,23 +8,23 @@ use syncline_analysis::{Analysis, Options};
 
 use crate::programs::description::Description;
 
-/// A finding that promises this share of the run time is an alarm.
+/// A finding whose predicted gain is at least this share of the run time counts as an alarm.
 const ALARM: f64 = 0.02;
-/// Findings that somebody reads.
+/// The number of findings that a user reads.
 const FIRST: usize = 2;
 
-/// What one recorded run showed.
+/// The result of one recorded run.
 #[derive(Debug, PartialEq)]
 pub struct Verdict {
-    /// The place in the list of the finding that is right, from 0, if it is among the first two.
+    /// The position in the list of the right finding, from 0, if it is among the first two.
     pub found: Option<usize>,
-    /// What that promises, as a share of the run time.
+    /// The gain that this finding predicts, as a share of the run time.
     pub promised: Option<f64>,
-    /// Findings that are wrong: rule and place.
+    /// Wrong findings: rule and place.
     pub false_alarms: Vec<String>,
 }
 
-/// Judges a recording: its process whose threads lived longest.
+/// Judges a recording by its process whose threads lived longest.
 pub fn of_recording(known: &Description, recording: &Path) -> anyhow::Result<Verdict> {
     let analysis = Analysis::load(recording, &Options::default())?;
     let longest = |a: &Process, b: &Process| a.thread_seconds.total_cmp(&b.thread_seconds);

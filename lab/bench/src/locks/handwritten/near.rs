@@ -1,6 +1,5 @@
-//! Locks that prefer near waiters, written down plainly. Which group of near processors a thread
-//! is in is asked of the library, as there is nothing in core that knows it. For
-//! [`super::super::instructions`] only.
+//! Locks that prefer near waiters, written plainly. The library provides the number of a thread's
+//! group of near processors, as core does not know it. For [`super::super::instructions`] only.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,10 +12,10 @@ use super::queues::{FIRST, Place, Places, TimedMcs};
 use super::{Mcs, Node, Ticket, Ttas};
 
 pub const GROUPS: usize = 4;
-/// How often in a row a group may have the lock while others wait.
+/// The most consecutive hand-overs within a group while others wait.
 pub const BATCH: u32 = 64;
 
-/// On lines of its own.
+/// A lock on lines of its own.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct Line<T>(pub T);
@@ -72,7 +71,7 @@ pub struct CohortMcs {
 struct McsGroup {
     local: Mcs,
     passes: AtomicU32,
-    /// For the global lock; used by the holder of the local one.
+    /// The node for the global lock; used by the holder of the local one.
     node: AtomicPtr<Node>,
 }
 
@@ -83,7 +82,7 @@ impl McsGroup {
     }
 }
 
-/// What is here, which is made if there is nothing yet.
+/// The object in this slot, which is made if there is none yet.
 #[inline(always)]
 pub fn here<T: Default>(place: &AtomicPtr<T>) -> &T {
     let mut there = place.load(Relaxed);
@@ -95,7 +94,7 @@ pub fn here<T: Default>(place: &AtomicPtr<T>) -> &T {
     unsafe { &*there }
 }
 
-/// Exchanges what is in two places.
+/// Swaps two values.
 #[inline(always)]
 pub fn exchange<T>(one: &AtomicPtr<T>, other: &AtomicPtr<T>) {
     let there = one.load(Relaxed);
@@ -111,7 +110,7 @@ pub fn fresh<T: Default>() -> *mut T {
 #[derive(Default)]
 pub struct Near {
     node: Node,
-    /// For the global lock.
+    /// The node for the global lock.
     global: AtomicPtr<Node>,
     group: Cell<usize>,
 }
@@ -177,8 +176,7 @@ impl Lock for CohortTtasMcs {
     }
 }
 
-/// An MCS lock that waiters could leave for each socket, and a spinlock among the sockets; here
-/// no waiter leaves.
+/// A timed MCS lock for each socket, and a spinlock among the sockets; here no waiter gives up.
 #[derive(Default)]
 pub struct TimedCohort {
     global: Line<Ttas>,

@@ -1,5 +1,5 @@
-//! Locks that readers share and that prefer one side, written down plainly. For
-//! [`super::super::instructions`] only.
+//! Shared locks that prefer readers or writers, written plainly. For [`super::super::instructions`]
+//! only.
 
 use std::hint::spin_loop;
 use std::ptr;
@@ -40,7 +40,7 @@ impl Writers {
         writer.gate.store(WAITING, Relaxed);
         let previous = self.tail.swap(ours, AcqRel);
         if !previous.is_null() {
-            // SAFETY: it stays until it has seen our link.
+            // SAFETY: its node lives until it has seen the link.
             unsafe { &*previous }.next.store(ours, Release);
             while writer.gate.load(Acquire) == WAITING {
                 spin_loop();
@@ -86,7 +86,7 @@ impl Writers {
     }
 
     fn grant(writer: *mut Writer) {
-        // SAFETY: it waits, and stays until this.
+        // SAFETY: it waits, and its node lives until this store.
         unsafe { &*writer }.gate.store(GRANTED, Release);
     }
 
@@ -112,7 +112,7 @@ impl Writers {
     }
 }
 
-/// Readers that wait: a list, of which each wakes the next.
+/// A list of waiting readers, each of which wakes the next.
 #[derive(Default)]
 struct Readers(AtomicPtr<Reader>);
 
@@ -139,13 +139,13 @@ impl Readers {
 
     fn wake(reader: *mut Reader) {
         if !reader.is_null() {
-            // SAFETY: it waits, and stays until this.
+            // SAFETY: it waits, and its node lives until this store.
             unsafe { &*reader }.gate.store(GRANTED, Release);
         }
     }
 }
 
-/// Readers before writers.
+/// A lock that serves readers before writers.
 #[derive(Default)]
 pub struct ReadersFirst {
     writers: Writers,
@@ -208,7 +208,7 @@ impl ReadersFirst {
     }
 }
 
-/// Writers before readers.
+/// A lock that serves writers before readers.
 #[derive(Default)]
 pub struct WritersFirst {
     writers: Writers,

@@ -1,4 +1,4 @@
-//! Locks with an order, written by hand: those with numbers, and those with queues whose nodes
+//! Locks with an order, written plainly: those with numbers, and those with queues whose nodes
 //! outlive an acquisition. For [`super::super::instructions`] only.
 
 use std::arch::asm;
@@ -74,8 +74,8 @@ impl Lock for Anderson {
     }
 }
 
-/// A thread's queue nodes: the one that it has enqueued, and one to spare. In cells, since a lock
-/// reaches its nodes by shared references.
+/// A thread's queue nodes: the enqueued one, and a spare one. They are in cells, since a lock
+/// accesses its nodes through shared references.
 pub struct Places<P> {
     enqueued: Cell<*mut P>,
     spare: Cell<*mut P>,
@@ -140,7 +140,8 @@ impl Lock for Clh {
         section: impl FnOnce() -> R + Send,
     ) -> R {
         let mine = places.take();
-        // SAFETY: ours until it is released, as the one before is until we have seen that.
+        // SAFETY: it is this thread's until it is released, and so is the previous one until that
+        // was seen.
         unsafe { (*mine).store(WAITING, Relaxed) };
         let previous = self.0.swap(mine, AcqRel);
         if !previous.is_null() {
@@ -178,11 +179,12 @@ impl TimedMcs {
         self.join(places);
     }
 
-    /// Waits to be the first, and returns what was granted.
+    /// Waits to become the first, and returns what was granted.
     #[inline(always)]
     pub fn join(&self, places: &Places<Place>) -> u32 {
         let mine = places.take();
-        // SAFETY: ours until we have handed on; the one before ours until it has seen the link.
+        // SAFETY: it is this thread's until the hand-over; the previous node lives until its thread
+        // has seen the link.
         unsafe {
             (*mine).next.store(ptr::null_mut(), Relaxed);
             (*mine).state.store(WAITING, Relaxed);
@@ -198,17 +200,17 @@ impl TimedMcs {
         }
     }
 
-    /// A word for the use of the first waiter.
+    /// A word that the first waiter may use.
     #[inline(always)]
     pub fn note(places: &Places<Place>) -> &AtomicU32 {
-        // SAFETY: ours until we have handed on.
+        // SAFETY: it is this thread's until the hand-over.
         unsafe { &(*places.enqueued()).state }
     }
 
-    /// Hands over to the next waiter that hasn't left, if there is one.
+    /// Hands over to the next waiter that has not left, if there is one.
     #[inline(always)]
     pub fn pass(&self, places: &Places<Place>, granted: u32) -> bool {
-        // SAFETY: ours until we have handed on, and so are the nodes that were left.
+        // SAFETY: it is this thread's until the hand-over, and so are the nodes that were left.
         unsafe {
             loop {
                 let mine = places.enqueued();
@@ -226,10 +228,10 @@ impl TimedMcs {
         }
     }
 
-    /// Whether somebody is linked behind the holder.
+    /// Whether a thread is linked behind the holder.
     #[inline(always)]
     pub fn is_followed(&self, places: &Places<Place>) -> bool {
-        // SAFETY: ours until we have handed on.
+        // SAFETY: it is this thread's until the hand-over.
         !unsafe { (*places.enqueued()).next.load(Relaxed) }.is_null()
     }
 
@@ -241,8 +243,8 @@ impl TimedMcs {
     #[inline(always)]
     pub fn leave(&self, places: &Places<Place>, granted: u32) {
         let mut mine = places.enqueued();
-        // SAFETY: ours until we have handed on, and so are the nodes that were left. The next one
-        // stays until we have handed over to it.
+        // SAFETY: it is this thread's until the hand-over, and so are the nodes that were left. The
+        // next node lives until the hand-over to it.
         unsafe {
             let Some(mut next) = self.behind(mine) else { return places.keep(mine) };
             loop {
@@ -260,7 +262,7 @@ impl TimedMcs {
 
     #[inline(always)]
     unsafe fn behind(&self, mine: *mut Place) -> Option<*mut Place> {
-        // SAFETY: our caller's.
+        // SAFETY: our caller's promise.
         let mut next = unsafe { (*mine).next.load(Acquire) };
         if next.is_null() {
             if self.0.compare_exchange(mine, ptr::null_mut(), Release, Relaxed).is_ok() {
@@ -288,7 +290,7 @@ impl Lock for TimedMcs {
     }
 }
 
-/// A node of a queue in which each waiter watches the node before its own.
+/// A node of a queue in which each waiter polls the node before its own.
 #[derive(Default)]
 pub struct Link {
     previous: AtomicPtr<Link>,
@@ -305,7 +307,7 @@ impl Lock for TimedClh {
     #[inline(always)]
     fn with<R: Send>(&self, places: &mut Places<Link>, section: impl FnOnce() -> R + Send) -> R {
         let mine = places.take();
-        // SAFETY: ours until it is released; those before ours until we have seen that.
+        // SAFETY: it is this thread's until it is released; those before it until that was seen.
         unsafe {
             (*mine).previous.store(ptr::null_mut(), Relaxed);
             (*mine).state.store(WAITING, Relaxed);
@@ -328,7 +330,7 @@ impl Lock for TimedClh {
         if self.0.compare_exchange(mine, ptr::null_mut(), AcqRel, Relaxed).is_ok() {
             places.keep(mine);
         } else {
-            // SAFETY: ours until it is released.
+            // SAFETY: it is this thread's until it is released.
             unsafe { (*mine).state.store(RELEASED, Release) };
         }
         result

@@ -1,4 +1,4 @@
-//! Locks that readers share, written down plainly. For [`super::super::instructions`] only.
+//! Locks that readers share, written plainly. For [`super::super::instructions`] only.
 
 use std::hint::spin_loop;
 use std::ptr;
@@ -11,7 +11,7 @@ use super::Futex;
 const WAITING: u32 = 0;
 const GRANTED: u32 = 2;
 
-/// The lock in one word, whose waiters sleep.
+/// A lock in one word, whose waiters sleep.
 #[derive(Default)]
 pub struct CompactRw(AtomicU32);
 
@@ -67,7 +67,7 @@ impl CompactRw {
         }
     }
 
-    /// Takes the mark with a share, and wakes all sleepers.
+    /// Removes the mark together with a share, and wakes all sleepers.
     #[cold]
     fn leave(&self, share: u32) {
         self.0.fetch_sub(share, Release);
@@ -97,7 +97,7 @@ const READER_BEHIND: u32 = 2;
 const WRITER_BEHIND: u32 = 4;
 const WRITER: u32 = 1;
 const READER: u32 = 2;
-/// More readers than are let in.
+/// More than the most readers that are let in.
 const FULL: u32 = 1 << 31;
 
 impl Place {
@@ -119,9 +119,9 @@ impl Place {
 
     /// # Safety
     ///
-    /// It waits.
+    /// Its thread waits.
     unsafe fn grant(place: *mut Place) {
-        // SAFETY: it stays until this.
+        // SAFETY: it lives until this store.
         unsafe { &*place }.gate.store(GRANTED, Release);
     }
 }
@@ -143,7 +143,7 @@ impl Lock for FairRw {
             if place.state.load(Relaxed) & READER_BEHIND != 0 {
                 self.readers.fetch_add(READER, Relaxed);
             }
-            // SAFETY: it is behind us.
+            // SAFETY: it is behind this one.
             unsafe { Place::grant(next) };
         }
         result
@@ -185,7 +185,7 @@ impl FairRw {
         let ours = ptr::from_ref(place).cast_mut();
         let previous = self.enqueue(place);
         if !previous.is_null() {
-            // SAFETY: it stays until it has seen our link.
+            // SAFETY: it lives until it has seen the link.
             let previous = unsafe { &*previous };
             previous.state.fetch_or(WRITER_BEHIND, Relaxed);
             previous.next.store(ours, Release);
@@ -208,7 +208,7 @@ impl FairRw {
         if previous.is_null() {
             readers = self.readers.fetch_add(READER, Relaxed);
         } else {
-            // SAFETY: it stays until it has seen our link.
+            // SAFETY: it lives until it has seen the link.
             let previous = unsafe { &*previous };
             let open = previous.state.fetch_or(READER_BEHIND, AcqRel) & OPEN != 0;
             if open {
@@ -222,7 +222,7 @@ impl FairRw {
         if place.state.fetch_or(OPEN, AcqRel) & READER_BEHIND != 0 {
             let next = place.linked();
             self.readers.fetch_add(READER, Relaxed);
-            // SAFETY: it is behind us.
+            // SAFETY: it is behind this one.
             unsafe { Place::grant(next) };
         }
         assert!(readers & FULL == 0, "more readers than can be counted");
@@ -242,7 +242,7 @@ impl FairRw {
     #[cold]
     fn wake_writer(&self) {
         self.readers.store(0, Relaxed);
-        // SAFETY: a writer that is noted waits.
+        // SAFETY: a recorded writer waits.
         unsafe { Place::grant(self.first.load(Relaxed)) };
     }
 }

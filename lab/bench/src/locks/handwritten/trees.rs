@@ -1,4 +1,4 @@
-//! Locks with a queue for each group of near processors, written down plainly. For
+//! Locks with a queue for each group of near processors, written plainly. For
 //! [`super::super::instructions`] only.
 
 use std::cell::Cell;
@@ -13,10 +13,10 @@ use super::super::arena::Lock;
 use super::near::{BATCH, GROUPS, Line, exchange, here};
 use super::queues::{FIRST, Place, Places, TimedMcs};
 
-/// Groups in a tree of two levels below the machine.
+/// Number of groups in a tree of two levels below the machine.
 const TREE: usize = 21;
 
-/// The place of the smallest group that this thread is in.
+/// The index of the smallest group that contains this thread.
 #[inline(always)]
 fn smallest_group() -> usize {
     let mut place = 0;
@@ -40,7 +40,7 @@ pub struct Hmcs([Line<Queue>; TREE]);
 #[derive(Default)]
 struct Queue {
     tail: AtomicPtr<Entry>,
-    /// The group's in the queue above.
+    /// The group's node in the queue above.
     entry: AtomicPtr<Entry>,
 }
 
@@ -48,7 +48,7 @@ struct Queue {
 struct Entry {
     next: AtomicPtr<Entry>,
     status: AtomicU32,
-    /// For the queue above.
+    /// The node for the queue above.
     above: AtomicPtr<Entry>,
 }
 
@@ -79,7 +79,7 @@ impl Hmcs {
         entry.status.store(WAITING, Relaxed);
         let previous = self.0[place].0.tail.swap(ours, AcqRel);
         if !previous.is_null() {
-            // SAFETY: the entry before ours stays until it has seen our link.
+            // SAFETY: the node before this one lives until its thread has seen the link.
             unsafe { &*previous }.next.store(ours, Release);
             while entry.status.load(Acquire) == WAITING {
                 spin_loop();
@@ -103,7 +103,7 @@ impl Hmcs {
         let status = entry.status.load(Relaxed);
         let next = entry.next.load(Acquire);
         if status < GRANTED + BATCH * 2 && !next.is_null() {
-            // SAFETY: the one behind stays until it is granted the lock.
+            // SAFETY: the next node lives until it is granted the lock.
             return unsafe { &*next }.status.store(status + 2, Release);
         }
         exchange(&self.0[place].0.entry, &entry.above);
@@ -125,19 +125,19 @@ impl Hmcs {
                 next = entry.next.load(Acquire);
             }
         }
-        // SAFETY: the one behind stays until it is granted something.
+        // SAFETY: the next node lives until something is granted to it.
         unsafe { &*next }.status.store(status, Release);
     }
 }
 
-/// A tree of queues that waiters could leave; here no waiter leaves.
+/// A tree of timed queues; here no waiter gives up.
 #[derive(Default)]
 pub struct TimedHmcs([Line<TimedQueue>; TREE]);
 
 #[derive(Default)]
 struct TimedQueue {
     queue: TimedMcs,
-    /// The group's in the queue above.
+    /// The group's node in the queue above.
     above: AtomicPtr<Stand>,
 }
 
@@ -147,7 +147,7 @@ struct Stand {
     above: AtomicPtr<Stand>,
 }
 
-/// Granted: to be the first of a group that has the lock, and only the first.
+/// A grant to be the first of a group that has the lock, and only the first.
 const HELD: u32 = FIRST + 2;
 
 #[derive(Default)]
@@ -199,7 +199,7 @@ impl TimedHmcs {
     }
 }
 
-/// A queue for each socket, each of which is spliced into one of all.
+/// A queue for each socket, each of which is spliced into a common one.
 #[derive(Default)]
 pub struct Hclh {
     global: Line<AtomicPtr<Splice>>,
@@ -212,7 +212,7 @@ struct Cluster {
     crowded: AtomicU32,
 }
 
-/// A place in a group's queue, and then in the queue of all.
+/// A node of a group's queue, and then of the common queue.
 #[derive(Default)]
 pub struct Splice {
     local: AtomicU32,
@@ -221,7 +221,7 @@ pub struct Splice {
 }
 
 const SPLICED: u32 = 4;
-/// How long the first of a group lets others gather, in transfers of a line.
+/// How long the first waiter of a group lets others gather, in transfers of a line.
 const GATHERING: u32 = 8;
 
 impl Lock for Hclh {
@@ -231,7 +231,7 @@ impl Lock for Hclh {
     fn with<R: Send>(&self, places: &mut Places<Splice>, section: impl FnOnce() -> R + Send) -> R {
         self.acquire(places);
         let result = section();
-        // SAFETY: ours until it is released.
+        // SAFETY: it is this thread's until it is released.
         let place = unsafe { &*places.enqueued() };
         if place.local.load(Relaxed) == SPLICED {
             place.global.store(GRANTED, Release);
@@ -247,7 +247,8 @@ impl Hclh {
     fn acquire(&self, places: &Places<Splice>) {
         let group = &self.groups[Native::group(0) % GROUPS].0;
         let mine = places.take();
-        // SAFETY: ours until it is released; those before ours until we have left them.
+        // SAFETY: it is this thread's until it is released; those before it until this thread has
+        // left them.
         unsafe {
             (*mine).local.store(WAITING, Relaxed);
             (*mine).global.store(WAITING, Relaxed);
@@ -288,17 +289,17 @@ impl Hclh {
         let last = group.tail.load(Acquire);
         assert!(!last.is_null(), "our place, or one behind it");
         let previous = self.global.0.swap(last, AcqRel);
-        // SAFETY: its thread waits for us, or is us.
+        // SAFETY: its thread waits for this one, or is this one.
         unsafe { (*last).local.store(SPLICED, Release) };
         previous
     }
 
     /// # Safety
     ///
-    /// The caller was behind the place, in one of the queues.
+    /// The caller was behind this node in one of the queues.
     #[inline(always)]
     unsafe fn leave(places: &Places<Splice>, place: *mut Splice) {
-        // SAFETY: it stays until both have left.
+        // SAFETY: it lives until both threads have left it.
         let left = unsafe { &(*place).left };
         if left.load(Acquire) != 0 || left.swap(1, AcqRel) != 0 {
             places.keep(place);
