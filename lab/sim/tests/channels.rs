@@ -1,5 +1,5 @@
 //! Messages on the simulated machines: they arrive, and cost as many transfers of a line as SSYNC
-//! says (section 6.2): two one way, four for a round trip.
+//! says (section 6.2): two for one way, four for a round trip.
 
 use syncline::channel::{self, Duplex, Exclusive, Inbox, RawChannel, Ring, Shared, Single};
 use syncline::wait::{Park, Spin, Yield};
@@ -47,8 +47,7 @@ fn cycles_round_trip<Q: RawChannel<Item = Message>>(machine: &Machine, places: [
     outcome.cycles as f64 / ROUNDS as f64
 }
 
-/// A processor at each distance from the first, and how long a line takes from there that was
-/// written.
+/// A processor at each distance from the first, and how long a written line takes from there.
 fn others(machine: &Machine) -> Vec<(usize, f64)> {
     let node = |thread| machine.node_of(machine.cache_of(thread));
     let mut others: Vec<_> = (1..machine.threads())
@@ -61,8 +60,8 @@ fn others(machine: &Machine) -> Vec<(usize, f64)> {
     others.into_iter().map(|(class, thread)| (thread, transfer(class))).collect()
 }
 
-/// S12. On Niagara and between neighbours on Tilera a transfer takes so few cycles that what a
-/// processor does in its own cache counts as well.
+/// S12. On Niagara and between neighbours on Tilera a transfer takes so few cycles that a
+/// processor's work in its own cache counts as well.
 #[test]
 fn a_message_costs_two_transfers_and_a_round_trip_four() {
     for name in ["opteron", "xeon", "opteron-2384", "xeon-x5660"] {
@@ -76,8 +75,8 @@ fn a_message_costs_two_transfers_and_a_round_trip_four() {
     }
 }
 
-/// S20, and the same on the others: a thread that looks before it writes should fetch the line for
-/// writing.
+/// S20, also for the other machines: a thread that reads a line before it writes to it should fetch
+/// it for writing.
 #[test]
 fn fetching_a_line_for_writing_saves_a_broadcast() {
     for name in ["opteron", "xeon"] {
@@ -92,7 +91,7 @@ fn fetching_a_line_for_writing_saves_a_broadcast() {
     }
 }
 
-/// A ring's receiver writes nothing to the lines, so that both ends get on at once.
+/// A ring's receiver writes nothing to the lines, so both ends work at the same time.
 #[test]
 fn a_message_of_a_ring_costs_less_than_two_transfers_across_sockets() {
     let machine = Machine::named("xeon").unwrap();
@@ -102,7 +101,7 @@ fn a_message_of_a_ring_costs_less_than_two_transfers_across_sockets() {
     }
 }
 
-/// Clients on these places send to a server on the first, which counts.
+/// Clients on these processors send to a server on the first, which counts.
 fn meet<Q: RawChannel<Item = Message>>(machine: &Machine, places: &[usize]) {
     let clients = places.len() - 1;
     let mut inbox = Inbox::<Message, Q>::over(clients, 4);

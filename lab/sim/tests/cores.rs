@@ -1,5 +1,5 @@
-//! What a core does by itself: its levels of caches, the instructions beside its accesses, and for how
-//! long its accesses keep a line from others.
+//! What a core does by itself: its levels of caches, the instructions besides its accesses, and for
+//! how long its accesses keep a line from other cores.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -18,7 +18,7 @@ fn lines(count: usize) -> Vec<Line> {
     std::iter::repeat_with(Line::default).take(count).collect()
 }
 
-/// Cycles of a load, on average, by a core that goes round a number of lines again and again.
+/// Average cycles of a load by a core that cycles through a number of lines.
 fn load(machine: &Machine, count: usize) -> f64 {
     const ROUNDS: usize = 3;
     let lines = lines(count);
@@ -38,7 +38,8 @@ fn load(machine: &Machine, count: usize) -> f64 {
 
 #[test]
 fn a_load_takes_what_the_level_takes_that_holds_all_lines() {
-    // Lines of half of a level, and twice the one before: table 3.
+    // Half as many lines as fit into a level, and twice as many as fit into the one before: table
+    // 3.
     for (name, levels) in [
         ("opteron", &[(512, 3.0), (4096, 15.0), (16_384, 40.0)][..]),
         ("xeon", &[(256, 5.0), (2048, 11.0), (8192, 44.0)]),
@@ -67,7 +68,7 @@ fn threads_of_a_core_take_turns() {
         let threads = (0..threads).map(|place| (place, body(place))).collect();
         Engine::new(machine, 1).run(threads).cycles / ACCESSES
     };
-    // Loads of one line follow each other at once; four of the eight threads keep the core busy.
+    // Loads of one line follow each other directly; four of the eight threads keep the core busy.
     let niagara = named("niagara");
     assert_eq!((cycles(&niagara, 1), cycles(&niagara, 2)), (3, 3));
     assert_eq!((cycles(&niagara, 4), cycles(&niagara, 8)), (3, 6));
@@ -88,7 +89,7 @@ fn instructions_are_no_part_of_an_access() {
     Engine::new(&named("niagara"), 1).run(vec![(0, body)]);
 }
 
-/// Cycles from one access to the next, if two cores do nothing else to a line.
+/// Cycles from one access to the next, if two cores access a line and do nothing else.
 fn apart(machine: &Machine, other: usize, access: fn(&Line)) -> u64 {
     const ACCESSES: u64 = 1000;
     let word = Line::default();
@@ -103,7 +104,7 @@ fn a_line_that_travels_is_busy_all_the_while_and_one_that_stays_is_not() {
         word.swap(1, Relaxed);
     };
     assert_eq!(apart(&named("xeon"), 1, swap), 120);
-    // 90 from another core, of which 24 are the way of a load, which takes 3 in a cache like that.
+    // 90 from another core, of which 24 are the way of a load, which takes 3 in its own cache.
     assert_eq!(apart(&named("niagara"), 8, swap), 69);
 }
 
@@ -138,7 +139,7 @@ fn instructions_take_turns_as_accesses_do() {
         let machine = named(name);
         Engine::new(&machine, 1).run(threads).cycles
     };
-    // Three in a cycle, and one for each of two groups of four threads.
+    // Three per cycle, and one for each of two groups of four threads.
     assert_eq!((cycles("opteron", 1), cycles("opteron", 48)), (40, 40));
     assert_eq!((cycles("niagara", 1), cycles("niagara", 4), cycles("niagara", 8)), (120, 120, 240));
     assert_eq!(cycles("clusters", 1), 0, "a description without instructions");

@@ -1,5 +1,5 @@
-//! Damaged descriptions: each is refused with a message that names the file, or is a machine on
-//! which threads can run. Never a panic, and never hours of reading.
+//! Damaged descriptions: each is either rejected with a message that names the file, or is a
+//! machine on which threads can run. None causes a panic, or takes hours to read.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ const TEXTS: [&str; 4] = [
     include_str!("../machines/xeon-x5660.json"),
 ];
 
-/// What is put in place of a number.
+/// Replacements for a number.
 const NUMBERS: [&str; 10] = [
     "0",
     "-1",
@@ -41,7 +41,7 @@ impl Chance {
     }
 }
 
-/// Reads a text; runs threads on what comes of it.
+/// Parses a text; if it is a machine, runs threads on it.
 fn try_out(text: &str) -> bool {
     let machine = match Machine::parse(text, "damaged.json") {
         Err(error) => {
@@ -134,7 +134,7 @@ fn bytes_by_chance() {
 
 #[test]
 fn costs_are_finite_whatever_is_described() {
-    // The greatest cost at the greatest distance still fits.
+    // The greatest cost at the greatest distance does not overflow.
     let mut description = Machine::named("opteron").unwrap().description;
     for row in &mut description.distances {
         row.iter_mut().filter(|distance| **distance == 3.0).for_each(|distance| *distance = 1e6);

@@ -1,4 +1,4 @@
-//! The tables that grow, on simulated machines: their own text.
+//! The growing tables on simulated machines: the library's own code.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -9,7 +9,7 @@ use syncline_sim::{Machine, Simulated};
 
 type Table = HashTable<u64, [u64; 8], BuildHasherDefault<DefaultHasher>, Flat, Simulated>;
 
-/// Keys of each thread's own, and those that all have in common.
+/// Number of each thread's own keys, and of the common keys.
 const OWN: u64 = 60;
 const COMMON: u64 = 8;
 
@@ -22,7 +22,7 @@ struct Run {
 }
 
 /// Threads fill a table that begins small, count under common keys, read each other's keys, and
-/// take every other key of theirs out.
+/// remove every other key of their own.
 fn run(machine: &Machine, threads: u64, seed: u64) -> Run {
     let table = Table::default();
     let small = table.bytes();
@@ -81,7 +81,7 @@ fn one_seed_gives_one_run() {
 }
 
 /// A thread that only reads writes nothing that others read: threads on many sockets don't slow
-/// each other.
+/// each other down.
 #[test]
 fn readers_do_not_meet() {
     let machine = Machine::named("opteron").unwrap();

@@ -1,4 +1,4 @@
-//! Tilera's hardware messages: they arrive, whole and in order, and cost what the description
+//! Tilera's hardware messages: they arrive completely and in order, and cost what the description
 //! says.
 
 use std::cell::{Cell, RefCell};
@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use syncline_sim::Machine;
 use syncline_sim::engine::{self, Body, Engine};
 
-/// The cycles at which a message of this many words was sent and was there.
+/// The cycles at which a message of this many words was sent and had arrived.
 fn one_way(machine: &Machine, to: usize, words: usize) -> u64 {
     let (sent, there) = (Cell::new(0), Cell::new(0));
     let message = vec![7; words];
@@ -32,8 +32,8 @@ fn a_message_takes_sending_the_way_and_receiving() {
     assert!(one_way(&tilera, 1, 1) < one_way(&tilera, 1, 8));
 }
 
-/// Messages a second that a server takes from 35 clients, each of this many words, and answers if
-/// `round_trip`.
+/// Messages per second that a server receives from 35 clients, each of this many words, and answers
+/// if `round_trip`.
 fn served(words: usize, round_trip: bool) -> f64 {
     const EACH: usize = 200;
     let tilera = Machine::named("tilera").unwrap();
@@ -65,7 +65,7 @@ fn served(words: usize, round_trip: bool) -> f64 {
 
 #[test]
 fn a_server_and_35_clients() {
-    // Row S14, from which the costs are taken: so this holds the engine to the description.
+    // Row S14, from which the costs are derived: this checks the engine against the description.
     for (words, round_trip, expected) in [(8, true, 16e6), (1, true, 27e6), (1, false, 100e6)] {
         let rate = served(words, round_trip);
         assert!((rate / expected - 1.0).abs() < 0.1, "{words} words: {rate:.3e}, not {expected:e}");
@@ -90,7 +90,7 @@ fn messages_of_one_sender_arrive_in_order_and_a_full_inbox_holds_senders_back() 
     }
     let receiver: Body<'_> = Box::new(|| {
         engine::delay(1_000_000);
-        // Nothing was received yet: what was sent fits, in words of which each message has two.
+        // Nothing was received yet, so the sent messages fill the room; each message has two words.
         assert_eq!(sent.get(), room / 2);
         for _ in 0..3 * room {
             let message = engine::receive();

@@ -1,6 +1,6 @@
-//! The machines of today, which are built from published figures: two simulated threads play the
-//! ping-pong that was published, and it takes as long. The figures stand here once more, so that a
-//! description that drifts from its source fails.
+//! The machines of today, which are built from published figures: two simulated threads run the
+//! published ping-pong test, and it takes as long as published. The figures are repeated here, so
+//! that a description that deviates from its source fails.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -8,8 +8,8 @@ use syncline::memory::{Memory, Padded, Word};
 use syncline_sim::engine::{Body, Engine};
 use syncline_sim::{Machine, Simulated};
 
-/// Nanoseconds of one way, least and most: medians over pairs of cores, or a range where that is
-/// what was published.
+/// Least and most nanoseconds of one way: medians over pairs of cores, or a range if a range was
+/// published.
 type Published = [(&'static str, f64, f64)];
 
 const MACHINES: [(&str, &Published); 5] = [
@@ -29,8 +29,8 @@ const MACHINES: [(&str, &Published); 5] = [
 
 const ROUND_TRIPS: u32 = 500;
 
-/// Nanoseconds from one hardware thread to another, half of a round trip, with a word that each
-/// changes when the other one has.
+/// Nanoseconds from one hardware thread to another: half of a round trip, in which each thread
+/// changes the word after the other one has.
 fn one_way(machine: &Machine, other: usize) -> f64 {
     let word = Padded::<<Simulated as Memory>::Word>::default();
     let player = |from: u32, to: u32| -> Body<'_> {
@@ -64,7 +64,7 @@ fn the_published_ping_pong_takes_as_long() {
     }
 }
 
-/// What a description marks as assumed is there, and what was published is not marked.
+/// Fields that a description marks as assumed exist, and published ones are not marked.
 #[test]
 fn what_is_assumed_is_marked() {
     for (name, _) in MACHINES {
@@ -84,7 +84,7 @@ fn what_is_assumed_is_marked() {
     assert!(measured.iter().all(|d| d.assumed.is_empty()));
 }
 
-/// A lock for each socket, then for each complex: what the library's locks ask of a machine.
+/// A lock for each socket, then for each complex: the topology that the library's locks ask for.
 #[test]
 fn complexes_of_a_socket_are_one_group() {
     let zen = Machine::named("zen4").unwrap();

@@ -1,5 +1,5 @@
-//! The library's own locks on simulated machines: they exclude, they end, and one seed gives
-//! one run.
+//! The library's own locks on simulated machines: they exclude, they end, and one seed gives one
+//! result.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use syncline::wait::{Park, Spin, Yield};
 use syncline_sim::engine::{self, Body, Engine, Outcome};
 use syncline_sim::{Machine, Simulated};
 
-/// Threads on these hardware threads that take a lock this many times, each, and hold it for 100
+/// Threads on these hardware threads that each take a lock this many times, and hold it for 100
 /// cycles.
 fn run<L>(machine: &Machine, places: &[usize], rounds: u64, seed: u64) -> Outcome
 where
@@ -75,16 +75,18 @@ fn a_queue_lock_that_spins_waits_for_time_slices_when_oversubscribed() {
     let machine = Machine::new(description).unwrap();
     let slice = machine.in_cycles(1e-5);
     let cycles = |places: &[usize]| run::<Mcs<Spin, Simulated>>(&machine, places, 500, 1).cycles;
-    // Each thread needs a few slices by itself; crowded, nearly every section costs one.
+    // Each thread needs a few slices by itself; with two per processor, nearly every section costs
+    // a slice.
     let (alone, crowded) = (cycles(&[0, 1, 2, 3]), cycles(&[0, 0, 1, 1]));
     assert!(alone < 50 * slice && crowded > 500 * slice, "{alone} {crowded} {slice}");
 }
 
 #[test]
 fn threads_of_one_cache_see_each_others_writes() {
-    // A write that is under way has told the threads that watch; a thread of the same cache that
-    // looks until it is done sees the old value, and must not watch for what was told already.
-    // Where the cache writes through, and where it does not.
+    // A write in progress has already notified the threads that watch the line. A thread of the
+    // same cache that polls before it is done sees the old value, and must not start watching,
+    // since it would miss the notification. Tested with a cache that writes through, and with one
+    // that does not.
     let mut description = Machine::named("xeon").unwrap().description;
     (description.caches_per_node, description.threads_per_cache) = (2, 8);
     let hyperthreads = Machine::new(description).unwrap();
@@ -120,14 +122,14 @@ fn threads_that_are_not_pinned_spread_over_the_nodes_and_find_idle_processors() 
     assert_eq!(nodes, twice_each);
 }
 
-/// Seconds as cycles of a machine.
+/// Converts seconds to cycles of a machine.
 fn cycles(machine: &Machine, seconds: f64) -> u64 {
     machine.in_cycles(seconds)
 }
 
-/// On two nodes of twelve hardware threads each, 13 threads on the first and 12 on the second, of
-/// which some end after 10 ms. One on the first is not pinned and computes for 100 ms: when it is
-/// done, and when it was first on the second node, both in milliseconds.
+/// On two nodes of twelve hardware threads each, there are 13 threads on the first and 12 on the
+/// second, of which some end after 10 ms. One on the first is not pinned and computes for 100 ms.
+/// Returns when it is done, and when it first ran on the second node, both in milliseconds.
 fn crowded(end_here: usize, end_there: usize) -> (u64, Option<u64>) {
     let mut description = Machine::named("xeon-x5660").unwrap().description;
     description.threads_per_cache = 2;
@@ -148,7 +150,7 @@ fn crowded(end_here: usize, end_there: usize) -> (u64, Option<u64>) {
         }
         done.set(engine::now() / ms);
     });
-    // The one place that is idle; then another thread comes there that stays.
+    // The only idle processor; then another thread, which stays, comes there.
     threads.push((engine::ANYWHERE, free));
     threads.push(pinned(11, false));
     Engine::new(&machine, 1).run(threads);
@@ -157,16 +159,17 @@ fn crowded(end_here: usize, end_there: usize) -> (u64, Option<u64>) {
 
 #[test]
 fn idle_processors_look_for_waiting_threads_now_and_then() {
-    // Linux 2.6.32 left 13 and 11 threads as they were, though a processor was idle: not more than
-    // 125 %. The two share it to the end.
+    // Linux 2.6.32 left 13 and 11 threads as they were, although a processor was idle: not more
+    // than 125 %. The two threads share their processor to the end.
     let (done, moved) = crowded(0, 1);
     assert!(moved.is_none() && done > 190, "{done} {moved:?}");
-    // 13 and 10 are too many. It is moved when the other node's idle ones look, and it waits.
+    // 13 and 10 are too unequal. The thread is moved when an idle processor of the other node looks
+    // for work, which takes a while.
     let (done, moved) = crowded(0, 2);
     let moved = moved.unwrap();
     assert!(moved >= 32 && moved % 32 < 2, "{moved}");
     assert!(done < 100 + moved, "{done}");
-    // Those of its own node look sooner.
+    // Idle processors of its own node look sooner.
     let (done, moved) = crowded(1, 0);
     assert!(moved.is_none() && (105..120).contains(&done), "{done} {moved:?}");
 }
@@ -175,7 +178,8 @@ fn idle_processors_look_for_waiting_threads_now_and_then() {
 fn threads_that_begin_on_one_node_have_a_processor_each_soon() {
     let machine = Machine::named("opteron").unwrap();
     let work = cycles(&machine, 0.2);
-    // As many threads everywhere else, for a moment, so that all begin on the first node.
+    // As many threads on all other processors, for a moment, so that the others all begin on the
+    // first node.
     let elsewhere = (6..48).flat_map(|place| [place; 7]);
     let brief = elsewhere.map(|place| -> (usize, Body<'_>) { (place, Box::new(|| ())) });
     let nodes = std::cell::RefCell::new(vec![0; 8]);

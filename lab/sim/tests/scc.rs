@@ -1,5 +1,5 @@
-//! The SCC: shared memory without caches behind four controllers, and registers as the only
-//! atomic operations.
+//! The SCC: uncached shared memory behind four controllers, and registers as the only atomic
+//! operations.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
@@ -17,7 +17,7 @@ fn scc() -> Machine {
     Machine::named("scc").unwrap()
 }
 
-/// Cycles that a core needs for something, alone on the machine.
+/// Cycles that a core needs for an action, alone on the machine.
 fn alone(core: usize, what: impl Fn()) -> u64 {
     let cycles = Cell::new(0);
     let body: Body<'_> = Box::new(|| {
@@ -31,8 +31,8 @@ fn alone(core: usize, what: impl Fn()) -> u64 {
 
 #[test]
 fn memory_and_registers_cost_what_the_formulas_of_the_guide_say() {
-    // In cycles of a core at 533 MHz; the mesh and the memory have 800 MHz. A core's own memory is
-    // at the nearest controller: for core 0 on its tile, for core 16 on tile 8 three hops away.
+    // In cycles of a core at 533 MHz; the mesh and the memory run at 800 MHz. A core's own memory
+    // is at the nearest controller: for core 0 on its tile, for core 16 on tile 8 three hops away.
     let mesh = 533.0 / 800.0;
     for (core, hops) in [(0, 0.0), (10, 0.0), (4, 2.0), (16, 3.0), (47, 1.0)] {
         let word = Padded::<Plain>::default();
@@ -61,7 +61,7 @@ fn an_atomic_operation_is_a_load_and_a_store_under_a_register() {
     assert_eq!(alone(0, || assert_eq!(word.load(Acquire), 7)), memory);
     let add = || assert_eq!(word.fetch_add(1, AcqRel), 7);
     assert_eq!(alone(0, add), register + memory + memory + register);
-    // What changes nothing needs no store.
+    // An exchange that changes nothing needs no store.
     let fail = || assert_eq!(word.exchange(7, 9, AcqRel), Err(8));
     assert_eq!(alone(0, fail), register + memory + register);
     assert_eq!(alone(0, || Simulated::prefetch_for_write(&word)), 0);
@@ -97,10 +97,10 @@ fn a_register_is_a_lock() {
     assert_eq!(word.load(), 20 * CORES as u32);
 }
 
-/// Speedup of this many cores over one in a loop of work on private data and a look at words of
-/// synchronization: each core's at the controller next to it, or all at core 0's.
+/// Speedup of this many cores over one in a loop of work on private data and accesses to words of
+/// synchronization: each core's words are at the controller next to it, or all are at core 0's.
 fn speedup(cores: usize, spread: bool) -> f64 {
-    /// Of work between two looks: the memory-bound part of a stencil, which stays local.
+    /// Cycles of work between two accesses: the memory-bound part of a stencil, which stays local.
     const WORK: u64 = 60;
     const ROUNDS: usize = 2_000;
     let words: Vec<Padded<Plain>> = (0..cores).map(|_| Padded::default()).collect();
@@ -134,7 +134,7 @@ fn speedup(cores: usize, spread: bool) -> f64 {
 
 #[test]
 fn synchronization_data_scales_where_it_is_spread_over_the_controllers() {
-    // Row M5: linear if spread, and not in one place.
+    // Row M5: linear if the words are spread, but not if they are at one controller.
     for cores in [12, 24, 48] {
         let (spread, central) = (speedup(cores, true), speedup(cores, false));
         println!("{cores} cores: {spread:.1} spread, {central:.1} in one place");

@@ -1,5 +1,5 @@
-//! A line stays with its owner while another thread's request is on its way: how long that is, what
-//! it changes, and that nothing is lost by it.
+//! A line stays with its owner while another thread's request is on its way: for how long, with
+//! what effect, and without losing anything.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,7 +24,7 @@ fn opteron(stays: Option<f64>) -> Machine {
     Machine::new(description).unwrap()
 }
 
-/// Two threads of a die increment one word: what each was given, with the moment.
+/// Two threads of a die increment one word: returns the values that each got, with the times.
 fn increments(machine: &Machine) -> [Vec<(u32, u64)>; 2] {
     let word = Line::default();
     let given = [RefCell::new(Vec::new()), RefCell::new(Vec::new())];
@@ -43,7 +43,8 @@ fn increments(machine: &Machine) -> [Vec<(u32, u64)>; 2] {
     given.map(RefCell::into_inner)
 }
 
-/// The runs of a thread, while the other one runs as well: how many in a row, and from when to when.
+/// The runs of a thread while the other one is active too: how many increments in a row, and from
+/// when to when.
 fn runs(given: &[(u32, u64)]) -> Vec<(u64, u64, u64)> {
     let mut runs: Vec<(u64, u64, u64)> = Vec::new();
     let mut last = None;
@@ -71,12 +72,13 @@ fn a_line_is_used_again_and_again_until_the_request_has_come() {
     let stays = (share * REMOTE as f64) as u64;
     for given in [&one, &other] {
         let all = runs(given);
-        // Not the first, which has nobody beside it, and not the last, after the other has ended.
+        // Without the first run, during which the other thread has not begun, and without the last,
+        // after the other has ended.
         for &(count, from, to) in &all[1..all.len() / 2] {
             assert_eq!(count, 1 + stays / LOCAL, "as many as fit: {all:?}");
             assert!(to - from <= stays);
         }
-        // A line still goes from one to the other and back in two transfers.
+        // A line still goes to the other thread and back in two transfers.
         let (first, second) = (all[1].1, all[2].1);
         assert_eq!(second - first, 2 * REMOTE);
     }
@@ -94,7 +96,7 @@ fn what_takes_effect_does_so_in_the_order_of_time() {
     assert!(all.windows(2).all(|pair| pair[0].1 < pair[1].1), "{all:?}");
 }
 
-/// What the holders of a lock count, by a load and a store.
+/// The count of a lock's holders, each of which does a load and a store.
 fn counted<L: RawLock<Memory = Simulated>>(machine: &Machine, threads: usize) -> u32 {
     let (lock, word) = (Padded::<L>::default(), Line::default());
     let body = |place: usize| -> (usize, Body<'_>) {

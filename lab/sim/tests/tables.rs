@@ -1,5 +1,5 @@
-//! The probe's cases, run on the simulated machines: each cell of SSYNC's tables 2 and 3 comes
-//! out of an access by a simulated thread (row S1).
+//! The probe's cases on the simulated machines: each cell of SSYNC's tables 2 and 3 is the result
+//! of an access by a simulated thread (row S1).
 
 use std::cell::Cell;
 
@@ -44,8 +44,8 @@ fn measured(
     cycles.get()
 }
 
-/// A column of table 2: hardware threads of the asking core and of the holder (or two sharers), in
-/// caches, and the home.
+/// A column of table 2: the hardware thread of the asking core, the caches of the holder (or of two
+/// sharers), and the home.
 struct Column {
     by: usize,
     holders: [usize; 2],
@@ -55,7 +55,7 @@ struct Column {
 const ATOMICS: [Access; 4] =
     [Access::CompareAndSwap, Access::FetchAndIncrement, Access::TestAndSet, Access::Swap];
 
-/// Checks the rows of one kind of access, those that the table has.
+/// Checks the rows of one kind of access that the table has.
 #[track_caller]
 fn check(machine: &Machine, columns: &[Column], access: Access, rows: &[(State, &[u64])]) {
     for &(state, row) in rows {
@@ -77,7 +77,7 @@ use State::{Exclusive, Invalid, Modified, Owned, Shared};
 #[test]
 fn opteron() {
     let machine = Machine::named("opteron").unwrap();
-    // The home is where the holders are; sharers are at the same distance.
+    // The home is the holders' node; sharers are at the same distance.
     let column = |node: usize| Column { by: 0, holders: [node * 6 + 1, node * 6 + 2], home: node };
     let columns = [column(0), column(1), column(2), column(3)];
     check(
@@ -174,7 +174,7 @@ fn niagara() {
 #[test]
 fn tilera() {
     let machine = Machine::named("tilera").unwrap();
-    // The home is one hop away, and as far as can be.
+    // The home is one hop away, and as far away as possible.
     let columns =
         [Column { by: 0, holders: [1, 1], home: 1 }, Column { by: 0, holders: [35, 35], home: 35 }];
     for (access, modified, shared) in [
@@ -203,8 +203,8 @@ fn local_accesses_of_table_3() {
     }
 }
 
-/// Cycles of an access by cache 0 to a line that all caches share, with its home as far as can be
-/// where homes differ from cache to cache.
+/// Cycles of an access by cache 0 to a line that all caches share, with the most distant home if
+/// homes differ from cache to cache.
 fn on_a_line_that_all_share(machine: &Machine, access: Access) -> u64 {
     let all: Vec<usize> = (0..machine.caches()).collect();
     let far = machine.description.protocol == Protocol::Home;
@@ -214,7 +214,7 @@ fn on_a_line_that_all_share(machine: &Machine, access: Access) -> u64 {
 
 #[test]
 fn stores_on_a_line_that_all_share() {
-    // Row S2, within 10 %. The Tilera's is an input: its tables have two sharers at most.
+    // Row S2, within 10 %. The Tilera's is an input: its tables have at most two sharers.
     for (name, expected) in [("opteron", 296), ("xeon", 445), ("tilera", 200)] {
         let machine = Machine::named(name).unwrap();
         let cycles = on_a_line_that_all_share(&machine, Access::Store);
@@ -265,7 +265,7 @@ fn crossing_on_the_machines_of_two_sockets() {
 
 #[test]
 fn a_directory_that_is_two_hops_from_both() {
-    // Row S3, within 10 %: both two hops away, on nodes that are one hop from each other.
+    // Row S3, within 10 %: both nodes are two hops away from the home, and one hop from each other.
     let machine = Machine::named("opteron").unwrap();
     let cycles = measured(&machine, Access::Load, Modified, &[3 * 6], 5 * 6, 0);
     assert!(cycles.abs_diff(312) * 10 <= 312, "{cycles}, not 312");

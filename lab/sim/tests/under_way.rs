@@ -1,5 +1,5 @@
-//! Accesses that a core has under way at once: what they take, what they wait for, and that they
-//! take effect in their order all the same.
+//! Accesses that a core has in progress at the same time: their duration, what they wait for, and
+//! that they still take effect in program order.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -13,8 +13,8 @@ use syncline_sim::{Machine, Simulated};
 
 type Line = Padded<<Simulated as Memory>::Word>;
 
-/// Cycles of accesses to a line that another core of the die has changed, and of an atomic operation
-/// on an own line.
+/// Cycles of an access to a line that another core of the die has changed, and of an atomic
+/// operation on an own line.
 const LOAD: u64 = 81;
 const SWAP: u64 = 110;
 const LOCAL: u64 = 20;
@@ -25,7 +25,7 @@ fn opteron(under_way: usize) -> Machine {
     Machine::new(description).unwrap()
 }
 
-/// Cycles of what a thread does with lines that another core of the die has changed.
+/// Cycles of an action by a thread on lines that another core of the die has changed.
 fn cycles(machine: &Machine, act: impl Fn(&[Line])) -> u64 {
     let lines: Vec<Line> = (0..8).map(|_| Line::default()).collect();
     let mut engine = Engine::new(machine, 1).accesses_only();
@@ -60,7 +60,7 @@ fn so_many_are_under_way_and_no_more() {
             line.swap(1, Relaxed);
         }
     };
-    // Each is done after the one before, and takes what one of an own line takes at least.
+    // Each is done after the one before, and takes at least as long as one on an own line.
     assert_eq!(cycles(&opteron(8), swaps), SWAP + 7);
     let stores = |lines: &[Line]| {
         lines.iter().for_each(|line| line.store(1, Release));
@@ -90,7 +90,7 @@ fn a_fence_a_pause_and_a_dependence_are_waited_for() {
         let took = cycles(&opteron(8), two);
         assert!(took >= 2 * LOAD, "{took}");
     }
-    // The thread has waited for what it sees now: nothing behind has begun.
+    // The thread has waited for the value that it sees now, so nothing after it has begun.
     let waited = |lines: &[Line]| {
         Simulated::pause(1);
         lines[0].load(Relaxed);
@@ -176,7 +176,7 @@ fn a_lock_excludes_and_two_runs_are_alike() {
     assert_eq!(run(), run());
 }
 
-/// A line, and the way to the next.
+/// A line with a link to the next.
 #[derive(Default)]
 struct Knot {
     next: <Simulated as Memory>::Link<Knot>,

@@ -1,4 +1,4 @@
-//! Locks that are broken on purpose: each must fail the case that is there for it.
+//! Locks that are broken on purpose: each must fail the case that is made for its fault.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -24,7 +24,7 @@ macro_rules! broken {
         #[derive(Default)]
         struct $Lock { $($field: Shared),* }
 
-        // SAFETY: none; it is broken on purpose, and what it guards are cells of one real thread.
+        // SAFETY: none; it is broken on purpose, and the protected cells belong to one real thread.
         unsafe impl RawLock for $Lock {
             type Memory = Simulated;
             type Node = ();
@@ -41,7 +41,7 @@ macro_rules! broken {
 }
 
 broken! {
-    /// Looks and then sets, in two steps.
+    /// Loads and then sets, in two steps.
     TwoSteps { word }
     |lock| {
         wait_while(&lock.word, 1);
@@ -77,7 +77,7 @@ fn impatient() {
 }
 
 broken! {
-    /// Sleeps, and nobody wakes it.
+    /// Sleeps, and no thread wakes it.
     Forgetful { word }
     |lock| while lock.word.swap(1, AcqRel) != 0 {
         Simulated::park(&lock.word, 1, 0, None);
@@ -92,7 +92,7 @@ fn forgetful() {
 }
 
 broken! {
-    /// A ticket lock that skips a ticket in a while: then all wait for one that nobody has.
+    /// A ticket lock that now and then skips a ticket: then all wait for one that no thread has.
     Skipping { next, current }
     |lock| {
         let mine = lock.next.fetch_add(1, Relaxed);
@@ -115,7 +115,7 @@ fn skipping() {
 }
 
 broken! {
-    /// Excludes, in whatever order.
+    /// Excludes, but in random order.
     Unfair { word }
     |lock| while lock.word.swap(1, AcqRel) != 0 {
         wait_while(&lock.word, 1);

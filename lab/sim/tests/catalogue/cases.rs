@@ -1,4 +1,4 @@
-//! What a lock must do.
+//! Requirements of a lock.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use syncline_sim::{Machine, Simulated};
 
 use crate::scene::Scene;
 
-/// Cycles from one arrival to the next: enough to have queued up, or to have fallen asleep.
+/// Cycles from one arrival to the next: enough to queue up, or to fall asleep.
 pub const GAP: u64 = 50_000;
 
-/// Cycles by chance, the same in each run: by thread and round.
+/// Random cycles that are the same in each run, by thread and round.
 fn some(thread: usize, round: u64) -> u64 {
     let mixed = (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round << 17;
     (mixed.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) % 400
 }
 
-/// Threads that come again and again, on machines of each kind: sockets apart, in one cache, with
+/// Threads that come repeatedly, on machines of each kind: on separate sockets, in one cache, with
 /// compare-and-swap only, and with registers only.
 pub fn exclusion<L: RawLock<Memory = Simulated>>() {
     const ROUNDS: u64 = 20;
@@ -41,14 +41,14 @@ pub fn exclusion<L: RawLock<Memory = Simulated>>() {
     }
 }
 
-/// A machine that shares its processors in slices of a few sections.
+/// A machine that shares its processors in time slices of a few sections.
 pub fn with_short_slices() -> Machine {
     let mut description = Machine::named("xeon").unwrap().description;
     description.scheduler.slice = 5e-6;
     Machine::new(description).unwrap()
 }
 
-/// More threads than processors: holders lose theirs, and so do the next waiters.
+/// More threads than processors: holders are preempted, and so are the next waiters.
 pub fn crowded<L: RawLock<Memory = Simulated>>() {
     const ROUNDS: u64 = 12;
     let machine = with_short_slices();
@@ -62,7 +62,7 @@ pub fn crowded<L: RawLock<Memory = Simulated>>() {
     assert_eq!(u64::from(scene.sections.get()), ROUNDS * places.len() as u64);
 }
 
-/// A held lock is refused, a free one is had.
+/// A try fails on a held lock, and succeeds on a free one.
 pub fn tries<L: TryLock<Memory = Simulated>>() {
     let machine = Machine::named("opteron").unwrap();
     let scene = Scene::<L>::play(&machine, &[0, 7, 20], |scene, thread| match thread {
@@ -84,8 +84,7 @@ pub fn tries<L: TryLock<Memory = Simulated>>() {
     assert!(scene.sections.get() >= 2);
 }
 
-/// A thread that has waited without success until the deadline leaves soon after it, and harms no
-/// other.
+/// A thread that has waited until its deadline leaves soon after it, and does not harm others.
 pub fn timed<L: TimedLock<Memory = Simulated>>() {
     let machine = Machine::named("xeon").unwrap();
     let cycles = |cycles: u64| Duration::from_secs_f64(cycles as f64 / machine.description.hertz);
@@ -93,7 +92,7 @@ pub fn timed<L: TimedLock<Memory = Simulated>>() {
         engine::delay(thread as u64 * GAP);
         match thread {
             0 => scene.exclusively(20 * GAP),
-            // It leaves from before the one that waits without a deadline.
+            // It leaves from a position before the thread that waits without a deadline.
             1 => {
                 assert!(!scene.within(cycles(6 * GAP)), "had a lock that is held");
                 let now = engine::now();
@@ -113,7 +112,7 @@ pub fn fifo<L: RawLock<Memory = Simulated>>() {
     assert_eq!(arrivals::<L>(&machine, &places), [0, 1, 2, 3, 4, 5, 6]);
 }
 
-/// The same for those of one group of near processors.
+/// Like [`fifo`], for threads of one group of near processors.
 pub fn near<L: RawLock<Memory = Simulated>>() {
     let machine = Machine::named("opteron").unwrap();
     let order = arrivals::<L>(&machine, &[0, 8, 1, 7, 3, 10, 2]);
@@ -121,7 +120,7 @@ pub fn near<L: RawLock<Memory = Simulated>>() {
     assert_eq!((of(0), of(1)), (vec![0, 2, 4, 6], vec![1, 3, 5]), "{order:?}");
 }
 
-/// In which order threads get the lock that come one by one.
+/// The order in which threads get the lock that come one by one.
 fn arrivals<L: RawLock<Memory = Simulated>>(machine: &Machine, places: &[usize]) -> Vec<usize> {
     let threads = places.len();
     let scene = Scene::<L>::play(machine, places, |scene, thread| {

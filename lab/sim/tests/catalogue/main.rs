@@ -1,6 +1,6 @@
-//! Every lock of the catalogue on simulated machines: it excludes, gets on, serves in the order
-//! that it claims, also where threads share processors in slices of time. And locks that are
-//! broken on purpose, which must fail here.
+//! Every lock of the catalogue on simulated machines: it excludes, makes progress, and serves in
+//! the order that it claims, also when threads share processors in time slices. Locks that are
+//! broken on purpose must fail here.
 
 mod broken;
 mod cases;

@@ -1,4 +1,4 @@
-//! A lock with something under it, on a simulated machine, and a watch that a run gets on.
+//! A lock with something under it, on a simulated machine, and a watchdog for the run's progress.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -8,30 +8,30 @@ use syncline::memory::{Memory, Padded};
 use syncline_sim::engine::{self, ANYWHERE, Body, Engine};
 use syncline_sim::{Machine, Simulated};
 
-/// Cycles after which a run counts as hung: some hundred times what the longest needs.
+/// Cycles after which a run counts as hung: some hundred times what the longest run needs.
 const HUNG: u64 = 20_000_000_000;
-/// Cycles between two looks of the watch.
+/// Cycles between two checks of the watchdog.
 const WATCH: u64 = 10_000_000;
 
-/// A lock, the threads inside, and what happened.
+/// A lock, the threads inside, and a record of what happened.
 #[derive(Default)]
 pub struct Scene<L: RawLock> {
     pub lock: Padded<L>,
-    /// A writer is inside.
+    /// Whether a writer is inside.
     alone: Cell<bool>,
-    /// Readers inside.
+    /// Number of readers inside.
     pub readers: Cell<u32>,
-    /// Sections of writers.
+    /// Number of writers' sections.
     pub sections: Cell<u32>,
-    /// The threads that came in, in order.
+    /// The threads that have entered, in order.
     pub order: RefCell<Vec<usize>>,
 }
 
 impl<L: RawLock<Memory = Simulated>> Scene<L> {
-    /// Runs a thread on each of these places, numbered from 0.
+    /// Runs a thread on each of these processors, numbered from 0.
     ///
     /// # Panics
-    /// If a thread panics, if all that are left sleep, or if they don't get on.
+    /// If a thread panics, if all remaining threads sleep, or if they make no progress.
     pub fn play(machine: &Machine, places: &[usize], act: impl Fn(&Self, usize)) -> Self {
         let scene = Self::default();
         let ended = Cell::new(0);
@@ -55,7 +55,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
         scene
     }
 
-    /// A section of a writer, which the lock must keep to itself.
+    /// A writer's section, during which the lock must exclude others.
     pub fn section(&self, cycles: u64) {
         assert!(!self.alone.replace(true), "two threads hold the lock");
         assert_eq!(self.readers.get(), 0, "a writer among readers");
@@ -76,7 +76,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
         }
     }
 
-    /// Takes the lock, and notes the thread that did.
+    /// Takes the lock, and records the thread.
     pub fn in_order(&self, number: usize) {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -90,7 +90,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
 }
 
 impl<L: TryLock<Memory = Simulated>> Scene<L> {
-    /// Takes the lock for this many cycles if it is free, and says whether it was.
+    /// Takes the lock for this many cycles if it is free, and returns whether it was.
     pub fn if_free(&self, cycles: u64) -> bool {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -106,7 +106,7 @@ impl<L: TryLock<Memory = Simulated>> Scene<L> {
 }
 
 impl<L: TimedLock<Memory = Simulated>> Scene<L> {
-    /// Takes the lock if it can be had within this time, and says whether it could.
+    /// Takes the lock if that succeeds within this time, and returns whether it did.
     pub fn within(&self, patience: Duration) -> bool {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
