@@ -1,6 +1,6 @@
 /* Each task of an annealing starts with a random generator of its own. The seeds come from a
  * shared counter, and its lock is held while the generator is built and warmed up, though
- * only the counter is shared. It is taken a few hundred times a second, and nearly always
+ * only the counter is shared. It is taken a few hundred times a second, and is nearly always
  * contended. (In the manner of canneal.)
  *
  * Fixed: the section takes the seed, and the generator is built after it. */

@@ -1,6 +1,6 @@
-// A program has its own mutex, three states in a futex word, and one of it for all its
-// tables. What lies between the program and the kernel can't be seen: not how often the lock
-// is taken, only that threads wait in it.
+// A program has a mutex of its own, three states in a futex word, and one such mutex for all
+// its tables. What happens between the program and the kernel can't be seen: not how often the
+// lock is taken, only that threads wait for it.
 //
 // Fixed: a mutex for each table.
 #include "workload.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 class FutexMutex {
-    std::atomic<int> state{0}; // 0 free, 1 held, 2 held and somebody may sleep
+    std::atomic<int> state{0}; // 0 free, 1 held, 2 held and a thread may sleep
 
 public:
     void lock() {

@@ -8,7 +8,7 @@
 //!            2048  the first row of buckets
 //!            ...   the heap: later rows, lines behind full buckets, entries
 //!
-//!   line     word 0      version, and who holds the bucket      (unused in a line behind another)
+//!   line     word 0      version, and the bucket's holder       (unused in a line behind another)
 //!            word 1      depth, and the line behind this one
 //!            words 2..8  slots
 //!

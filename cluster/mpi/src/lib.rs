@@ -7,9 +7,9 @@
 //!               create     a window under the scheme that its ranks want
 //!               ranks      which one that is
 //!               registry   from MPI's handle to the window
-//!               window     who holds what; which targets must be flushed; the errors
+//!               window     which targets are held, and which must be flushed; the errors
 //!                 |
-//!               hosts      who shares a segment; locks between hosts, by messages
+//!               hosts      which ranks share a segment; locks between hosts, by messages
 //!               host       windows whose memory all ranks have mapped: puts and gets as copies
 //!               kinds      the datatypes that can be copied
 //!               scheme     the locks, by name: the library's own text over a segment

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   0     the segment's token
-//!   64    who repairs, and whether the queues are broken; all ranks read it, and hardly anybody writes
+//!   64    the repairing rank, and whether the queues are broken; often read, rarely written
 //!   128   Global
 //!   256   a lock for each rank, 128 bytes apart, and whether its owner has died
 //!   ...   a row for each rank: its process, in how many queues it is, and what it has added to the

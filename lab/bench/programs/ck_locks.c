@@ -1,7 +1,7 @@
 // The locks of Concurrency Kit, in the loops that `src/locks/arena.rs` has for all others.
 //
 // ck is a library of headers, so its locks inline into these loops, as those of the Rust
-// libraries do into theirs. Each lock is a type, what a thread brings along, and two functions;
+// libraries do into theirs. Each lock is a type, a thread's node, and two functions;
 // LOOPS makes the rest.
 
 #include <ck_cohort.h>
@@ -140,7 +140,7 @@ static void *line_of_zeros(void) {
     }                                                                                              \
     LOOPS(N, false)
 
-// A lock to which a thread brings nothing.
+// A lock for which threads need no node.
 #define NO_THREAD(N)                                                                               \
     struct N##_thread {};                                                                          \
     static inline struct N##_thread N##_enter(void) { return (struct N##_thread){}; }              \
@@ -212,8 +212,8 @@ static inline void mcs_release(struct mcs *lock, struct mcs_thread *thread) {
 }
 EXCLUSIVE(mcs)
 
-// CLH: a thread leaves its node to its successor and goes on with its predecessor's. Who has
-// which at the end is open, so nodes are never freed.
+// CLH: a thread leaves its node to its successor and goes on with its predecessor's. Which thread
+// has which node at the end is unknown, so nodes are never freed.
 
 struct clh {
     ck_spinlock_clh_t *tail;

@@ -35,9 +35,9 @@ static inline void require(int condition, const char *what) {
     }
 }
 
-// Keeps the calling thread on one of the processors that the process may use, threads of
-// different numbers on different ones as far as there are any. Otherwise short runs show
-// whether the scheduler happened to start two threads on one processor, and little else.
+// Keeps the calling thread on one of the processors that the process may use, threads with
+// different numbers on different ones if there are enough. Otherwise short runs mostly show
+// whether the scheduler happened to start two threads on one processor.
 static inline void keep_apart(int thread) {
     cpu_set_t allowed, own;
     require(sched_getaffinity(0, sizeof allowed, &allowed) == 0, "sched_getaffinity");

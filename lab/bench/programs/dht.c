@@ -5,8 +5,8 @@
  *
  *     dht ENTRIES OPERATIONS PERCENT
  *
- * Fills half of the slots, then each rank does so many operations, that share of them reads, on keys at
- * random. Prints the operations of all ranks in a second, and how many reads found nothing.
+ * Fills half of the slots, then each rank does OPERATIONS operations, PERCENT of them reads, on random
+ * keys. Prints the operations of all ranks per second, and how many reads found nothing.
  */
 #include "common.h"
 
@@ -35,7 +35,7 @@ static void fetch(int target, uint64_t at, slot *into) {
     MPI_Win_flush(target, window);
 }
 
-/* The slot of the key, or the first vacant one; none if all are others'. */
+/* The slot of the key, or the first vacant one; none if all belong to other keys. */
 static int find(int target, uint64_t hashed, uint64_t key, uint64_t *at, slot *found) {
     for (uint64_t step = 0; step < slots; step++) {
         *at = (hashed + step) & (slots - 1);

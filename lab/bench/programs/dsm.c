@@ -3,7 +3,7 @@
  * (each), and for one after none was (for each page that is here).
  *
  * With -DPEER the memory is made as the public ArgoDSM does it: SIGSEGV, mprotect and a lock, a get
- * or a put, and an unlock of an MPI window for each page. What it knows to be unchanged it keeps. */
+ * or a put, and an unlock of an MPI window for each page. Pages that it knows to be unchanged are kept. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

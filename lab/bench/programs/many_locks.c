@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
     pthread_mutex_t *locks = malloc((size_t)count * sizeof *locks);
     require(locks != NULL, "malloc");
     for (long i = 0; i < count; i++) pthread_mutex_init(&locks[i], NULL);
-    // What the first look and the first lock take is not the locks'.
+    // The memory of the first query and the first lock is not counted for the locks.
     resident();
     pthread_mutex_lock(&locks[0]);
     pthread_mutex_unlock(&locks[0]);

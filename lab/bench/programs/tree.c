@@ -3,7 +3,7 @@
 //     tree STEPS
 //
 // The shape of Splash's barnes. In each step the threads put bodies into an octree, and then walk it
-// once for each body: what is far counts as one body, what is near is looked into. Both recurse, so
+// once for each body: a distant node counts as one body, a near one is visited. Both recurse, so
 // that locks are taken at many depths of the stack, at eight call sites. A node's lock is one of
 // 2,048, by its number. Between two locks lies what a pull on a body takes to compute.
 //
@@ -100,7 +100,7 @@ static void insert(struct node *node, const struct body *body, const double *cen
     insert(next, body, middle, half / 2, depth + 1);
 }
 
-// The square of how far a body is from where the others are in the mean, and the way there.
+// The square of a body's distance from the mean position of the others, and the vector there.
 static double square_of_way(const struct body *body, const double *sum, double mass, double *way) {
     double square = 1e-4; // so that nothing is infinite
     for (int i = 0; i < 3; i++) {
@@ -110,8 +110,8 @@ static double square_of_way(const struct body *body, const double *sum, double m
     return square;
 }
 
-// What pulls at a body in several moments of its way through a step. It falls with the distance's
-// third power, and not with the second, to do without a root.
+// The force on a body at several moments of a step. It falls with the distance's third power, and
+// not with the second, to avoid a square root.
 static void pull(struct body *body, const double *sum, double mass) {
     struct body moved = *body;
     for (int moment = 0; moment < MOMENTS; moment++) {
@@ -128,7 +128,7 @@ static int is_far(const struct body *body, const struct node *node, double half)
     return square_of_way(body, node->sum, node->mass, way) > 4 * half * half;
 }
 
-// Adds up what pulls at the body below a node. Nobody changes the tree now but for its visits.
+// Adds up what pulls at the body below a node. In this phase only the visit counts of the tree change.
 static void walk(struct node *node, struct body *body, double half) {
     double sum[3], mass;
     if (node->body == body) {

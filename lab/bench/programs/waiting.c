@@ -1,4 +1,4 @@
-/* So many threads that wait for a condition, until the standard input ends. */
+/* Threads that wait for a condition until the standard input ends; the argument is their number. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 //! Ranks of one machine: processes or threads, over one shared mapping.
 //!
 //! ```text
-//!   segment   the file that all ranks map: who they are, then a part for each
+//!   segment   the file that all ranks map: their processes, then a part for each
 //!   copy      bytes of shared memory, word by word
 //!   rank      a rank's operations
 //!   launch    ranks as processes, and as threads

@@ -27,7 +27,7 @@ pub struct Description {
     pub title: String,
     /// Where the numbers come from.
     pub source: String,
-    /// The fields for which nobody has published a number, such as `load.shared` or `levels`: their
+    /// The fields for which no number is published, such as `load.shared` or `levels`: their
     /// values are guesses, or copied from a similar machine. For people and scripts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,

@@ -21,7 +21,7 @@ pub struct Ratio {
     pub locks: usize,
     /// Our most similar lock for the dividend, and the number of threads that take it.
     pub first: (&'static str, usize),
-    /// The same for the divisor.
+    /// Our most similar lock for the divisor, and the number of threads that take it.
     pub second: (&'static str, usize),
     /// The published ratio.
     pub published: f64,
