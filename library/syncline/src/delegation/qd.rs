@@ -145,11 +145,11 @@ unsafe impl<W: Line, M: Memory, const SLOTS: usize> RawDelegation for Qd<W, M, S
 
 impl<W: Line, M: Memory, const SLOTS: usize> Described for Qd<W, M, SLOTS> {
     const ABOUT: About = About {
-        idea: "who gets the lock also runs the sections that others put in its queue",
+        idea: "the thread that gets the lock also runs the sections that others put in its queue",
         algorithm: Algorithm::Delegation,
         order: Order::Bounded,
         numa: false,
-        advice: "short sections on contended data, above all those that nobody waits for",
+        advice: "short sections on contended data, above all those that no thread waits for",
         source: "Klaftenegger, Sagonas and Winblad 2014, 2018; Argo 4.2",
     };
 }

@@ -189,7 +189,7 @@ impl<W: Wait, M: Memory> Drop for TimedClh<W, M> {
 
 impl<W: Wait, M: Memory> Described for TimedClh<W, M> {
     const ABOUT: About = About {
-        idea: "as CLH; who gives up leaves a link to the node before its own",
+        idea: "as CLH; a waiter that gives up leaves a link to the node before its own",
         algorithm: Algorithm::Clh,
         order: Order::Fifo,
         numa: false,

@@ -379,7 +379,7 @@ impl<W: Wait, M: Memory> Described for CohortTtasMcs<W, M> {
 
 impl<W: Wait, M: Memory> Described for TimedCohort<W, M> {
     const ABOUT: About = About {
-        idea: "as cohort_ttas_mcs; who gives up marks its node, and the holder skips it",
+        idea: "as cohort_ttas_mcs; a waiter that gives up marks its node, and the holder skips it",
         algorithm: Algorithm::Cohort,
         order: Order::Any,
         numa: true,

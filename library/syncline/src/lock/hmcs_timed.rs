@@ -253,7 +253,7 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TimedLock for TimedHmcs<W, 
 
 impl<W: Wait, M: Memory> Described for TimedHmcs<W, M> {
     const ABOUT: About = About {
-        idea: "as HMCS; who gives up marks its node, and the next one climbs in its place",
+        idea: "as HMCS; a waiter that gives up marks its node, and the next one climbs in its place",
         algorithm: Algorithm::Cohort,
         order: Order::FifoInGroup,
         numa: true,

@@ -95,7 +95,7 @@ unsafe impl<W: Wait, M: Memory> Contended for TimedMcs<W, M> {
 
 impl<W: Wait, M: Memory> Described for TimedMcs<W, M> {
     const ABOUT: About = About {
-        idea: "as MCS; who gives up marks its node, and the holder skips it",
+        idea: "as MCS; a waiter that gives up marks its node, and the holder skips it",
         algorithm: Algorithm::Mcs,
         order: Order::Fifo,
         numa: false,

@@ -148,7 +148,7 @@ unsafe impl<W: Wait, M: Memory> Contended for WritersFirst<W, M> {
 
 impl<W: Wait, M: Memory> Described for WritersFirst<W, M> {
     const ABOUT: About = About {
-        idea: "a count of readers, a list of those that wait, and a queue of writers, who go first",
+        idea: "a count of readers, a list of those that wait, and a queue of writers, which go first",
         algorithm: Algorithm::ReaderWriter,
         order: Order::WritersFirst,
         numa: false,
