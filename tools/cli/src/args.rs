@@ -8,11 +8,11 @@ use crate::statuses;
 /// Finds out what a threaded program waits for.
 ///
 /// `syncline record -- PROGRAM` runs a program and counts what it does with its locks;
-/// `syncline report` then says which locks cost it time, where, and which threads were in the way.
-/// `syncline inspect` says what the critical sections touch, and whether they depend on each
-/// other; `syncline kernel` says the same of the Linux kernel's. `syncline whatif` measures how much
+/// `syncline report` then says which locks cost it time, where, and which threads held them.
+/// `syncline inspect` says which data the critical sections access, and whether they depend on each
+/// other; `syncline kernel` does the same for the Linux kernel. `syncline whatif` measures how much
 /// a call site matters, and `syncline try` whether other locks would make the program faster.
-/// `syncline machine` and `syncline study` are about what synchronization costs, on this machine and
+/// `syncline machine` and `syncline study` measure what synchronization costs, on this machine and
 /// on others.
 #[derive(Parser)]
 #[command(name = "syncline", version, after_long_help = statuses::ALL)]

@@ -2,8 +2,8 @@
 
 macro_rules! running {
     () => {
-        "  that of the program, or 128 + N if signal N ended it; and where it was not run, or not all of \
-         it\n  was recorded:\n  \
+        "  the program's, or 128 + N if signal N ended it. If the program was not run, or the recording is\n  \
+         incomplete:\n  \
          125  Syncline failed, or the disk was full\n  \
          126  the program can't be run, or can't be recorded\n  \
          127  the program was not found\n"
@@ -13,7 +13,7 @@ macro_rules! running {
 macro_rules! comparing {
     () => {
         "  0    done\n  \
-         125  Syncline failed, or the program did as it is\n  \
+         125  Syncline failed, or the unmodified program did\n  \
          126  the program can't be run, or no library can be preloaded into it\n  \
          127  the program was not found\n  \
          1    the recording can't be read\n"
@@ -38,9 +38,9 @@ pub const RUNNING: &str = concat!("Exit status:\n", running!(), wrong!());
 /// Of `cluster`, which runs several at once.
 pub const CLUSTER: &str = concat!(
     "Exit status:\n",
-    "  that of the program: of the ranks that failed, the first's\n  3    a rank died, or ended before \
+    "  the program's: that of the first rank that failed, else 0\n  3    a rank died, or ended before \
      the others, or could not join them\n",
-    "  125  Syncline failed, or there was not so much memory\n  126  the program can't be run\n  127  \
+    "  125  Syncline failed, or there was too little memory\n  126  the program can't be run\n  127  \
      the program was not found\n",
     wrong!()
 );
@@ -59,7 +59,7 @@ pub const INSPECTING: &str = concat!(
     "  1    with --read: the trace can't be read, or the report can't be written\n",
     wrong!()
 );
-/// Of a command that runs the program as it is and changed.
+/// Of a command that runs the program unmodified and changed.
 pub const COMPARING: &str = concat!("Exit status:\n", comparing!(), wrong!());
 /// Of a command that reads a recording, or measures the machine.
 pub const READING: &str = concat!("Exit status:\n", reading!(), wrong!());

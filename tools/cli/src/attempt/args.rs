@@ -11,8 +11,8 @@ use crate::statuses;
 /// Find out which locks make a program faster
 ///
 /// Runs the program with its own locks and with others, in turn, and compares the runs of each
-/// round. Says "no difference" if there is none that matters. Ctrl-C ends it and shows the result of
-/// the complete rounds. `syncline exec` then runs the program with the locks that won.
+/// round. Says "no difference" if there is none that matters. Ctrl-C ends the command and shows the
+/// result of the complete rounds. `syncline exec` then runs the program with the locks that won.
 ///
 /// For example: `syncline try --lock gate,mcs,ticket --runs 20 -- ./app`
 #[derive(clap::Args)]
@@ -33,7 +33,7 @@ pub struct Try {
     #[arg(short, long, value_name = "PLACE")]
     pub site: Option<String>,
 
-    /// How often to run the program with each of them
+    /// How often to run the program with each variant
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
     pub runs: usize,
 
@@ -52,7 +52,7 @@ pub struct Try {
 pub struct Measuring {
     /// Compare a number that the program prints: the group of this regular expression, or all of it
     ///
-    /// The last match counts. More is better. Under a load the number is one that the load prints.
+    /// The last match counts. More is better. With --load, the load prints the number.
     #[arg(long, value_name = "REGEX", conflicts_with = "cpu", group = "figure")]
     pub metric: Option<Regex>,
 
@@ -68,7 +68,7 @@ pub struct Measuring {
     #[arg(long)]
     pub cpu: bool,
 
-    /// The program is a server: run this shell command when it is ready, and compare that
+    /// The program is a server: run this shell command when the server is ready, and compare its runs
     ///
     /// When the command has ended, the server gets SIGTERM. The command's time or its number is
     /// compared; with --cpu, the server's processor time.

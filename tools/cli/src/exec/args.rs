@@ -12,7 +12,7 @@ use crate::statuses;
 /// Replaces the pthread mutexes, condition variables, spinlocks and reader-writer locks of a
 /// dynamically linked program by locks of the library, without a change to the program. Syncline
 /// becomes the program, so this is fit for production; docs/exec.md says what is replaced, what
-/// is not, and what to mind.
+/// is not, and which limits there are.
 ///
 /// For example: `syncline exec --lock gate+rw_readers -- ./server`
 #[derive(clap::Args)]
@@ -40,7 +40,7 @@ pub struct Exec {
     #[arg(long, value_enum, value_name = "WHERE")]
     pub place: Option<Placement>,
 
-    /// Say on standard error at the end what was replaced and what was not
+    /// Print at the end, on standard error, what was replaced and what was not
     #[arg(long)]
     pub report: bool,
 

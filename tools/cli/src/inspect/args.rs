@@ -8,12 +8,12 @@ use syncline_conflicts::Options;
 use crate::arguments::{parse_size, parse_window, refuse_pid};
 use crate::statuses;
 
-/// Say what critical sections touch, and whether they depend on each other
+/// Say which data critical sections access, and whether they depend on each other
 ///
 /// Runs a program and traces a sample of its critical sections, instruction by instruction. Then
-/// says, for each lock, how long its sections are, how much of them is about shared data, which
-/// of them could have run at the same time, what the others conflict on, and what follows: more
-/// locks, a field split off, a shorter section, another kind of lock, or nothing.
+/// says, for each lock, how long its sections are, how much of them works on shared data, which
+/// of them could have run at the same time, on what the others conflict, and what to do: use more
+/// locks, split off a field, shorten a section, use another kind of lock, or nothing.
 ///
 /// For example: `syncline inspect --from syncline-recording -- ./app`
 #[derive(clap::Args)]
@@ -41,7 +41,7 @@ pub struct Inspect {
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_budget, conflicts_with = "read")]
     pub budget: u32,
 
-    /// With how many earlier sections of its lock each section is compared
+    /// Compare each section with this many earlier sections of its lock
     #[arg(short, long, value_name = "N", default_value_t = Options::WINDOW, value_parser = parse_window)]
     pub window: usize,
 
@@ -60,7 +60,7 @@ pub struct Inspect {
     #[arg(long, conflicts_with_all = ["read", "json"])]
     pub trace_only: bool,
 
-    /// Report on a trace that is there already
+    /// Report on an existing trace
     #[arg(long, value_name = "DIR", conflicts_with_all = ["command", "output"])]
     pub read: Option<PathBuf>,
 
@@ -68,7 +68,7 @@ pub struct Inspect {
     #[arg(long)]
     pub json: bool,
 
-    /// The option by which other tools attach; it is refused with what to do instead.
+    /// The option by which other tools attach; the error says what to do instead.
     #[arg(short, long, value_name = "PID", hide = true, value_parser = refuse_pid)]
     pub pid: Option<u32>,
 

@@ -68,7 +68,7 @@ pub struct Kernel {
     #[arg(long, conflicts_with = "read")]
     pub mitigations: bool,
 
-    /// With how many earlier sections of its lock each section is compared
+    /// Compare each section with this many earlier sections of its lock
     #[arg(short, long, value_name = "N", default_value_t = Options::WINDOW, value_parser = parse_window)]
     pub window: usize,
 
@@ -86,7 +86,7 @@ pub struct Kernel {
     #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = parse_size, conflicts_with = "read")]
     pub max_size: u64,
 
-    /// Report on a recording that is there already
+    /// Report on an existing recording
     #[arg(long, value_name = "DIR")]
     pub read: Option<PathBuf>,
 

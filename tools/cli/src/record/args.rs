@@ -36,22 +36,23 @@ pub struct Record {
 
     /// Time and log every acquisition, for a timeline
     ///
-    /// Without it, waits are logged, and the time that locks are held is a sample. Costs some
-    /// 30 ns an acquisition, and up to 8 MiB a thread; of a long run, windows of time are kept.
+    /// Without it, only waits are logged, and the times that locks are held are sampled. Costs about
+    /// 30 ns per acquisition and up to 8 MiB per thread. Of a long run, only some stretches of time
+    /// are kept.
     #[arg(long)]
     pub timeline: bool,
 
     /// How often to run the program
     ///
-    /// Runs differ. `syncline report` says of each finding in how many of them it was seen. The
-    /// first is recorded in DIR, the others in DIR/run-2 and so on; Ctrl-C ends the last.
+    /// Runs differ. `syncline report` shows for each finding in how many runs it was seen. The first
+    /// run is recorded in DIR, the others in DIR/run-2 and so on; Ctrl-C makes the current run the last.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub runs: u32,
 
     /// Record a process that already runs, until Ctrl-C or for the time that --for says
     ///
-    /// Syncline attaches to the process and detaches at the end; the process goes on. It takes the
-    /// rights that a debugger takes.
+    /// Syncline attaches to the process and detaches at the end; the process goes on. This needs
+    /// the same rights as a debugger.
     #[arg(short, long, value_name = "PID", conflicts_with_all = ["runs", "command"])]
     pub pid: Option<u32>,
 
@@ -59,16 +60,16 @@ pub struct Record {
     #[arg(long = "for", value_name = "TIME", requires = "pid", value_parser = parse_time)]
     pub duration: Option<Duration>,
 
-    /// Record in windows of time, of which the last are kept, such as 10s
+    /// Record in windows of this length, such as 10s, and keep the last ones
     ///
-    /// Each window is a recording of its own: DIR/window-1 and so on, which `report`, `diff` and the
-    /// others read, also while the program runs. `report DIR --last 20s` shows the end of the run.
+    /// Each window is a recording of its own: DIR/window-1 and so on. `report`, `diff` and other
+    /// commands can read it, even while the program runs. `report DIR --last 20s` shows the end of the run.
     #[arg(long, value_name = "TIME", conflicts_with = "runs", value_parser = parse_time)]
     pub every: Option<Duration>,
 
-    /// With --every: how many windows are kept
+    /// With --every: how many windows to keep
     ///
-    /// Older windows are deleted, also if all windows together take more space than --max-size.
+    /// Older windows are deleted, and more of them if all together exceed --max-size.
     #[arg(long, value_name = "N", default_value = "6", requires = "every", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub keep: u32,
 

@@ -8,22 +8,22 @@ use crate::statuses;
 
 /// Say what a recorded program waited for
 ///
-/// Shows the locks and the call sites that cost time, the most costly first, and which threads were
-/// in the way. The program may still run.
+/// Shows the locks and the call sites that cost time, the most costly first, and which threads held
+/// the locks. The program may still run.
 #[derive(clap::Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Report {
-    /// The recording; several of one program are read as one
+    /// The recording, or several recordings of one program
     ///
-    /// Of several recordings, or of those of `syncline record --runs`, one is shown, and each finding
-    /// with the number of recordings that it was seen in.
+    /// If there are several, from this list or from `syncline record --runs`, the report shows one of
+    /// them, and for each finding the number of recordings in which it was seen.
     #[arg(value_name = "RECORDING", default_value = DEFAULT_RECORDING)]
     pub recordings: Vec<PathBuf>,
 
     /// Show only the end of the run, such as 20s
     ///
-    /// For a recording in windows of time (`record --every`). The part that is shown
-    /// begins at the end of a window, so it may be longer by up to a window.
+    /// For a recording in windows of time (`record --every`). The part shown
+    /// begins where a window ends, so it may be up to one window longer.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub last: Option<Duration>,
 
@@ -50,7 +50,7 @@ pub struct Report {
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
     pub contention: f64,
 
-    /// A lock is busy from this number of acquisitions a second on
+    /// A lock is taken often if it is acquired at least this many times per second
     #[arg(long, value_name = "N", default_value = "1000", value_parser = parse_rate)]
     pub rate: f64,
 }

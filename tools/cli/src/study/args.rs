@@ -20,7 +20,7 @@ pub struct Study {
     #[arg(long, value_name = "NAME", default_value = "all")]
     pub machine: Vec<String>,
 
-    /// Only this figure, such as `5` or `figure-5` or `table-2`; may be given again
+    /// Only this figure, such as `5`, `figure-5` or `table-2`; can be given several times
     #[arg(long, value_name = "N")]
     pub figure: Vec<String>,
 
@@ -32,7 +32,7 @@ pub struct Study {
     #[arg(long)]
     pub quick: bool,
 
-    /// Decides what is chance: the same seed gives the same simulated figures
+    /// Seed of all random choices: the same seed gives the same simulated figures
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
 }
@@ -53,7 +53,7 @@ pub struct Bench {
 pub enum Test {
     /// Threads that do one atomic operation on one word
     Atomics(Stress),
-    /// Threads that take locks, one lock or one of many by chance
+    /// Threads that take one lock, or a random one of many
     Locks {
         #[command(flatten)]
         stress: Stress,
@@ -62,7 +62,7 @@ pub enum Test {
         #[arg(long, value_name = "N", default_value = "1", value_parser = count())]
         locks: u64,
 
-        /// Take a free lock, by where its last holder was, instead
+        /// Instead, take a free lock, by where its last holder was
         #[arg(long, conflicts_with_all = ["locks", "threads", "pause", "placement"])]
         uncontended: bool,
     },
@@ -71,7 +71,7 @@ pub enum Test {
         #[command(flatten)]
         stress: Stress,
 
-        /// Messages between two threads, by their distance, instead
+        /// Instead, send messages between two threads, by their distance
         #[arg(long, conflicts_with_all = ["threads", "pause", "placement", "memory", "latency"])]
         between_two: bool,
     },
@@ -97,7 +97,7 @@ pub enum Test {
         #[arg(long, value_name = "N", default_value = "128", value_parser = count())]
         branches: u64,
 
-        /// Transactions of a hundred that add up a branch instead
+        /// Percentage of transactions that only add up a branch
         #[arg(long, value_name = "PERCENT", default_value = "0",
               value_parser = clap::value_parser!(u8).range(0..=100))]
         audits: u8,
@@ -116,12 +116,12 @@ pub struct Stress {
     #[arg(long, value_name = "NAME", default_value = "native")]
     pub machine: String,
 
-    /// Run the same on this machine as well, and show both with the difference: to see how well a
-    /// description of a machine foretells it. Pauses take as many seconds on both
+    /// Run the same on this machine as well, and show both with the difference, which shows how well
+    /// a description predicts a machine. Pauses take equally many seconds on both
     #[arg(long, value_name = "NAME")]
     pub compare: Option<String>,
 
-    /// Numbers of threads, such as 1,2,8; without it, those that are worth it on the machine
+    /// Numbers of threads, such as 1,2,8; by default a selection that suits the machine
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count())]
     pub threads: Vec<u64>,
 
@@ -129,25 +129,25 @@ pub struct Stress {
     #[arg(long, value_enum, default_value_t = Placement::Near)]
     pub placement: Placement,
 
-    /// Where shared memory is; without it, `first` for atomics and locks, else `machine`
+    /// Where shared memory is; by default `first` for atomics and locks, else `machine`
     #[arg(long, value_enum)]
     pub memory: Option<Memory>,
 
-    /// Cycles from one operation to the next, by chance around this; or `none`, or `transfer`:
-    /// as long as a line needs to get from one of the threads to another, which is what it is for
-    /// atomics and for one lock; else it is `none`
+    /// Cycles from one operation to the next, random around this number; or `none`, or `transfer`:
+    /// as long as a line needs to get from one thread to another. The default is `transfer` for
+    /// atomics and for one lock, else `none`
     #[arg(long, value_name = "CYCLES", value_parser = parse_pause)]
     pub pause: Option<Pause>,
 
-    /// Show the cycles of an operation instead of operations in a second
+    /// Show cycles per operation instead of operations per second
     #[arg(long)]
     pub latency: bool,
 
-    /// Seconds measured; without it, 0.1 here, and 0.0002 of a simulated machine
+    /// Measured seconds; by default 0.1 on this machine, and 0.0002 on a simulated one
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub seconds: Option<f64>,
 
-    /// Seconds before, which do not count; without it, a fifth of those measured
+    /// Seconds before the measurement, which do not count; by default a fifth of the measured ones
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub warm_up: Option<f64>,
 
@@ -155,7 +155,7 @@ pub struct Stress {
     #[arg(long, value_name = "N", default_value = "1", value_parser = count())]
     pub repetitions: u64,
 
-    /// Decides what is chance
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
 

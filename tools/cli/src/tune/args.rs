@@ -12,9 +12,10 @@ use crate::statuses;
 /// Find the best lock for each call site, and write a policy
 ///
 /// Records the program, selects the locks that cost it time, and runs it with other locks in their
-/// place, one after the other, the greatest predicted gain first. Locks that are faster beyond doubt
-/// are kept, and written to a policy file for `syncline exec --policy`. A lock that is decided is not
-/// run again; an undecided one is, up to --at-most. Ctrl-C ends it and keeps what has been measured.
+/// place, one after the other, the greatest predicted gain first. Locks that are certainly
+/// faster are kept, and written to a policy file for `syncline exec --policy`. A lock whose result is
+/// certain is not run again; an undecided one is, up to --at-most times. Ctrl-C ends the command and
+/// keeps what has been measured.
 ///
 /// For example: `syncline tune --cpu -o app.toml -- ./app`
 #[derive(clap::Args)]
@@ -31,11 +32,11 @@ pub struct Tune {
     #[arg(long, value_name = "RECORDING")]
     pub from: Option<PathBuf>,
 
-    /// How often to run the program with each lock before any of them is judged
+    /// How often to run the program with each lock before the first decision
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
     pub runs: usize,
 
-    /// How often to run it with a lock that is undecided [default: four times --runs]
+    /// How often at most to run it with an undecided lock [default: four times --runs]
     #[arg(long, value_name = "N", value_parser = parse_runs)]
     pub at_most: Option<usize>,
 
@@ -43,7 +44,7 @@ pub struct Tune {
     #[arg(short, long, value_name = "LOCK,...", value_delimiter = ',')]
     pub lock: Vec<Locks>,
 
-    /// The number of call sites at most
+    /// How many call sites to tune at most
     #[arg(long, value_name = "N", default_value = "5", value_parser = parse_runs)]
     pub places: usize,
 

@@ -11,11 +11,10 @@ use crate::statuses;
 
 /// Measure how much a call site matters, by slowing it down
 ///
-/// Runs the unmodified program with a known delay in critical sections, in several sizes, in turn
-/// with runs without a delay, and says how the run time follows. Near zero, a saved nanosecond gains
-/// what an added one costs; so the result is a bound of what could be gained if the sections took no
-/// time. Without --site, the call sites are those of the report's findings, then those of what else
-/// takes time.
+/// Runs the unmodified program with known delays of several lengths in critical sections, in turn
+/// with runs without a delay, and says how the run time responds. Near zero, a saved nanosecond gains
+/// what an added one costs, so the result bounds the gain if the sections took no time. Without
+/// --site, the call sites are those of the report's findings, then others that take time.
 ///
 /// For example: `syncline whatif -- ./app` after `syncline record -- ./app`
 #[derive(clap::Args)]
@@ -26,7 +25,7 @@ use crate::statuses;
 pub struct WhatIf {
     /// Take the call sites from this recording of the program, and save the result in it
     ///
-    /// [default: syncline-recording, if it is one of this command line]
+    /// [default: syncline-recording, if it has the same command line]
     #[arg(long, value_name = "RECORDING")]
     pub from: Option<PathBuf>,
 
@@ -38,7 +37,7 @@ pub struct WhatIf {
     #[arg(short, long, value_enum, value_name = "WHAT", requires = "site")]
     pub delay: Option<What>,
 
-    /// The number of the report's call sites at most, from 1 to 5
+    /// How many of the report's call sites to measure at most, from 1 to 5
     #[arg(long, value_name = "N", default_value = "3", value_parser = parse_places)]
     pub places: usize,
 
@@ -46,7 +45,7 @@ pub struct WhatIf {
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
     pub runs: usize,
 
-    /// The longest delay, in percent of the run if all of it arrives there
+    /// The longest delay, in percent of the run time if all of it lengthens the run
     #[arg(long, value_name = "PERCENT", default_value = "40", value_parser = parse_percent)]
     pub longest: f64,
 
