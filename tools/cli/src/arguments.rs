@@ -1,4 +1,4 @@
-//! What several commands take: a program at the end of the line, a recording, sizes and shares.
+//! Arguments of several commands: a program at the end of the line, a recording, sizes and shares.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -27,6 +27,14 @@ pub const NO_ATTACHING: &str = "this command can't attach to a running process; 
 /// Always fails, with what to do instead.
 pub fn refuse_pid(_: &str) -> Result<u32, String> {
     Err(NO_ATTACHING.to_owned())
+}
+
+/// Reads the number of a process.
+pub fn parse_pid(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(pid) if pid > 0 => Ok(pid),
+        _ => Err("expected the number of a process; `ps -e` lists them".to_owned()),
+    }
 }
 
 /// Reads a number of bytes: digits, then K, M, G or T (powers of 1024) or nothing.
@@ -93,6 +101,14 @@ mod tests {
         assert_eq!(parse_time("5m"), Ok(Duration::from_secs(300)));
         for wrong in ["", "s", "-1s", "0", "1d", "1e30h"] {
             assert!(parse_time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn processes_have_numbers() {
+        assert_eq!(parse_pid("4711"), Ok(4711));
+        for wrong in ["", "0", "-1", "sshd", "5000000000"] {
+            assert!(parse_pid(wrong).unwrap_err().contains("ps -e"), "{wrong}");
         }
     }
 

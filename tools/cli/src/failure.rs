@@ -36,9 +36,12 @@ impl Failure {
     /// A recording that can't be read.
     pub fn unreadable(recording: &Path, error: impl Into<anyhow::Error>) -> Failure {
         let failure = Failure::new(REPORT_FAILED, error);
-        match recording.exists() {
-            true => failure,
-            false => failure.hint("`syncline record -- PROGRAM` makes a recording"),
+        let is_of_ours = recording.extension().is_some_and(|ending| ending == "syncline");
+        match recording.metadata() {
+            Err(_) => failure.hint("`syncline record -- PROGRAM` makes a recording"),
+            Ok(file) if file.is_file() && !is_of_ours => failure
+                .hint("a recording is a folder: name the one that `syncline record` has written"),
+            Ok(_) => failure,
         }
     }
 

@@ -35,7 +35,7 @@ fn this_machine_is_measured_and_what_is_written_can_be_simulated() {
     let (json, page) = (sandbox.path("here.json"), sandbox.path("here.html"));
     let files = [json.to_str().unwrap(), page.to_str().unwrap()];
     let table = printed(&machine(&["--quick", "--json", files[0], "--html", files[1]]));
-    assert!(table.contains("ACCESSES THAT NEED NOBODY ELSE"), "{table}");
+    assert!(table.contains("ACCESSES THAT NEED NO OTHER THREAD"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
     assert!(fs::read_to_string(&page).unwrap().ends_with("</html>\n"));
     let described = Machine::load(&json).unwrap();

@@ -125,6 +125,8 @@ fn there_is_no_recording() {
     failed(&output, &["syncline-recording: No such file", "`syncline record -- PROGRAM`"]);
     fs::create_dir(sandbox.path("empty")).unwrap();
     failed(&report(&sandbox).arg("empty").output().unwrap(), &["`syncline record -- PROGRAM`"]);
+    fs::write(sandbox.path("program"), "text").unwrap();
+    failed(&report(&sandbox).arg("program").output().unwrap(), &["a recording is a folder"]);
 }
 
 #[test]

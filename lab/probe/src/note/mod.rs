@@ -61,12 +61,12 @@ impl fmt::Display for Note {
             ),
             Note::WithoutHwloc { why } => write!(
                 f,
-                "{why}, so distances come from Linux's lists of processors, which don't tell \
-                 threads of a core from cores with a common cache, and sizes of caches are not \
-                 known: install hwloc (libhwloc15)"
+                "{why}, so distances come from Linux's lists of processors, which don't \
+                 distinguish threads of a core from cores with a common cache, and sizes of caches \
+                 are unknown: install hwloc (libhwloc15)"
             ),
             Note::UncertainClock { fault } => {
-                write!(f, "{fault}: a tick may not always be the same time")
+                write!(f, "{fault}: ticks may not always be equally long")
             }
             Note::CoarseClock { nanoseconds } => write!(
                 f,
@@ -77,12 +77,12 @@ impl fmt::Display for Note {
             Note::FrequencyChanged { least_gigahertz, most_gigahertz } => write!(
                 f,
                 "the processor ran at {least_gigahertz:.2} to {most_gigahertz:.2} GHz meanwhile: \
-                 cycles are of the frequency of their moment, nanoseconds of the median"
+                 cycles are counted at the frequency of the moment, nanoseconds at the median one"
             ),
             Note::Outliers { count, of } => write!(
                 f,
                 "{count} of {of} samples were far longer than the others: other programs, \
-                 interrupts or a hypervisor took the processor away; medians are not moved by them"
+                 interrupts or a hypervisor took the processor away; they don't move the medians"
             ),
             Note::Noisy { cells, of } => write!(
                 f,
@@ -91,15 +91,15 @@ impl fmt::Display for Note {
             ),
             Note::OneProcessor => write!(
                 f,
-                "there is one hardware thread, so nobody to share a line with: only accesses that \
-                 need nobody else were measured; a machine description takes memory's cost for all \
+                "there is one hardware thread, so no other can share a line: only accesses that need \
+                 no other thread were measured; a machine description uses memory's cost for all \
                  others"
             ),
             Note::NoThird { distance } => write!(
                 f,
-                "{distance}: two sharers and one who reads are three, and there are not as many: \
-                 loads of owned and shared lines were not measured, and writes on lines that the \
-                 writer itself shares"
+                "{distance}: two sharers and a reader are three threads, and there are fewer: loads \
+                 of owned and shared lines were not measured, and writes were measured on lines \
+                 that the writer itself shares"
             ),
             Note::SharerElsewhere { distance } => write!(
                 f,
@@ -113,8 +113,8 @@ impl fmt::Display for Note {
             ),
             Note::OwnedUnknown => write!(
                 f,
-                "whether these processors have an owned state is not known: the row has lines that \
-                 one changed and others then read, whatever they are"
+                "whether these processors have an owned state is unknown: the row has lines that one \
+                 changed and others then read, whatever their state"
             ),
             Note::NotExclusive { cycles, own } => write!(
                 f,
@@ -124,9 +124,9 @@ impl fmt::Display for Note {
             ),
             Note::ReadTakesOver { distance } => write!(
                 f,
-                "{distance}: a read of a changed line takes it over from who changed it, as its \
-                 own to write, and only the next reader shares it: so no line was owned, and that \
-                 row is of lines that their reader had alone"
+                "{distance}: the reader of a changed line takes it over and may write to it, and \
+                 only the next reader shares it: so no line was owned, and that row is of lines \
+                 that their reader had alone"
             ),
             Note::NotNear { distance, cycles, memory } => write!(
                 f,
@@ -136,11 +136,11 @@ impl fmt::Display for Note {
             Note::NoLastLevel { cycles } => write!(
                 f,
                 "loads that should find their line in the last-level cache took {cycles:.0} \
-                 cycles, as from memory: others fill this cache, or it is not for this machine"
+                 cycles, as from memory: others fill this cache, or this machine can't use it"
             ),
             Note::CachesUnknown => write!(
                 f,
-                "the sizes of the caches are not known: no loads from the second and the last \
+                "the sizes of the caches are unknown: no loads from the second and the last \
                  level were measured"
             ),
             Note::Assumed { what, from } => {

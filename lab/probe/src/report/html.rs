@@ -118,7 +118,7 @@ fn local(measurement: &Measurement) -> String {
     });
     section(
         "local",
-        "Accesses that need nobody else",
+        "Accesses that need no other thread",
         "Cycles, ± half of the distance between the quartiles, and nanoseconds.",
         &table(measurement, std::iter::once(own).chain(loads)),
     )

@@ -93,7 +93,7 @@ fn row<'m>(
 
 fn local(measurement: &Measurement, out: &mut impl Write) -> io::Result<()> {
     let local = &measurement.local;
-    head(out, "ACCESSES THAT NEED NOBODY ELSE")?;
+    head(out, "ACCESSES THAT NEED NO OTHER THREAD")?;
     row(measurement, out, "own line", |access| measurement.own(access))?;
     let loads = [
         ("L2", local.l2.as_ref()),

@@ -226,8 +226,8 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     }
     if wake_each_other(process, site, &objects) {
         why.push(format!(
-            "each waits for {} of its own, and those who wait wake each other: it may be a lock of \
-             the program's own, or a pool of threads",
+            "each waits for {} of its own, and the waiting threads wake each other: it may be a lock \
+             of the program's own, or a pool of threads",
             match kind {
                 Primitive::Condvar => "a condition",
                 Primitive::Semaphore => "a semaphore",
@@ -237,9 +237,9 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     }
     if let Some(worked) = worked {
         why.push(format!(
-            "those who wait work for {} of their time: {}",
+            "the waiting threads work for {} of their time: {}",
             percent(worked),
-            if idle { "they have nothing to do" } else { "it may hold them up" }
+            if idle { "they have nothing to do" } else { "this may hold them up" }
         ));
     }
     Some(Remaining {

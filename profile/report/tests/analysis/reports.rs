@@ -78,12 +78,12 @@ FINDINGS  most to gain first; gains are predicted
      acquisitions 500/s, contention 25.0 %, working time in such sections 31.6 %, time waited 1.80 s
      -> Keep in the section only what needs the lock: compute before it, and act on the result after
         it.
-     ?  How many of the section's instructions touch what is shared? Only those need the lock. Run
+     ?  How many of the section's instructions access shared data? Only those need the lock. Run
         `syncline inspect` to find out.
 
 WHAT ELSE TAKES TIME  of all threads together; no finding explains it
-   5.7 %  condvar shop+0x7080, at shop+0x300. 4 waits of 100 ms, by 1 thread; those who wait work
-          for 60.0 % of their time: it may hold them up.
+   5.7 %  condvar shop+0x7080, at shop+0x300. 4 waits of 100 ms, by 1 thread; the waiting threads
+          work for 60.0 % of their time: this may hold them up.
 
 LOCKS  by time waited; time held is an estimate
   waited  longest  held ~  contended  acquired      /s  lock

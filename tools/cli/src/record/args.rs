@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::windows::Wanted;
-use crate::arguments::{DEFAULT_RECORDING, parse_size, parse_time};
+use crate::arguments::{DEFAULT_RECORDING, parse_pid, parse_size, parse_time};
 use crate::statuses;
 
 /// Run a program and record its synchronization
@@ -53,7 +53,7 @@ pub struct Record {
     ///
     /// Syncline attaches to the process and detaches at the end; the process goes on. This needs
     /// the same rights as a debugger.
-    #[arg(short, long, value_name = "PID", conflicts_with_all = ["runs", "command"])]
+    #[arg(short, long, value_name = "PID", value_parser = parse_pid, conflicts_with_all = ["runs", "command"])]
     pub pid: Option<u32>,
 
     /// With -p: how long to record, such as 30s or 5m

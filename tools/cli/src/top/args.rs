@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
-use crate::arguments::DEFAULT_RECORDING;
+use crate::arguments::{DEFAULT_RECORDING, parse_pid};
 use crate::statuses;
 
 /// Show what a running program waits for, live
@@ -28,8 +28,8 @@ pub struct Top {
     /// Show a process that already runs
     ///
     /// Syncline attaches to the process as `syncline record -p` does, and detaches at the end; the
-    /// process goes on. The recording is deleted then.
-    #[arg(short, long, value_name = "PID", conflicts_with = "recording")]
+    /// process goes on. Its recording is then deleted.
+    #[arg(short, long, value_name = "PID", value_parser = parse_pid, conflicts_with = "recording")]
     pub pid: Option<u32>,
 
     /// Seconds from one view to the next

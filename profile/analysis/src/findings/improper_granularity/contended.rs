@@ -232,8 +232,8 @@ impl<'a> Hot<'a> {
             evidence,
             advice,
             open_question: ask_inspect(
-                "How many of the section's instructions touch what is shared? Only those need \
-                 the lock.",
+                "How many of the section's instructions access shared data? Only those need the \
+                 lock.",
             ),
             remedy: Remedy::ShortenSections { sites: vec![longest], to },
             sites,
@@ -245,10 +245,10 @@ impl<'a> Hot<'a> {
         let threads = self.sites.iter().map(|&site| self.process.sites[site].threads).max();
         let parts = PARTS_PER_THREAD * threads.unwrap_or(1).max(1) as f64;
         let question = if known {
-            "How many different places in memory do the sections touch? If all touch the same \
-             few, they can't be split."
+            "How many different addresses do the sections access? If all access the same few, \
+             the lock can't be split."
         } else {
-            "What do the sections touch? Many places in memory can have several locks; few can't."
+            "Which addresses do the sections access? Many can have several locks; few can't."
         };
         Finding {
             rule: Rule::TooMuchData,

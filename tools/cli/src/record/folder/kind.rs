@@ -29,7 +29,7 @@ pub fn kind_of(path: &Path) -> Result<Kind, Failure> {
         Err(e) if matches!(e.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) => {
             return Ok(Kind::Other);
         }
-        Err(e) => return Err(failed("read", path, e)),
+        Err(e) => return Err(failed("use", path, e)),
     };
     let session = path.join(Session::FILE).symlink_metadata();
     let has_files = || files(path, "syncline").is_ok_and(|files| !files.is_empty());
