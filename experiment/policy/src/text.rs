@@ -27,7 +27,7 @@ impl Policy {
             let _ = writeln!(text, "program = {}", quoted(program));
         }
         text.push_str(
-            "# What no rule speaks of: locks as in a rule's `use`, or the C library's own.\n",
+            "# Objects that no rule matches: locks as in a rule's `use`, or \"libc\", the C library's own.\n",
         );
         let default = self.default.as_deref().unwrap_or("libc");
         let _ = writeln!(text, "default = {}", quoted(default));
@@ -50,7 +50,7 @@ impl Policy {
             let _ = writeln!(text, "use = {}", quoted(&rule.locks));
         }
         if !self.build_ids.is_empty() {
-            text.push_str("\n# The builds that offsets are in; for any other they count for nothing.\n[build_ids]\n");
+            text.push_str("\n# The builds to which offsets belong; in any other build they are ignored.\n[build_ids]\n");
             for (file, id) in &self.build_ids {
                 let _ = writeln!(text, "{} = {}", quoted(file), quoted(id));
             }

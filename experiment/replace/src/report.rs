@@ -130,12 +130,12 @@ fn compose(text: &mut Text) -> fmt::Result {
         text,
         "syncline: process {process} with {names}\n\
          syncline: {replaced}: {} mutexes, {} rwlocks, {} spinlocks\n\
-         syncline: static ones and C11's fare alike, and are not counted\n\
+         syncline: static ones and C11's are replaced too, but not counted\n\
          syncline: left to the C library: {} mutexes and {} rwlocks shared between processes,\n\
          syncline: {} robust mutexes, {} with a priority protocol, {} spinlocks,\n\
-         syncline: and {} that no other lock was named for\n\
-         syncline: mutexes and rwlocks left for what they are: acquired {} times; \
-         for want of room: {} times\n",
+         syncline: and {} for which no lock was named\n\
+         syncline: acquisitions of mutexes and rwlocks left for their kind: {}; \
+         for lack of room: {}\n",
         made(&c.mutexes),
         made(&c.rwlocks),
         made(&c.spinlocks),

@@ -41,7 +41,7 @@ pub fn arrives(whatif: &WhatIf) -> String {
         return format!("with delays it {}", failed.lines().next().unwrap_or("failed"));
     }
     let (Some(follows), Some(slope)) = (whatif.follows, whatif.slope()) else {
-        return "too few rounds to say how the run follows".to_owned();
+        return "too few rounds to say how the run time responds".to_owned();
     };
     let Range { median, low, high } = follows.arrives;
     let interval = format!("{} to {}", share(low), share(high));

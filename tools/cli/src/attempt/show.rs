@@ -51,7 +51,7 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
         text.push_str("Undecided is what may be more, or nothing: more runs tell, or a machine with less to do.\n");
     }
     text.push_str(&if outcome.rounds < enough {
-        format!("An interval takes {enough} rounds: --runs {enough} or more.\n")
+        format!("An interval needs {enough} rounds: --runs {enough} or more.\n")
     } else {
         "All intervals together are right in 95 of 100 cases.\n".to_owned()
     });

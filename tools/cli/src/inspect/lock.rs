@@ -173,7 +173,7 @@ fn causes(lock: &Lock) -> Vec<String> {
 fn sections(site: &Site) -> Vec<String> {
     let mut lines = vec![format!("   at {}: {}", site.place, length(site))];
     lines.push(format!(
-        "      {} access memory, {} what several threads access",
+        "      {} access memory, {} access shared data",
         percent(site.memory_share),
         percent(site.shared_share),
     ));

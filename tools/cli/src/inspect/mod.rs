@@ -144,17 +144,17 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
     // Standard error may be closed; the trace is complete all the same.
     let _ = writeln!(
         stderr(),
-        "syncline: traced {processes} to {} ({}); `syncline inspect --read {}` shows it again{}",
+        "syncline: traced {processes} to {} ({})\nsyncline: `syncline inspect --read {}` shows it again{}",
         shown.display(),
         number::bytes(bytes),
         typed(shown),
         match recording {
             None => String::new(),
             Some(path) if trace_of(path) == shown => {
-                format!(", and `syncline report {}` uses it", typed(path))
+                format!("; `syncline report {}` uses it", typed(path))
             }
             Some(path) => {
-                format!(", and `syncline report --trace {} {}` uses it", typed(shown), typed(path))
+                format!("; `syncline report --trace {} {}` uses it", typed(shown), typed(path))
             }
         }
     );

@@ -141,7 +141,7 @@ fn untraced(report: &Report) -> String {
     if let Some(longest) = &report.untraced_longest {
         let waited = duration(report.untraced_waited_seconds);
         // Writing to a text never fails.
-        let _ = write!(text, "; {waited} were waited for them, longest for {longest}");
+        let _ = write!(text, "; threads waited {waited} for them, longest for {longest}");
     }
     text + "\n"
 }
@@ -151,8 +151,8 @@ fn too_few(lock: &TooFew, report: &Report) -> String {
     let TooFew { traced, acquisitions, enough, enough_seconds, .. } = *lock;
     let share = lock.waited_seconds / report.thread_seconds.max(f64::MIN_POSITIVE);
     let mut text = format!(
-        "  too few sections of {}: {} of {} {}, {} of the threads' time was waited for it; {} \
-         take a run of about {}",
+        "  too few sections of {}: {} of {} {}, threads waited {} of their time for it; {} sections \
+         need a run of about {}",
         lock.lock,
         count(traced),
         count(acquisitions),
@@ -162,16 +162,16 @@ fn too_few(lock: &TooFew, report: &Report) -> String {
         duration(enough_seconds),
     );
     if report.budget.is_some() {
-        text.push_str(" at this budget");
+        text.push_str(" with this budget");
     }
     match lock.enough_budget.map(|budget| (100.0 * budget).ceil()) {
         Some(budget) if budget <= LARGEST_BUDGET => {
             // Writing to a text never fails.
-            let _ = write!(text, ", or --budget {budget} for a run as long as this one");
+            let _ = write!(text, ", or --budget {budget} and a run as long as this one");
         }
         // Beyond that, everything may be traced as well.
         _ if report.budget.is_some() && acquisitions >= enough => {
-            text.push_str(", or --budget 0 for a run as long as this one");
+            text.push_str(", or --budget 0 and a run as long as this one");
         }
         _ => {}
     }

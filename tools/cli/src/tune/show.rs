@@ -34,20 +34,20 @@ pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
         (Some(total), _) => {
             let _ = writeln!(
                 text,
-                "All that is kept, against the program's own locks: {}",
+                "Everything that is kept, compared with the program's own locks: {}",
                 said(total)
             );
         }
-        (None, true) => text.push_str("Nothing is kept: no lock is faster beyond doubt.\n"),
+        (None, true) => text.push_str("Nothing is kept: no lock is certainly faster.\n"),
         (None, false) => text.push_str("What is kept was not measured together.\n"),
     }
     text.push_str(
-        "Gains are times as good, with intervals that are all right in 95 of 100 cases.\n",
+        "A gain is how many times as good the program is; all intervals hold in 95 of 100 cases.\n",
     );
     if search.interrupted {
         text.push_str("It was interrupted; what was measured until then counts.\n");
     } else if search.enough > 0 {
-        let _ = writeln!(text, "A verdict takes {} rounds: --at-most {0} or more.", search.enough);
+        let _ = writeln!(text, "A verdict needs {} rounds: --at-most {0} or more.", search.enough);
     }
     text
 }

@@ -25,7 +25,7 @@ pub fn table(measured: &[(Target, WhatIf)], unreached: &[Target], enough: usize)
     let rounds_text = counted(rounds, "round");
     let _ = writeln!(text, "Medians of {rounds_text}; each compares runs of the same round.");
     text.push_str(&match rounds < enough {
-        true => format!("An interval takes {enough} rounds: --runs {enough} or more.\n"),
+        true => format!("An interval needs {enough} rounds: --runs {enough} or more.\n"),
         false => "All intervals together are right in 95 of 100 cases.\n".to_owned(),
     });
     wrapped(&text)

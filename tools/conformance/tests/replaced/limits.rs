@@ -120,7 +120,7 @@ fn what_is_left_to_the_c_library_is_said() {
     // robust ones with a ceiling.
     let left = "4 mutexes and 0 rwlocks shared between processes,\n\
                 syncline: 16 robust mutexes, 16 with a priority protocol, 0 spinlocks,\n\
-                syncline: and 0 that";
+                syncline: and 0 for";
     assert!(said.contains("initialised and replaced: 4 mutexes, 0 rwlocks, 0 "), "{said}");
     assert!(said.contains(left), "{said}");
 
@@ -128,7 +128,7 @@ fn what_is_left_to_the_c_library_is_said() {
     for locks in ["rw_readers", "libc", "libc-spin"] {
         let (said, _) = report(&program, "--lock", Path::new(locks));
         assert!(said.contains("initialised and replaced: 0 mutexes, 0 rwlocks, 0 "), "{said}");
-        assert!(said.contains(&left.replace("and 0 that", "and 4 that")), "{said}");
+        assert!(said.contains(&left.replace("and 0 for", "and 4 for")), "{said}");
     }
 }
 
@@ -144,10 +144,10 @@ fn acquisitions_of_what_is_left_are_counted_exactly() {
         let (said, outcome) = report(&program, option, value);
         let truth = String::from_utf8_lossy(&outcome.stdout).into_owned();
         let calls = truth.trim_end().strip_prefix("@calls ").expect("what the program says");
-        assert!(said.contains(&format!("acquired {calls} times; for want of room: 0 ")), "{said}");
+        assert!(said.contains(&format!("left for their kind: {calls}; for lack of room: 0\n")), "{said}");
         let left = "1 mutexes and 1 rwlocks shared between processes,\n\
                     syncline: 2 robust mutexes, 1 with a priority protocol, 1 spinlocks,\n\
-                    syncline: and 0 that";
+                    syncline: and 0 for";
         assert!(said.contains(left), "{said}");
     }
 }
