@@ -5,9 +5,7 @@ use std::ffi::c_int;
 use crate::library::{SUCCESS, Word, below};
 use crate::registry::with;
 
-/// An entry that is replaced for windows under a scheme: `=>
-/// window
-/// ...`.
+/// An entry that is replaced for windows under a scheme: `=> |window| ...`.
 macro_rules! entry {
     ($(fn $name:ident($($arg:ident: $type:ty),*) else $below:ident => $ours:expr;)*) => {
         $(

@@ -1,8 +1,8 @@
 //! Marks in a workload's source that say where its problem is.
 //!
-//! The line of the problem ends with `/* FINDING rule */`, or `/* FINDING rule
-//! other */` if more than one rule would be right. Several lines may be marked; a finding at any of
-//! them suffices. A line that begins a function stands for the threads that start there.
+//! The line of the problem ends with `/* FINDING rule */`, or `/* FINDING rule|other */` if more than
+//! one rule would be right. Several lines may be marked; a finding at any of them suffices. A line
+//! that begins a function stands for the threads that start there.
 
 use anyhow::Context;
 

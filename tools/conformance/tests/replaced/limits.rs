@@ -144,7 +144,10 @@ fn acquisitions_of_what_is_left_are_counted_exactly() {
         let (said, outcome) = report(&program, option, value);
         let truth = String::from_utf8_lossy(&outcome.stdout).into_owned();
         let calls = truth.trim_end().strip_prefix("@calls ").expect("what the program says");
-        assert!(said.contains(&format!("left for their kind: {calls}; for lack of room: 0\n")), "{said}");
+        assert!(
+            said.contains(&format!("left for their kind: {calls}; for lack of room: 0\n")),
+            "{said}"
+        );
         let left = "1 mutexes and 1 rwlocks shared between processes,\n\
                     syncline: 2 robust mutexes, 1 with a priority protocol, 1 spinlocks,\n\
                     syncline: and 0 for";
