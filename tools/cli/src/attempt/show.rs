@@ -67,8 +67,8 @@ fn figure(value: f64) -> String {
 /// The note on undecided variants; a program can't be run more often than `--runs` allows.
 pub fn open(rounds: usize) -> String {
     match rounds {
-        0..=MOST_RUNS => format!("undecided: about {rounds} runs would tell"),
-        _ => "undecided: no number of runs would tell".to_owned(),
+        0..=MOST_RUNS => format!("undecided: about {rounds} runs would decide"),
+        _ => "undecided: no number of runs would decide".to_owned(),
     }
 }
 
