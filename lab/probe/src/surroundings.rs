@@ -35,7 +35,8 @@ pub struct Surroundings {
 const STORES: usize = 32;
 
 impl Surroundings {
-    /// Those of this process; the caller, whose code reads the clock, knows what is wrong with it.
+    /// The surroundings of this process; the caller, whose code reads the clock, knows what is
+    /// wrong with it.
     pub fn here(clock_fault: Option<&'static str>) -> Surroundings {
         let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten().unwrap_or(1);
         // According to their manuals, AMD's processors have MOESI and a directory at the memory of
@@ -59,7 +60,7 @@ impl Surroundings {
         }
     }
 
-    /// Those of a simulated machine, which nothing disturbs.
+    /// The surroundings of a simulated machine, which nothing disturbs.
     pub fn simulated(machine: &Machine) -> Surroundings {
         Surroundings {
             native: false,

@@ -68,7 +68,7 @@ pub(crate) type Queue<const WORDS: usize, W> = Ring<Message<WORDS>, W>;
 pub(crate) enum Receive {
     /// Not at all.
     Now,
-    /// For as long as it takes.
+    /// Without a limit.
     Waiting,
     /// Until a moment on the native memory's clock.
     Until(Duration),

@@ -169,7 +169,7 @@ impl Engine {
         }
     }
 
-    /// Plans the beginnings of all ranks, one after the other.
+    /// Plans the beginning of each rank, at a random time.
     pub(super) fn begin(&mut self) {
         for rank in 0..self.ranks.len() {
             let at = self.random.u64(0..=self.network.delay);

@@ -142,12 +142,12 @@ pub enum Homes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Local {
-    /// Of a load.
+    /// Cycles of a load.
     pub load: u32,
-    /// Of a store.
+    /// Cycles of a store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<u32>,
-    /// Of an atomic operation.
+    /// Cycles of an atomic operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub atomic: Option<u32>,
 }
@@ -207,9 +207,9 @@ impl Costs {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Busy {
-    /// Of the memory of a node.
+    /// Cycles of the memory of a node.
     pub memory: f64,
-    /// Of a test-and-set register.
+    /// Cycles of a test-and-set register.
     pub register: f64,
 }
 

@@ -15,7 +15,7 @@ pub struct Row {
     pub place: &'static str,
     /// The statement.
     pub says: &'static str,
-    /// By how much a number may be off, in words.
+    /// How far off a number may be, in words.
     pub within: &'static str,
     /// How it is checked.
     pub check: Check,

@@ -23,7 +23,7 @@ pub const LOCKS: [&str; 11] = [
     "hclh",
     "hmcs",
 ];
-/// Those of them that may starve a waiter.
+/// The compared locks that may starve a waiter.
 pub const UNFAIR: [&str; 2] = ["tas", "ttas"];
 /// The library's default, by which the other locks' rates are divided.
 pub const DEFAULT: &str = "gate";

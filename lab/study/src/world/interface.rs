@@ -134,7 +134,7 @@ pub enum Homes {
     Spread,
 }
 
-/// In which order hardware threads are used.
+/// The order in which hardware threads are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Node by node, and one thread on each core before any core has two, as in SSYNC.
