@@ -13,7 +13,7 @@ pub fn topology(machine: &Machine) -> Topology {
     });
     let description = &machine.description;
     let one_to_a_node = description.caches_per_node == 1;
-    // Zero within one core, else the distance of their nodes.
+    // `None` within one core, else the class of their nodes' distance.
     let distance = |a: &Place, b: &Place| {
         let far = if a.core == b.core { None } else { Some(machine.class(a.node, b.node)) };
         (far, description.distances[a.node][b.node].to_bits())
