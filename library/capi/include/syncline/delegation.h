@@ -8,10 +8,10 @@
 #error "include syncline.h"
 #endif
 
-/* qd: who gets the lock also runs the sections that others put in its queue. Sections of
-   different threads run in no order. Short sections on contended data, above all those that
-   nobody waits for. 1792 bytes. Source: Klaftenegger, Sagonas and Winblad 2014, 2018; Argo
-   4.2. */
+/* qd: the thread that gets the lock also runs the sections that others put in its queue.
+   Sections of different threads run in no order. Short sections on contended data, above
+   all those that no thread waits for. 1792 bytes. Source: Klaftenegger, Sagonas and Winblad
+   2014, 2018; Argo 4.2. */
 typedef struct syncline_qd { SYNCLINE_ALIGNED(128) uint64_t opaque[224]; } syncline_qd_t;
 #define SYNCLINE_QD_INIT {{0}}
 int syncline_qd_run(syncline_qd_t *lock, syncline_section_t section, void *argument);

@@ -88,9 +88,9 @@ int syncline_mcs_timedwait(syncline_mcs_t *lock, syncline_cond_t *cond,
                            const struct timespec *deadline);
 int syncline_mcs_destroy(syncline_mcs_t *lock);
 
-/* mcs_timed: as MCS; who gives up marks its node, and the holder skips it. Served in order,
-   but newcomers may overtake for a bounded time. Many waiters for one lock, few of which
-   give up. 48 bytes. Source: He, Scherer and Scott 2005. */
+/* mcs_timed: as MCS; a waiter that gives up marks its node, and the holder skips it. Served
+   in order, but newcomers may overtake for a bounded time. Many waiters for one lock, few
+   of which give up. 48 bytes. Source: He, Scherer and Scott 2005. */
 typedef struct syncline_mcs_timed { uint64_t opaque[6]; } syncline_mcs_timed_t;
 #define SYNCLINE_MCS_TIMED_INIT {{0}}
 int syncline_mcs_timed_lock(syncline_mcs_timed_t *lock);
@@ -115,9 +115,9 @@ int syncline_clh_timedwait(syncline_clh_t *lock, syncline_cond_t *cond,
                            const struct timespec *deadline);
 int syncline_clh_destroy(syncline_clh_t *lock);
 
-/* clh_timed: as CLH; who gives up leaves a link to the node before its own. Served in
-   order, but newcomers may overtake for a bounded time. Many waiters for one lock, some of
-   which give up. 40 bytes. Source: Scott 2002; Scott and Scherer 2001. */
+/* clh_timed: as CLH; a waiter that gives up leaves a link to the node before its own.
+   Served in order, but newcomers may overtake for a bounded time. Many waiters for one
+   lock, some of which give up. 40 bytes. Source: Scott 2002; Scott and Scherer 2001. */
 typedef struct syncline_clh_timed { uint64_t opaque[5]; } syncline_clh_timed_t;
 #define SYNCLINE_CLH_TIMED_INIT {{0}}
 int syncline_clh_timed_lock(syncline_clh_timed_t *lock);
@@ -198,10 +198,10 @@ int syncline_cohort_ttas_mcs_timedwait(syncline_cohort_ttas_mcs_t *lock, synclin
                                        const struct timespec *deadline);
 int syncline_cohort_ttas_mcs_destroy(syncline_cohort_ttas_mcs_t *lock);
 
-/* cohort_timed: as cohort_ttas_mcs; who gives up marks its node, and the holder skips it.
-   Waiters get it in no order. Keeps the lock among near processors. Very many waiters on
-   few sockets, some of which give up. 896 bytes. Source: Dice, Marathe and Shavit 2012,
-   3.6; He, Scherer and Scott 2005. */
+/* cohort_timed: as cohort_ttas_mcs; a waiter that gives up marks its node, and the holder
+   skips it. Waiters get it in no order. Keeps the lock among near processors. Very many
+   waiters on few sockets, some of which give up. 896 bytes. Source: Dice, Marathe and
+   Shavit 2012, 3.6; He, Scherer and Scott 2005. */
 typedef struct syncline_cohort_timed { SYNCLINE_ALIGNED(128) uint64_t opaque[112]; } syncline_cohort_timed_t;
 #define SYNCLINE_COHORT_TIMED_INIT {{0}}
 int syncline_cohort_timed_lock(syncline_cohort_timed_t *lock);
@@ -227,10 +227,10 @@ int syncline_hmcs_timedwait(syncline_hmcs_t *lock, syncline_cond_t *cond,
                             const struct timespec *deadline);
 int syncline_hmcs_destroy(syncline_hmcs_t *lock);
 
-/* hmcs_timed: as HMCS; who gives up marks its node, and the next one climbs in its place.
-   Served in order, but newcomers may overtake for a bounded time. Keeps the lock among near
-   processors. As hmcs, when some waiters give up. 2944 bytes. Source: Chabbi, Amer, Wen and
-   Liu 2017. */
+/* hmcs_timed: as HMCS; a waiter that gives up marks its node, and the next one climbs in
+   its place. Served in order, but newcomers may overtake for a bounded time. Keeps the lock
+   among near processors. As hmcs, when some waiters give up. 2944 bytes. Source: Chabbi,
+   Amer, Wen and Liu 2017. */
 typedef struct syncline_hmcs_timed { SYNCLINE_ALIGNED(128) uint64_t opaque[368]; } syncline_hmcs_timed_t;
 #define SYNCLINE_HMCS_TIMED_INIT {{0}}
 int syncline_hmcs_timed_lock(syncline_hmcs_timed_t *lock);

@@ -32,9 +32,9 @@ SYNCLINE_TRY_LOCK(anderson)
 /// line. 40 bytes. Source: Mellor-Crummey and Scott 1991; SSYNC 4.1.
 SYNCLINE_TRY_LOCK(mcs)
 
-/// mcs_timed: as MCS; who gives up marks its node, and the holder skips it. Served in
-/// order, but newcomers may overtake for a bounded time. Many waiters for one lock, few
-/// of which give up. 48 bytes. Source: He, Scherer and Scott 2005.
+/// mcs_timed: as MCS; a waiter that gives up marks its node, and the holder skips it.
+/// Served in order, but newcomers may overtake for a bounded time. Many waiters for one
+/// lock, few of which give up. 48 bytes. Source: He, Scherer and Scott 2005.
 SYNCLINE_TIMED_LOCK(mcs_timed)
 
 /// clh: waiters form a queue, each watching the node before its own. Served in order, but
@@ -43,9 +43,9 @@ SYNCLINE_TIMED_LOCK(mcs_timed)
 /// Hagersten 1994; SSYNC 4.1.
 SYNCLINE_LOCK(clh)
 
-/// clh_timed: as CLH; who gives up leaves a link to the node before its own. Served in
-/// order, but newcomers may overtake for a bounded time. Many waiters for one lock, some
-/// of which give up. 40 bytes. Source: Scott 2002; Scott and Scherer 2001.
+/// clh_timed: as CLH; a waiter that gives up leaves a link to the node before its own.
+/// Served in order, but newcomers may overtake for a bounded time. Many waiters for one
+/// lock, some of which give up. 40 bytes. Source: Scott 2002; Scott and Scherer 2001.
 SYNCLINE_TIMED_LOCK(clh_timed)
 
 /// futex: one word of three states; waiters sleep in the kernel. Waiters get it in no
@@ -76,10 +76,10 @@ SYNCLINE_TRY_LOCK(cohort_mcs)
 /// Shavit 2012.
 SYNCLINE_TRY_LOCK(cohort_ttas_mcs)
 
-/// cohort_timed: as cohort_ttas_mcs; who gives up marks its node, and the holder skips
-/// it. Waiters get it in no order. Keeps the lock among near processors. Very many
-/// waiters on few sockets, some of which give up. 896 bytes. Source: Dice, Marathe and
-/// Shavit 2012, 3.6; He, Scherer and Scott 2005.
+/// cohort_timed: as cohort_ttas_mcs; a waiter that gives up marks its node, and the
+/// holder skips it. Waiters get it in no order. Keeps the lock among near processors.
+/// Very many waiters on few sockets, some of which give up. 896 bytes. Source: Dice,
+/// Marathe and Shavit 2012, 3.6; He, Scherer and Scott 2005.
 SYNCLINE_TIMED_LOCK(cohort_timed)
 
 /// hmcs: a tree of MCS queues; the lock goes to the nearest waiter. Served in order, but
@@ -88,10 +88,10 @@ SYNCLINE_TIMED_LOCK(cohort_timed)
 /// Mellor-Crummey 2015.
 SYNCLINE_TRY_LOCK(hmcs)
 
-/// hmcs_timed: as HMCS; who gives up marks its node, and the next one climbs in its
-/// place. Served in order, but newcomers may overtake for a bounded time. Keeps the lock
-/// among near processors. As hmcs, when some waiters give up. 2944 bytes. Source: Chabbi,
-/// Amer, Wen and Liu 2017.
+/// hmcs_timed: as HMCS; a waiter that gives up marks its node, and the next one climbs in
+/// its place. Served in order, but newcomers may overtake for a bounded time. Keeps the
+/// lock among near processors. As hmcs, when some waiters give up. 2944 bytes. Source:
+/// Chabbi, Amer, Wen and Liu 2017.
 SYNCLINE_TIMED_LOCK(hmcs_timed)
 
 /// hclh: near waiters queue together, and are spliced into one queue. Served in order,
@@ -110,10 +110,10 @@ SYNCLINE_RWLOCK(rw_fair)
 /// writers that do. 56 bytes. Source: Mellor-Crummey and Scott, PPoPP'91.
 SYNCLINE_TRY_RWLOCK(rw_readers)
 
-/// rw_writers: a count of readers, a list of those that wait, and a queue of writers, who
-/// go first. Writers come before readers; a reader may starve. Many readers and rare
-/// writers whose updates should be seen soon. 56 bytes. Source: Mellor-Crummey and Scott,
-/// PPoPP'91.
+/// rw_writers: a count of readers, a list of those that wait, and a queue of writers,
+/// which go first. Writers come before readers; a reader may starve. Many readers and
+/// rare writers whose updates should be seen soon. 56 bytes. Source: Mellor-Crummey and
+/// Scott, PPoPP'91.
 SYNCLINE_TRY_RWLOCK(rw_writers)
 
 /// rw_flag: a writer's flag and a count of readers; each side looks at the other's word.
@@ -127,10 +127,10 @@ SYNCLINE_TIMED_RWLOCK(rw_flag)
 /// cost nothing. 24 bytes. Source: common practice.
 SYNCLINE_TIMED_RWLOCK(rw_compact)
 
-/// qd: who gets the lock also runs the sections that others put in its queue. Sections of
-/// different threads run in no order. Short sections on contended data, above all those
-/// that nobody waits for. 1792 bytes. Source: Klaftenegger, Sagonas and Winblad 2014,
-/// 2018; Argo 4.2.
+/// qd: the thread that gets the lock also runs the sections that others put in its queue.
+/// Sections of different threads run in no order. Short sections on contended data, above
+/// all those that no thread waits for. 1792 bytes. Source: Klaftenegger, Sagonas and
+/// Winblad 2014, 2018; Argo 4.2.
 SYNCLINE_DELEGATION(qd)
 
 /// hqd: a queue delegation lock for each group of near processors, under a global lock.

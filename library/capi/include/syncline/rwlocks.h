@@ -36,8 +36,8 @@ int syncline_rw_readers_timedwait(syncline_rw_readers_t *lock, syncline_cond_t *
                                   const struct timespec *deadline);
 int syncline_rw_readers_destroy(syncline_rw_readers_t *lock);
 
-/* rw_writers: a count of readers, a list of those that wait, and a queue of writers, who go
-   first. Writers come before readers; a reader may starve. Many readers and rare writers
+/* rw_writers: a count of readers, a list of those that wait, and a queue of writers, which
+   go first. Writers come before readers; a reader may starve. Many readers and rare writers
    whose updates should be seen soon. 56 bytes. Source: Mellor-Crummey and Scott, PPoPP'91. */
 typedef struct syncline_rw_writers { uint64_t opaque[7]; } syncline_rw_writers_t;
 #define SYNCLINE_RW_WRITERS_INIT {{0}}
