@@ -7,7 +7,7 @@
 //! acquisitions a second) would blame locks that cost a thousandth of a percent.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use syncline_recording::{Op, Primitive};
 
@@ -24,6 +24,9 @@ pub const SHARED_PAIR: f64 = 100e-9;
 const OWN_PAIR: f64 = 7e-9;
 /// A lock that fewer threads than this share is mostly one thread's.
 const ONE_THREAD: f64 = 1.2;
+/// The part of their processor time that threads which do little else spend in the calls for locks: of our
+/// workloads' (`docs/accuracy.md`), about this much went away with the calls.
+const MOST_OF_TIME: f64 = 0.7;
 /// By how much a section's measured time is too long: the clock is read within it. A section of two
 /// instructions is recorded with this length.
 const CLOCK: f64 = 10e-9;
@@ -154,10 +157,26 @@ impl Family<'_> {
     pub fn likely_pair(&self) -> f64 {
         let mut locks = self.locks.iter().map(|&lock| &self.process.locks[lock]);
         let one_thread = |lock: &Lock| threads_of(lock).is_none_or(|threads| threads < ONE_THREAD);
-        match self.pair() {
+        let pair = match self.pair() {
             PAIR if locks.all(one_thread) => OWN_PAIR,
             pair => pair,
-        }
+        };
+        pair.min(self.affordable())
+    }
+
+    /// What a call and its release can take at most on the average, by the processor time of the threads
+    /// that make them.
+    fn affordable(&self) -> f64 {
+        let threads: BTreeSet<usize> = self
+            .sites
+            .iter()
+            .flat_map(|&site| &self.process.sites[site].by_thread)
+            .map(|&(thread, _)| thread)
+            .collect();
+        let threads = || threads.iter().map(|&thread| &self.process.threads[thread]);
+        let ran: f64 = threads().map(|thread| thread.cpu.unwrap_or(thread.worked())).sum();
+        let calls: u64 = threads().map(|thread| thread.acquisitions).sum();
+        if calls == 0 { f64::INFINITY } else { MOST_OF_TIME * ran / calls as f64 }
     }
 
     /// What the calls cost without waits, as a share of the run time, all threads together.

@@ -26,8 +26,10 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 /// the calls themselves. Threads that wait for an event may have nothing to do, unless the event is
 /// that a lock of the program's own is released, that a queue has room again, or that comes at once.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
-    let of_events =
-        matches!(finding.rule, Rule::OwnLock | Rule::ShortQueue | Rule::CondvarForTinyEvents);
+    let of_events = matches!(
+        finding.rule,
+        Rule::OwnLock | Rule::ShortQueue | Rule::CondvarForTinyEvents | Rule::PollingYield
+    );
     let sites = finding.sites.iter().map(|&site| &process.sites[site]);
     let counted = sites.filter(|site| site.kind != Kind::Event || of_events);
     let calls = |site: &Site| match site.kind {
