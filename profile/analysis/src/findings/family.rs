@@ -46,6 +46,10 @@ pub const FEWEST_TAKEN: u64 = 10;
 /// the lock is the condition's.
 const OF_CONDITION: f64 = 0.1;
 
+/// The least waits and signals of the condition for each acquisition: where all threads have to stop now
+/// and then, as for a collector of garbage, the lock does not exist for that.
+const OFTEN_ENOUGH: f64 = 0.001;
+
 /// Seconds of processor time that a sleep and its wake-up take: two system calls and two
 /// context switches.
 pub const WAKE_UP: f64 = 5e-6;
@@ -206,9 +210,11 @@ impl Family<'_> {
     pub fn is_of_condition(&self) -> bool {
         let waited_for =
             |lock: &&Lock| lock.primitive == Primitive::Condvar && lock.figures.waits > 0;
-        let used = self.process.locks.iter().filter(waited_for).flat_map(|lock| &lock.sites);
-        let there = self.in_functions_of(used.map(|used| &self.process.sites[used.site]));
+        let used = || self.process.locks.iter().filter(waited_for).flat_map(|lock| &lock.sites);
+        let there = self.in_functions_of(used().map(|used| &self.process.sites[used.site]));
+        let waits_and_signals: u64 = used().map(|used| used.calls).sum();
         there as f64 >= OF_CONDITION * self.calls() as f64
+            && waits_and_signals as f64 >= OFTEN_ENOUGH * self.calls() as f64
     }
 
     /// The acquisitions in the functions of these sites.

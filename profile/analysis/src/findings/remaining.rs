@@ -199,10 +199,10 @@ fn holders(times: impl Iterator<Item = HolderTime>) -> Option<String> {
     }
     (looked_at > 0).then(|| {
         format!(
-            "of {} that were looked at, the holder lost its processor in {} and slept in {}",
+            "in {} that were sampled, holders lost their processor {} and slept {}",
             counted(looked_at as usize, "hold"),
-            grouped(preempted),
-            grouped(slept)
+            counted(preempted as usize, "time"),
+            counted(slept as usize, "time")
         )
     })
 }

@@ -91,6 +91,8 @@ pub enum Rule {
     SpinlockInstead,
     /// A futex of the program's own with much waiting.
     BusyFutex,
+    /// A thread that is made for each small piece of work.
+    ThreadForEachTask,
     /// Groups of threads with unequal work.
     UnequalGroups,
     /// Threads of one group with unequal work.
@@ -170,6 +172,7 @@ impl Rule {
             Rule::OnlyWriters             => shared(C::ImproperPrimitive,    HandingOver, None),
             Rule::SpinlockInstead         => shared(C::ImproperPrimitive,    Cheaper,     None),
             Rule::BusyFutex               => shared(C::ImproperGranularity,  No,          None),
+            Rule::ThreadForEachTask       => alone(C::ImproperGranularity),
             Rule::UnequalGroups           => alone(C::LoadImbalance),
             Rule::UnequalThreads          => alone(C::LoadImbalance),
             Rule::LocksShareLine          => alone(C::FalseSharing),

@@ -81,6 +81,17 @@ fn a_lock_is_a_condition_s_only_if_threads_wait_for_that() {
         (family.is_of_condition(), family.has_condition())
     };
     assert_eq!(of_condition(1), (true, true));
+    let rare = || {
+        let mut drawn = process(10.0, 4);
+        let lock = drawn.lock(Primitive::Mutex, "interpreter");
+        let condition = drawn.lock(Primitive::Condvar, "all_stopped");
+        let site = drawn.site(Op::MutexLock, "intern at string.c:10");
+        drawn.uses(lock, site, Use { calls: 8_000_000, ..Use::default() });
+        let wait = drawn.site(Op::CondWait, "intern at string.c:14");
+        drawn.uses(condition, wait, Use { calls: 1_619, waits: 1_619, ..Use::default() });
+        Family::all(&drawn)[0].is_of_condition()
+    };
+    assert!(!rare(), "once in 5,000 acquisitions all have to stop for a collection");
     assert_eq!(of_condition(0), (false, true), "it must still be a mutex");
 }
 
