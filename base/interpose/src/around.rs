@@ -15,7 +15,7 @@ macro_rules! go_around {
         $crate::go_around! {
             "read" = 0, "write" = 1, "open" = 2, "open64" = 2, "close" = 3, "stat64" = 4,
             "fstat64" = 5, "lseek64" = 8, "mmap" = 9, "mmap64" = 9, "mprotect" = 10, "munmap" = 11,
-            "writev" = 20, "sched_yield" = 24, "madvise" = 28, "getpid" = 39, "readlink" = 89,
+            "writev" = 20, "madvise" = 28, "getpid" = 39, "readlink" = 89,
             "getrlimit" = 97, "gettid" = 186, "process_vm_readv" = 310, "statx" = 332,
         }
     };

@@ -53,5 +53,7 @@ pub fn primitive(primitive: Primitive) -> &'static str {
         Primitive::OmpCritical => "omp critical",
         Primitive::OmpLock => "omp lock",
         Primitive::OmpBarrier => "omp barrier",
+        Primitive::Yield => "yield",
+        Primitive::Sleep => "sleep",
     }
 }

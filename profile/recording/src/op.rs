@@ -31,6 +31,10 @@ pub enum Primitive {
     OmpLock,
     /// OpenMP's barriers
     OmpBarrier,
+    /// The processor, which a thread leaves to others before it looks again: `sched_yield`
+    Yield,
+    /// A length of time: `nanosleep`, `usleep`
+    Sleep,
 }
 
 /// How an operation's counters are to be read.
@@ -43,6 +47,10 @@ pub enum Class {
     Try,
     /// Waits for an event, not for a lock: `calls` are waits, and each one counts as contended.
     Wait,
+    /// Lets others run before the thread looks again: `calls` counts, the time between calls that follow
+    /// each other at once, in which the thread does nothing but look, and the calls that took longer,
+    /// as waits.
+    Poll,
     /// Wakes others: only `calls` counts.
     Notify,
     /// Creates an object: only `calls` counts. A row whose lock is 0 stands for all further
@@ -126,6 +134,8 @@ ops! {
     OmpLock = 66, OmpLock, Acquire, "omp lock";
     OmpTestLock = 67, OmpLock, Try, "omp test lock";
     OmpBarrier = 68, OmpBarrier, Wait, "omp barrier";
+    Yield = 72, Yield, Poll, "yield";
+    Sleep = 73, Sleep, Wait, "sleep";
 }
 
 #[cfg(test)]

@@ -48,6 +48,11 @@ fn semaphores() {
 }
 
 #[test]
+fn yields_and_sleeps() {
+    exact("pause.c");
+}
+
+#[test]
 fn condition_variables() {
     exact("cond.c");
 }

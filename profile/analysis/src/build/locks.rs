@@ -55,7 +55,7 @@ impl Locks {
                 lock.wake_ups = lock.wake_ups.saturating_add(tally.calls);
                 lock.sites.entry((site, op)).or_default().add(tally);
             }
-            Class::Acquire | Class::Try | Class::Wait => {
+            Class::Acquire | Class::Try | Class::Wait | Class::Poll => {
                 lock.tally.add(tally);
                 lock.sites.entry((site, op)).or_default().add(tally);
             }
@@ -147,6 +147,10 @@ impl Sum {
 }
 
 fn name(primitive: Primitive, address: u64, created: Option<usize>, stacks: &mut Stacks) -> String {
+    // One object stands for all of them.
+    if matches!(primitive, Primitive::Yield | Primitive::Sleep) {
+        return primitive_name(primitive).to_owned();
+    }
     if let Some(variable) = stacks.symbols().variable(address) {
         return variable;
     }

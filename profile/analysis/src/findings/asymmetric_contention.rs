@@ -92,7 +92,7 @@ struct Kind<'a> {
     /// The hot locks, those with most waiting first.
     hot: Vec<usize>,
     locks: usize,
-    /// Those of them that were created and never taken.
+    /// Those of them that were created and hardly ever taken.
     unused: usize,
     /// Fewest and most acquisitions of a lock, and the median.
     calls: (u64, u64, u64),
@@ -107,7 +107,9 @@ struct Kind<'a> {
 impl<'a> Kind<'a> {
     fn of(process: &'a Process, locks: Vec<usize>, thresholds: &Thresholds) -> Option<Kind<'a>> {
         let figures = |lock: usize| &process.locks[lock].figures;
-        let locks: Vec<usize> = locks.into_iter().filter(|&lock| figures(lock).calls > 0).collect();
+        // A lock that was hardly ever taken may have been taken only when it was made.
+        let is_used = |lock: usize| figures(lock).calls >= FEWEST_TAKEN;
+        let locks: Vec<usize> = locks.into_iter().filter(|&lock| is_used(lock)).collect();
         if locks.len() < FEWEST_LOCKS {
             return None;
         }
@@ -176,7 +178,7 @@ impl<'a> Kind<'a> {
             locks: few(&self.hot),
             evidence: vec![
                 count("locks of this kind", self.locks as u64),
-                count("of these, never taken", self.unused as u64),
+                count("of these, hardly ever taken", self.unused as u64),
                 count("hot ones", self.hot.len() as u64),
                 count("acquisitions of the least used lock", fewest),
                 count("of the median", median),

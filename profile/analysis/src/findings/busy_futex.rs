@@ -82,8 +82,8 @@ fn finding(process: &Process, number: usize) -> Finding {
         ],
         locks: few(&locks),
         advice: "If this is a lock: shorten what it is held for, or have several. If it is an \
-                 event: let threads watch for it for some microseconds before they sleep. How \
-                 often the lock is taken, and by whom it is held meanwhile, can't be seen: a \
+                 event: pass on more at a time (a longer queue, batches), or let threads watch for it \
+                 for some microseconds before they sleep. How often the lock is taken, and by whom it is held meanwhile, can't be seen: a \
                  free one is taken without a call."
             .to_owned(),
         open_question: Some(OpenQuestion {

@@ -7,7 +7,7 @@
 //! acquisitions a second) would blame locks that cost a thousandth of a percent.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use syncline_recording::{Op, Primitive};
 
@@ -24,6 +24,9 @@ pub const SHARED_PAIR: f64 = 100e-9;
 const OWN_PAIR: f64 = 7e-9;
 /// A lock that fewer threads than this share is mostly one thread's.
 const ONE_THREAD: f64 = 1.2;
+/// The part of their processor time that threads which do little else spend in the calls for locks: of our
+/// workloads' (`docs/accuracy.md`), about this much went away with the calls.
+const MOST_OF_TIME: f64 = 0.7;
 /// By how much a section's measured time is too long: the clock is read within it. A section of two
 /// instructions is recorded with this length.
 const CLOCK: f64 = 10e-9;
@@ -42,6 +45,10 @@ pub const FEWEST_TAKEN: u64 = 10;
 /// If this share of a lock's acquisitions is in functions that wait for a condition or signal it,
 /// the lock is the condition's.
 const OF_CONDITION: f64 = 0.1;
+
+/// The least waits and signals of the condition for each acquisition: where all threads have to stop now
+/// and then, as for a collector of garbage, the lock does not exist for that.
+const OFTEN_ENOUGH: f64 = 0.001;
 
 /// Seconds of processor time that a sleep and its wake-up take: two system calls and two
 /// context switches.
@@ -154,10 +161,26 @@ impl Family<'_> {
     pub fn likely_pair(&self) -> f64 {
         let mut locks = self.locks.iter().map(|&lock| &self.process.locks[lock]);
         let one_thread = |lock: &Lock| threads_of(lock).is_none_or(|threads| threads < ONE_THREAD);
-        match self.pair() {
+        let pair = match self.pair() {
             PAIR if locks.all(one_thread) => OWN_PAIR,
             pair => pair,
-        }
+        };
+        pair.min(self.affordable())
+    }
+
+    /// What a call and its release can take at most on the average, by the processor time of the threads
+    /// that make them.
+    fn affordable(&self) -> f64 {
+        let threads: BTreeSet<usize> = self
+            .sites
+            .iter()
+            .flat_map(|&site| &self.process.sites[site].by_thread)
+            .map(|&(thread, _)| thread)
+            .collect();
+        let threads = || threads.iter().map(|&thread| &self.process.threads[thread]);
+        let ran: f64 = threads().map(|thread| thread.cpu.unwrap_or(thread.worked())).sum();
+        let calls: u64 = threads().map(|thread| thread.acquisitions).sum();
+        if calls == 0 { f64::INFINITY } else { MOST_OF_TIME * ran / calls as f64 }
     }
 
     /// What the calls cost without waits, as a share of the run time, all threads together.
@@ -187,9 +210,11 @@ impl Family<'_> {
     pub fn is_of_condition(&self) -> bool {
         let waited_for =
             |lock: &&Lock| lock.primitive == Primitive::Condvar && lock.figures.waits > 0;
-        let used = self.process.locks.iter().filter(waited_for).flat_map(|lock| &lock.sites);
-        let there = self.in_functions_of(used.map(|used| &self.process.sites[used.site]));
+        let used = || self.process.locks.iter().filter(waited_for).flat_map(|lock| &lock.sites);
+        let there = self.in_functions_of(used().map(|used| &self.process.sites[used.site]));
+        let waits_and_signals: u64 = used().map(|used| used.calls).sum();
         there as f64 >= OF_CONDITION * self.calls() as f64
+            && waits_and_signals as f64 >= OFTEN_ENOUGH * self.calls() as f64
     }
 
     /// The acquisitions in the functions of these sites.

@@ -10,6 +10,7 @@
 //! - a lock that is only held and only wanted to read;
 //! - two orders under one and the same third lock, which lets one thread in at a time;
 //! - locks that one thread alone uses;
+//! - a lock that is taken once where it was just made: no other thread can know it yet;
 //! - a circle of three and more whose locks are all taken at one pair of call sites, or which is one of
 //!   many locks, if no two were seen in both orders. Where any lock may be the first one, such pairs
 //!   are as frequent as circles. So these are rather locks of objects whose memory was freed and used
@@ -24,6 +25,8 @@ use crate::findings::family::few;
 use crate::model::{Finding, Nesting, Outer, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
+/// A function makes a lock, and takes it, through at most this many functions.
+const MOST_BETWEEN: usize = 3;
 /// From this many locks that can be reached from each other on, two would be seen in both orders.
 const MANY: usize = 8;
 
@@ -40,6 +43,19 @@ struct Graph<'a> {
     edges: BTreeMap<(usize, usize), Vec<&'a Nesting>>,
 }
 
+/// Whether a lock was taken once, in the call of a function that has just made it.
+fn is_by_creator(process: &Process, nesting: &Nesting) -> bool {
+    let Some(created_at) = process.locks[nesting.lock].created_at else { return false };
+    let (made, taken) = (process.calls_of(created_at), process.calls_of(nesting.stack));
+    // Both may go through some functions of their own from there.
+    let from = |calls: &[usize]| (1..=MOST_BETWEEN.min(calls.len())).collect::<Vec<usize>>();
+    let same = |of_made: usize, of_taken: usize| {
+        let (made, taken) = (&made[of_made..], &taken[of_taken..]);
+        !made.is_empty() && made == taken
+    };
+    nesting.seen <= 1 && from(made).iter().any(|&m| from(taken).iter().any(|&t| same(m, t)))
+}
+
 /// The lock that was held and the one that was taken, and when that was seen.
 type Edge<'g, 'a> = (&'g (usize, usize), &'g Vec<&'a Nesting>);
 
@@ -50,7 +66,9 @@ impl<'a> Graph<'a> {
             let held = nesting.outer.and_then(|outer| outer.lock);
             let is_try = process.sites[nesting.site].op.class() == Class::Try;
             match held {
-                Some(held) if held != nesting.lock && !is_try => {
+                Some(held)
+                    if held != nesting.lock && !is_try && !is_by_creator(process, nesting) =>
+                {
                     edges.entry((held, nesting.lock)).or_default().push(nesting);
                 }
                 _ => {}
@@ -353,6 +371,32 @@ mod tests {
             ),
             "{whats:?}"
         );
+    }
+
+    /// As GDAL's mutexes, each of which is made and taken for the first time under one of all.
+    #[test]
+    fn a_lock_that_was_just_made_is_known_to_nobody() {
+        let order = |seen: u64, maker: &str| {
+            let mut drawn = process(1.0, 4);
+            let [all, own] = ["all", "own"].map(|name| drawn.lock(Primitive::Mutex, name));
+            let create = drawn.site(Op::MutexInit, "create at mutex.c:10");
+            drawn.called_by(create, maker);
+            drawn.locks[own].created_at = Some(drawn.sites[create].stacks[0]);
+            let first = drawn.site(Op::MutexLock, "lock_new at mutex.c:20");
+            let caller = drawn.stacks[drawn.sites[create].stacks[0]].frames[1];
+            let stack = drawn.sites[first].stacks[0];
+            drawn.stacks[stack].frames.push(caller);
+            if maker == "other" {
+                drawn.called_by(create, "main");
+            }
+            let around = drawn.site(Op::MutexLock, "acquire at mutex.c:30");
+            drawn.nested(own, first, Some((all, around)), seen);
+            drawn.nested(all, around, Some((own, first)), 3);
+            found(&drawn).len()
+        };
+        assert_eq!(order(1, "acquire at mutex.c:31"), 0);
+        assert_eq!(order(2, "acquire at mutex.c:31"), 1, "taken again");
+        assert_eq!(order(1, "other"), 1, "made by another call");
     }
 
     #[test]

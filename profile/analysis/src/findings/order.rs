@@ -4,7 +4,10 @@
 
 use std::cmp::{Ordering, Reverse};
 
+use syncline_recording::Op;
+
 use super::family::{PAIR, descending};
+use super::improper_granularity::thread_each::A_THREAD;
 use crate::model::{Finding, Kind, Process, Rule, Site};
 
 /// Gains that differ by less are about the same: half of the predictions are off by no less
@@ -26,13 +29,20 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 /// the calls themselves. Threads that wait for an event may have nothing to do, unless the event is
 /// that a lock of the program's own is released, that a queue has room again, or that comes at once.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
-    let of_events =
-        matches!(finding.rule, Rule::OwnLock | Rule::ShortQueue | Rule::CondvarForTinyEvents);
+    let of_events = matches!(
+        finding.rule,
+        Rule::OwnLock
+            | Rule::ShortQueue
+            | Rule::CondvarForTinyEvents
+            | Rule::PollingYield
+            | Rule::ThreadForEachTask
+    );
     let sites = finding.sites.iter().map(|&site| &process.sites[site]);
     let counted = sites.filter(|site| site.kind != Kind::Event || of_events);
-    let calls = |site: &Site| match site.kind {
-        Kind::Lock => site.figures.calls as f64 * PAIR,
-        Kind::Futex | Kind::Event => 0.0,
+    let calls = |site: &Site| match (site.kind, site.op) {
+        (Kind::Lock, _) => site.figures.calls as f64 * PAIR,
+        (_, Op::ThreadCreate) => site.figures.calls as f64 * A_THREAD,
+        _ => 0.0,
     };
     counted.map(|site| site.figures.lost() + calls(site)).sum()
 }

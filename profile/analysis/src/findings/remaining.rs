@@ -27,6 +27,11 @@ const NEARLY_ALL: f64 = 0.8;
 /// ready and had no processor is not theirs.
 const IDLE: f64 = 0.1;
 
+/// So many sleeps of one call site, and no longer than this on the average in seconds, are of threads
+/// that look for something again and again. Others keep a clock, or sleep once.
+const MANY_SLEEPS: u64 = 100;
+const SHORT_SLEEP: f64 = 20e-3;
+
 /// Rules about the cost of calls, or about what could go wrong, and not about waiting.
 const NOT_OF_WAITING: [Rule; 6] = [
     Rule::SpinlockInstead,
@@ -94,6 +99,14 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
         percent(of_work.min(1.0)),
         duration(mean_held(held, family.calls()))
     ));
+    let calls = family.calls() as f64 * PAIR;
+    if calls >= LEAST_IN_CALLS * (process.thread_seconds - process.ready()) {
+        why.push(format!(
+            "the calls alone take about {}, {} a second: take it less often",
+            duration(calls),
+            grouped(family.calls_per_second() as u64)
+        ));
+    }
     why.extend(holders(sites.iter().map(|&site| process.sites[site].figures.holder)));
     Some(Remaining {
         what,
@@ -186,10 +199,10 @@ fn holders(times: impl Iterator<Item = HolderTime>) -> Option<String> {
     }
     (looked_at > 0).then(|| {
         format!(
-            "of {} that were looked at, the holder lost its processor in {} and slept in {}",
+            "in {} that were sampled, holders lost their processor {} and slept {}",
             counted(looked_at as usize, "hold"),
-            grouped(preempted),
-            grouped(slept)
+            counted(preempted as usize, "time"),
+            counted(slept as usize, "time")
         )
     })
 }
@@ -200,7 +213,7 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     if site.kind == Kind::Lock {
         return None;
     }
-    let seconds = site.figures.waited;
+    let seconds = site.figures.lost();
     let share = share(process, seconds, LEAST)?;
     let objects: Vec<usize> = process.used_at(number).collect();
     let kind = site.op.primitive();
@@ -210,14 +223,26 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     };
     let worked = worked(process, site);
     let idle = kind == Primitive::Thread || worked.is_some_and(|worked| worked < IDLE);
-    let waits = site.figures.waits + site.figures.unfinished;
+    let (one, waits) = match kind {
+        Primitive::Yield => ("yield", site.figures.calls),
+        Primitive::Sleep => ("sleep", site.figures.waits + site.figures.unfinished),
+        _ => ("wait", site.figures.waits + site.figures.unfinished),
+    };
+    let mean = seconds / waits.max(1) as f64;
     let mut why = vec![format!(
         "{} of {}, by {}{}",
-        counted(waits as usize, "wait"),
-        duration(seconds / waits.max(1) as f64),
+        counted(waits as usize, one),
+        duration(mean),
         counted(site.threads, "thread"),
         wakers(process, &objects)
     )];
+    if kind == Primitive::Sleep && waits >= MANY_SLEEPS && mean <= SHORT_SLEEP {
+        why.push(
+            "a thread that sleeps and looks again sees what it waits for half a sleep too late, and \
+             wakes for nothing if that is not there yet"
+                .to_owned(),
+        );
+    }
     if kind == Primitive::Condvar && meets() {
         why.push(
             "it is a barrier of the program's own: the last thread to come lets the others go on"
@@ -353,6 +378,25 @@ mod tests {
         assert!(find(&taken(100_000_000), &[]).is_empty(), "4 %");
         let cheaper = [finding(Rule::SpinlockInstead, &[0])];
         assert!(find(&taken(150_000_000), &cheaper).is_empty(), "it speaks of the calls");
+    }
+
+    #[test]
+    fn sleeps_in_a_loop_are_said_to_come_late() {
+        let slept = |waits: u64, waited: f64| {
+            let mut drawn = process(10.0, 4);
+            drawn.threads("worker", 4, 10.0);
+            let time = drawn.lock(Primitive::Sleep, "sleep");
+            let site = drawn.site(Op::Sleep, "look at poll.c:10");
+            drawn.uses(time, site, Use { calls: waits, waits, waited, ..Use::default() });
+            let found = find(&drawn, &[]);
+            (found[0].what.clone(), found[0].why.clone())
+        };
+        let (what, why) = slept(1_000, 2.0);
+        assert_eq!(what, "sleep");
+        assert!(why.contains("1,000 sleeps of 2.00 ms"), "{why}");
+        assert!(why.contains("half a sleep too late"), "{why}");
+        assert!(!slept(50, 2.0).1.contains("late"), "seldom");
+        assert!(!slept(200, 10.0).1.contains("late"), "50 ms each: a clock");
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Process {
         self.threads.iter().map(|thread| thread.cpu.unwrap_or_else(|| thread.worked())).sum()
     }
 
-    /// Seconds that threads did little but try for locks that were taken.
+    /// Seconds that threads did little but try for locks that were taken, or yield.
     pub fn spun(&self) -> f64 {
         self.sites.iter().map(|site| site.figures.spun).sum()
     }

@@ -55,6 +55,8 @@ pub enum Rule {
     PollingBarrier,
     /// A try that is repeated until it succeeds.
     PollingTry,
+    /// A yield that is repeated until something has come.
+    PollingYield,
     /// A queue that is full and empty by turns.
     ShortQueue,
     /// A lock that the program made of a mutex and a condition, or of a semaphore, and that threads wait for.
@@ -89,6 +91,8 @@ pub enum Rule {
     SpinlockInstead,
     /// A futex of the program's own with much waiting.
     BusyFutex,
+    /// A thread that is made for each small piece of work.
+    ThreadForEachTask,
     /// Groups of threads with unequal work.
     UnequalGroups,
     /// Threads of one group with unequal work.
@@ -150,6 +154,7 @@ impl Rule {
             Rule::AlreadyExclusive        => shared(C::OverSynchronization,  No,          None),
             Rule::PollingBarrier          => shared(C::ImproperPrimitive,    No,          Some(Try)),
             Rule::PollingTry              => shared(C::ImproperPrimitive,    HandingOver, Some(Try)),
+            Rule::PollingYield            => shared(C::ImproperPrimitive,    No,          None),
             Rule::ShortQueue              => shared(C::ImproperGranularity,  No,          Some(Wait)),
             Rule::OwnLock                 => shared(C::ImproperGranularity,  No,          None),
             Rule::FutileWakeUps           => shared(C::WastedWakeUps,        No,          Some(Wait)),
@@ -167,6 +172,7 @@ impl Rule {
             Rule::OnlyWriters             => shared(C::ImproperPrimitive,    HandingOver, None),
             Rule::SpinlockInstead         => shared(C::ImproperPrimitive,    Cheaper,     None),
             Rule::BusyFutex               => shared(C::ImproperGranularity,  No,          None),
+            Rule::ThreadForEachTask       => alone(C::ImproperGranularity),
             Rule::UnequalGroups           => alone(C::LoadImbalance),
             Rule::UnequalThreads          => alone(C::LoadImbalance),
             Rule::LocksShareLine          => alone(C::FalseSharing),

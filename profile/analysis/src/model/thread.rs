@@ -38,7 +38,7 @@ pub struct Thread {
     /// Seconds that it was ready to run and had no processor, also at the end of a wait; `None` if
     /// it lived on, and could not be sampled when the process ended.
     pub ready: Option<f64>,
-    /// Seconds in refused tries, as [`super::Figures::spun`].
+    /// Seconds in refused tries and in yields, as [`super::Figures::spun`].
     pub spun: f64,
     /// What it spent its time on.
     pub times: Times,
@@ -75,10 +75,11 @@ impl Thread {
 
     /// Seconds that it did not wait, for a processor neither, as far as that is known: it ran, or
     /// slept, or waited for a device. It is some less where it waited for a processor at the end of
-    /// other waits, and never less than its processor time.
+    /// other waits, and never less than its processor time. Polling is no work.
     pub fn worked(&self) -> f64 {
         let without_ready = self.active() - self.ready.unwrap_or(0.0);
-        without_ready.max(self.cpu.unwrap_or(0.0)).min(self.active())
+        let worked = without_ready.max(self.cpu.unwrap_or(0.0)).min(self.active());
+        (worked - self.spun).max(0.0)
     }
 }
 

@@ -5,8 +5,8 @@
 //! The rest of its life follows from these:
 //!
 //! ```text
-//! life   |---- waits (locks, futexes, events) ----|-- refused tries --|-------- outside --------|
-//! kernel |   asleep, ready at their ends, spins   |    processor      | processor, ready, asleep |
+//! life   |---- waits (locks, futexes, events) ----|---- polling ----|--------- outside ---------|
+//! kernel |   asleep, ready at their ends, spins   |    processor    |  processor, ready, asleep  |
 //! ```
 //!
 //! Neither the kernel nor the recorder says which part of the ready time was at the ends of waits, when a
@@ -25,7 +25,7 @@ pub struct Times {
     pub ready: f64,
     /// Waiting for locks. Of a spinlock that is mostly processor time.
     pub locks: f64,
-    /// In tries for locks that were refused, one after the other.
+    /// In tries for locks that were refused, or in yields, one after the other.
     pub spinning: f64,
     /// Waiting in futexes of the program's own.
     pub futexes: f64,
@@ -53,7 +53,7 @@ pub struct Known {
     pub futexes: f64,
     /// Waits for events.
     pub events: f64,
-    /// Refused tries.
+    /// Refused tries, and yields.
     pub spun: f64,
     /// On a processor.
     pub cpu: Option<f64>,
@@ -90,7 +90,7 @@ impl Times {
             (self.running, "on a processor"),
             (self.ready, "ready, no processor"),
             (self.locks, "waiting for locks"),
-            (self.spinning, "in refused tries"),
+            (self.spinning, "polling"),
             (self.futexes, "waiting in futexes"),
             (self.events, "waiting for events"),
             (self.kernel, "in the kernel besides"),

@@ -58,6 +58,9 @@ const FUNCTIONS: [&str; 29] = [
     "__kmpc_",
 ];
 
+/// Starts of names that are the user's all the same: what `std::thread` runs is inlined into this one.
+const USERS: [&str; 1] = ["std::thread::_State_impl"];
+
 /// Starts of the names of shared libraries.
 pub const LIBRARIES: [&str; 7] = [
     "libc.so",
@@ -92,9 +95,10 @@ pub fn users_own<'a>(
 pub fn wraps_locks(frame: &Frame, modules: &[Module]) -> bool {
     let file = frame.file.as_deref().unwrap_or_default();
     let name = own_name(&frame.function);
-    FILES.iter().any(|part| file.contains(part))
+    let wraps = FILES.iter().any(|part| file.contains(part))
         || FUNCTIONS.iter().any(|start| name.starts_with(start))
-        || frame.module.is_some_and(|m| is_wrapper(&modules[m]))
+        || frame.module.is_some_and(|m| is_wrapper(&modules[m]));
+    wraps && !USERS.iter().any(|start| name.starts_with(start))
 }
 
 /// Whether a library is known to wrap locks.
@@ -147,6 +151,9 @@ mod tests {
         ];
         assert_eq!(shown(&rust), Some(2));
         assert_eq!(shown(&[("g_mutex_lock+0x12", ""), ("on_idle", "")]), Some(1));
+        let inlined =
+            "std::thread::_State_impl<std::thread::_Invoker<Pool::start()::run> >::_M_run()";
+        assert_eq!(shown(&[("std::condition_variable::wait(lock&)", ""), (inlined, "")]), Some(1));
     }
 
     #[test]

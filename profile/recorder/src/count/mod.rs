@@ -22,7 +22,7 @@ pub use syncline_recording::writer::{add, add_one};
 pub use crate::count::interrupted::wait_letting_go;
 pub use crate::count::notice::{waking, waking_nobody};
 pub use crate::count::outcome::Outcome;
-pub use crate::count::wait::{lock_untried, wait_for_event, wait_for_lock};
+pub use crate::count::wait::{lock_untried, polling, wait_for_event, wait_for_lock};
 use crate::thread::held::Hold;
 pub use crate::thread::rows::{Spot, spot};
 use crate::thread::{ThreadState, records, rows};
@@ -151,6 +151,10 @@ pub unsafe fn counted(op: Op, object: usize, caller: Caller, result: i32) -> i32
     result
 }
 
+/// A thread that tries or looks again within this many microseconds does it to get what it waits for:
+/// it may let others run in between, but it does not sleep.
+const SOON: u64 = 5;
+
 /// Counts a try that was refused, and the time since the try before it, if the thread did little
 /// else.
 ///
@@ -158,9 +162,6 @@ pub unsafe fn counted(op: Op, object: usize, caller: Caller, result: i32) -> i32
 /// `caller` is a [`Caller`].
 #[inline(never)]
 pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
-    /// A thread that tries again within this many microseconds does it to get the lock: it may let
-    /// others run in between, but it does not sleep.
-    const SOON: u64 = 5;
     // SAFETY: by this function's own condition.
     unsafe {
         let row = rows::of(op, lock, caller);
@@ -172,8 +173,10 @@ pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
             Some(waits) => {
                 add_one(&raw mut (*waits).refused);
                 let now = clock::now();
-                let since = now.saturating_sub((*waits).refused_at);
-                if since < clock::microseconds(SOON) {
+                let polled_at = state.polled_at.replace(now);
+                if now.saturating_sub((*waits).refused_at) < clock::microseconds(SOON) {
+                    // What was polled in between has its time already.
+                    let since = now.saturating_sub((*waits).refused_at.max(polled_at));
                     // What a signal handler adds by a try at this moment is lost.
                     (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(since);
                 }

@@ -35,6 +35,15 @@ impl Outcome {
         }
     }
 
+    /// The outcome of `clock_nanosleep`, which returns an error number.
+    pub fn of_sleep(result: i32) -> Outcome {
+        match result {
+            0 => Outcome::Got,
+            libc::EINTR => Outcome::Interrupted,
+            _ => Outcome::Failed,
+        }
+    }
+
     /// The outcome of a C11 function.
     pub fn of_c11(result: i32) -> Outcome {
         const SUCCESS: i32 = 0;

@@ -10,6 +10,7 @@ mod cond;
 mod futex;
 mod mutex;
 mod openmp;
+mod pause;
 mod process;
 mod rwlock;
 mod semaphore;

@@ -243,6 +243,13 @@ impl Held {
         (!row.is_null() && released == lock as u64).then_some(row)
     }
 
+    /// Forgets which lock the thread released last.
+    pub fn forget_released(&self) {
+        if let Some(released) = self.holds.get(self.count.load(Relaxed) as usize) {
+            released.lock.store(0, Relaxed);
+        }
+    }
+
     /// Rows that have moved: asks for the new place of each.
     pub fn relocate(&self, new_place: impl Fn(*mut Row) -> *mut Row) {
         let count = (self.count.load(Relaxed) as usize).min(PLACES);

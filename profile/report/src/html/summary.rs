@@ -39,7 +39,7 @@ pub fn cards(process: &Process) -> String {
     };
     let times = &process.times;
     if times.spinning >= LEAST * process.thread_seconds && times.spinning > 0.0 {
-        card(duration(times.spinning), "lost in refused tries");
+        card(duration(times.spinning), "lost in polling: refused tries, and yields");
     }
     card(duration(times.running), "on a processor");
     if let Some(text) = process::short_of_processors(process) {

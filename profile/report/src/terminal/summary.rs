@@ -51,7 +51,7 @@ pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Re
     let least = if ready.is_some() { 0.0 } else { LEAST_SHOWN };
     let lines = [
         (
-            "lost in refused tries",
+            "lost in polling",
             (times.spinning, LEAST_SHOWN),
             format!("{} of their time, on processors that others may need", share(times.spinning)),
         ),

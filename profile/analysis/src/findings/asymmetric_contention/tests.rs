@@ -37,6 +37,16 @@ fn dedups_buckets_are_found_at_their_line_with_the_hot_lock() {
     assert_eq!(value("of the most used one"), 8_586.0);
 }
 
+/// As boost's signals: each has a lock, and all but one were connected only.
+#[test]
+fn locks_that_were_only_made_are_no_others() {
+    let of = |others: u64| {
+        found(&buckets(&[(100_000, 0.3), (others, 0.0), (others, 0.0), (others, 0.0)], 100e-6))
+    };
+    assert!(of(9).is_empty());
+    assert_eq!(of(10).len(), 1);
+}
+
 #[test]
 fn even_buckets_are_not_however_contended() {
     assert!(found(&buckets(&[(10_000, 0.5); 16], 100e-6)).is_empty());

@@ -1,10 +1,12 @@
 //! Improper granularity: a lock covers too much, or too little at a time (SyncPerf,
-//! section 2.1.2), or a queue holds too little.
+//! section 2.1.2), a queue holds too little, or a thread
+//! gets too little work.
 
 mod contended;
 mod many_tiny;
 mod own_lock;
 mod short_queue;
+pub mod thread_each;
 
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
@@ -15,5 +17,6 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     findings.extend(many_tiny::find(process, thresholds));
     findings.extend(short_queue::find(process, thresholds));
     findings.extend(own_lock::find(process));
+    findings.extend(thread_each::find(process, thresholds));
     findings
 }

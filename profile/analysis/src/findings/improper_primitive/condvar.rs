@@ -2,9 +2,9 @@
 //! them takes longer than what they do in between (SyncPerf, facesim). An atomic flag or
 //! counter that threads watch for a moment gives them the same news at once.
 //!
-//! At a barrier that a program made of a condition, all threads but the last sleep in each round,
-//! however long they wait for it. There the rule looks at the share of the processor time that goes
-//! into sleeping and waking.
+//! At a barrier, the C library's or one that a program made of a condition, all threads but the last sleep in
+//! each round, however long they wait for it. There the rule looks at the share of the processor time
+//! that goes into sleeping and waking.
 //!
 //! Elsewhere the rule looks at how long threads wait and how much they do between two waits. Threads
 //! that wait long have nothing to do, and are right to sleep; for threads that do much between two
@@ -17,7 +17,7 @@ use syncline_recording::{Class, Primitive};
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::{Family, SEVERAL_AT_A_TIME, WAKE_UP};
 use crate::findings::meeting::Meeting;
-use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
+use crate::model::{Finding, Lock, Process, Remedy, Rule, Site, Thread};
 use crate::options::Thresholds;
 
 /// The least share of the run time that such wake-ups take.
@@ -34,8 +34,11 @@ const MUCH: f64 = 0.1;
 /// Condition variables of tiny events.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let families = Family::all(process);
-    let meetings: Vec<Finding> =
-        families.iter().filter_map(|family| at_barrier(process, thresholds, family)).collect();
+    let of_conditions = families.iter().filter_map(|family| Often::at_condition(process, family));
+    let meetings: Vec<Finding> = of_conditions
+        .chain(Often::at_barriers(process))
+        .filter_map(|meeting| meeting.finding(process, thresholds))
+        .collect();
     let said = |site: &usize| meetings.iter().any(|finding| finding.sites.contains(site));
     // Conditions whose functions take the same locks serve one purpose.
     let mut together: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
@@ -61,28 +64,67 @@ fn is_wait(site: &Site) -> bool {
     site.op.primitive() == Primitive::Condvar && site.op.class() == Class::Wait
 }
 
-/// Threads that meet at a barrier so often that sleeping takes much of what they work.
-fn at_barrier(process: &Process, thresholds: &Thresholds, family: &Family) -> Option<Finding> {
-    let meeting = Meeting::at(process, family)?;
-    let waits = process.locks[meeting.condition].uses(Class::Wait).map(|used| used.site);
-    let sites: Vec<usize> = waits.collect();
-    let at_sites = || sites.iter().map(|&site| &process.sites[site]);
-    let threads: BTreeSet<usize> =
-        at_sites().flat_map(|site| &site.by_thread).map(|&(thread, _)| thread).collect();
-    let threads = threads.into_iter().map(|thread| &process.threads[thread]);
-    let worked: f64 = threads.map(|thread| thread.cpu.unwrap_or_else(|| thread.worked())).sum();
-    let waits: u64 = at_sites().map(|site| site.figures.waits).sum();
-    let per_second = waits as f64 / process.seconds;
-    let applies = per_second > thresholds.acquisitions_per_second
-        && per_second * WAKE_UP >= FLOOR
-        && waits as f64 * WAKE_UP >= MUCH * worked;
-    let outnumbered = process.processors.is_some_and(|processors| processors < meeting.threads);
-    applies.then(|| {
-        let mut found = finding(process, Some(family), sites);
+/// Threads that meet at a barrier, maybe too often.
+struct Often<'a> {
+    /// The locks of a barrier that is made of a condition.
+    family: Option<&'a Family<'a>>,
+    /// Where threads wait for the others.
+    sites: Vec<usize>,
+    rounds: u64,
+    /// How many meet.
+    threads: usize,
+}
+
+impl<'a> Often<'a> {
+    fn at_condition(process: &'a Process, family: &'a Family<'a>) -> Option<Often<'a>> {
+        let meeting = Meeting::at(process, family)?;
+        let waits = process.locks[meeting.condition].uses(Class::Wait).map(|used| used.site);
+        Some(Often {
+            family: Some(family),
+            sites: waits.collect(),
+            rounds: meeting.rounds,
+            threads: meeting.threads,
+        })
+    }
+
+    /// All barriers of the C library and of OpenMP: threads that work in phases often have two.
+    fn at_barriers(process: &Process) -> Option<Often<'_>> {
+        let is_barrier =
+            |primitive| matches!(primitive, Primitive::Barrier | Primitive::OmpBarrier);
+        let all = process.sites.iter().enumerate();
+        let waits = all
+            .filter(|(_, site)| is_barrier(site.op.primitive()) && site.op.class() == Class::Wait);
+        let barriers = process.locks.iter().filter(|lock| is_barrier(lock.primitive));
+        let threads = |lock: &Lock| lock.threads.len().max(1);
+        Some(Often {
+            family: None,
+            sites: waits.map(|(number, _)| number).collect(),
+            rounds: barriers.clone().map(|lock| lock.figures.calls / threads(lock) as u64).sum(),
+            threads: barriers.map(threads).max()?,
+        })
+    }
+
+    /// The finding, if sleeping takes much of what the threads work.
+    fn finding(self, process: &Process, thresholds: &Thresholds) -> Option<Finding> {
+        let at_sites = || self.sites.iter().map(|&site| &process.sites[site]);
+        let threads: BTreeSet<usize> =
+            at_sites().flat_map(|site| &site.by_thread).map(|&(thread, _)| thread).collect();
+        let threads = threads.into_iter().map(|thread| &process.threads[thread]);
+        let worked: f64 = threads.map(|thread| thread.cpu.unwrap_or_else(|| thread.worked())).sum();
+        let waits: u64 = at_sites().map(|site| site.figures.waits).sum();
+        let per_second = waits as f64 / process.seconds;
+        let applies = per_second > thresholds.acquisitions_per_second
+            && per_second * WAKE_UP >= FLOOR
+            && waits as f64 * WAKE_UP >= MUCH * worked;
+        if !applies {
+            return None;
+        }
+        let outnumbered = process.processors.is_some_and(|processors| processors < self.threads);
+        let mut found = finding(process, self.family, self.sites);
         found.title = "Threads meet at a barrier more often than their work is worth".to_owned();
         found.evidence = vec![
-            rate("rounds", meeting.rounds as f64 / process.seconds),
-            count("threads that meet", meeting.threads as u64),
+            rate("rounds", self.rounds as f64 / process.seconds),
+            count("threads that meet", self.threads as u64),
             seconds("work of a thread between two sleeps", worked / waits as f64),
             share("time to put threads to sleep and wake them, about", per_second * WAKE_UP),
         ];
@@ -90,8 +132,8 @@ fn at_barrier(process: &Process, thresholds: &Thresholds, family: &Family) -> Op
             "Hand out more work from one meeting to the next, or have fewer threads for so little{}.",
             if outnumbered { ": there are more than processors, and all have to come" } else { "" }
         );
-        found
-    })
+        Some(found)
+    }
 }
 
 /// Whether a lock of this family is taken in the function of a site.
@@ -127,7 +169,7 @@ fn finding(process: &Process, family: Option<&Family>, mut sites: Vec<usize>) ->
     let waits: u64 = sites.iter().map(|&site| figures(site).waits).sum();
     let waited: f64 = sites.iter().map(|&site| figures(site).waited).sum();
     let per_second = waits as f64 / process.seconds;
-    let uses = |lock: &crate::model::Lock| lock.sites.iter().any(|u| sites.contains(&u.site));
+    let uses = |lock: &Lock| lock.sites.iter().any(|u| sites.contains(&u.site));
     let locks = (0..process.locks.len()).filter(|&lock| uses(&process.locks[lock]));
     let waiting_sites = sites.clone();
     Finding {
@@ -263,5 +305,32 @@ mod tests {
         assert!(findings[0].advice.contains("more than processors"), "{}", findings[0].advice);
         assert!(meet(10_000, 1.6).is_empty(), "sleeping takes 0.15 seconds of it");
         assert!(meet(3_000, 0.1).is_empty(), "900 sleeps a second");
+    }
+
+    /// Four threads that meet at a barrier of the C library, with two in turn for each round of the work.
+    fn meet_at_barriers(rounds: u64, worked: f64) -> Vec<Finding> {
+        let mut drawn = process(10.0, 2);
+        let first = drawn.threads("perform", 4, 10.0);
+        let wait = drawn.site(Op::BarrierWait, "wait at engine.c:10");
+        for name in ["begin", "end"] {
+            let barrier = drawn.lock(Primitive::Barrier, name);
+            let (waits, waited) = (4 * rounds, (40.0 - worked) / 2.0);
+            drawn.uses(barrier, wait, Use { calls: waits, waits, waited, ..Use::default() });
+            drawn.locks[barrier].threads = (first..first + 4).map(|t| (t, rounds)).collect();
+        }
+        drawn.sites[wait].by_thread = (first..first + 4).map(|t| (t, 2 * rounds)).collect();
+        for thread in first..first + 4 {
+            drawn.threads[thread].cpu = Some(worked / 4.0);
+        }
+        found(&drawn)
+    }
+
+    #[test]
+    fn the_c_library_s_barriers_as_well() {
+        let findings = meet_at_barriers(10_000, 3.9);
+        assert_eq!((findings.len(), &findings[0].place[..]), (1, "wait at engine.c:10"));
+        assert_eq!((findings[0].evidence[0].value, findings[0].evidence[1].value), (2_000.0, 4.0));
+        assert!(meet_at_barriers(10_000, 4.1).is_empty(), "sleeping takes 0.4 seconds of it");
+        assert!(meet_at_barriers(1_200, 0.1).is_empty(), "960 sleeps a second");
     }
 }

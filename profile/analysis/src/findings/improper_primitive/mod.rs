@@ -7,6 +7,7 @@ mod only_writers;
 mod polling;
 mod readers;
 mod spinlock_instead;
+mod yields;
 
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
@@ -20,6 +21,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         readers::find,
         only_writers::find,
         polling::find,
+        yields::find,
         condvar::find,
     ];
     rules.iter().flat_map(|rule| rule(process, thresholds)).collect()

@@ -30,6 +30,9 @@ const ALWAYS: f64 = 0.99;
 /// Fewer sampled acquisitions than this, of all locks of a family, are not conclusive.
 const FEWEST_SEEN: u64 = 10;
 
+/// One in so many acquisitions is sampled.
+const SAMPLED: u64 = 128;
+
 /// Families whose locks are always taken under others.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     if process.nesting.is_empty() {
@@ -39,14 +42,39 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     for nesting in &process.nesting {
         by_lock.entry(nesting.lock).or_default().push(nesting);
     }
-    Family::all(process)
-        .iter()
-        .filter(|family| family.calls_per_second() > thresholds.acquisitions_per_second)
-        .filter_map(|family| {
-            let inner = Inner::of(process, family, &by_lock);
-            inner.under_one(thresholds).or_else(|| inner.under_many(thresholds))
-        })
-        .collect()
+    let mut found: Vec<Finding> = Vec::new();
+    let mut under: BTreeMap<BTreeSet<u64>, usize> = BTreeMap::new();
+    let families = Family::all(process);
+    let many = |family: &&Family| family.calls_per_second() > thresholds.acquisitions_per_second;
+    for family in families.iter().filter(many) {
+        let inner = Inner::of(process, family, &by_lock);
+        let Some(finding) = inner.under_one(thresholds).or_else(|| inner.under_many(thresholds))
+        else {
+            continue;
+        };
+        // Several kinds of locks that are taken under the same one are one problem.
+        match under.get(&inner.outers) {
+            Some(&same) if found[same].title == finding.title => join(&mut found[same], finding),
+            _ => {
+                under.insert(inner.outers, found.len());
+                found.push(finding);
+            }
+        }
+    }
+    found
+}
+
+/// Adds what is found of locks of another kind.
+fn join(finding: &mut Finding, other: Finding) {
+    let Remedy::RemoveLock { sites, seconds_per_call } = &mut finding.remedy else { return };
+    let Remedy::RemoveLock { sites: others, seconds_per_call: of_others } = other.remedy else {
+        return;
+    };
+    sites.extend(others);
+    *seconds_per_call = seconds_per_call.min(of_others);
+    finding.sites.extend(other.sites);
+    let taken = other.evidence.first().map_or(0.0, |acquisitions| acquisitions.value);
+    finding.evidence.push(rate(&format!("acquisitions in {}", other.place), taken));
 }
 
 /// A family, and the locks that were held when one of it was taken.
@@ -92,6 +120,10 @@ impl<'a> Inner<'a> {
                 *held.entry(outer.address).or_default() += nesting.seen;
                 inner.under_any += nesting.seen;
                 inner.outer_sites.extend(outer.site);
+            }
+            if !by_lock.contains_key(lock) {
+                // Nesting is recorded only of locks that were once taken with another one held.
+                inner.seen += process.locks[*lock].figures.calls / SAMPLED;
             }
             inner.all_outers.extend(held.keys());
             let most = held.into_iter().max_by_key(|&(_, seen)| seen);

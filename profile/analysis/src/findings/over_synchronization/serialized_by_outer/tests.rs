@@ -102,3 +102,30 @@ fn few_looks_and_few_acquisitions_tell_nothing() {
     nested.drawn.sites[nested.random].figures.calls_per_second = 9_000.0;
     assert!(nested.found().is_empty());
 }
+
+#[test]
+fn several_kinds_of_locks_under_one_are_one_problem() {
+    let mut nested = nested(1, 1);
+    nested.seen(0, Some(0), 7_800);
+    let other = nested.drawn.lock(Primitive::Mutex, "events");
+    let notify = nested.drawn.site(Op::MutexLock, "notify at events.c:40");
+    nested.drawn.uses(other, notify, Use { calls: 500_000, ..Use::default() });
+    nested.drawn.nested(other, notify, Some((nested.outer[0], nested.serve)), 3_900);
+    let findings = nested.found();
+    assert_eq!((findings.len(), findings[0].sites.clone()), (1, vec![nested.random, notify]));
+    let Remedy::RemoveLock { sites, .. } = &findings[0].remedy else { panic!("removed") };
+    assert_eq!(sites, &findings[0].sites);
+    let last = findings[0].evidence.last().map(|e| (&e.what[..], e.value));
+    assert_eq!(last, Some(("acquisitions in notify at events.c:40", 50_000.0)));
+}
+
+/// The mutexes of Boost's conditions are inlined into the line that also takes their lock's own.
+#[test]
+fn locks_that_share_a_line_with_their_outer_one_are_not() {
+    let mut nested = nested(2, 1);
+    (0..2).for_each(|n| nested.seen(n, Some(0), 7_800));
+    let outer = nested.outer[0];
+    let use_ = Use { calls: 50_000_000, ..Use::default() };
+    nested.drawn.uses(outer, nested.random, use_);
+    assert!(nested.found().is_empty());
+}

@@ -1,0 +1,90 @@
+//! Threads that are made for one small piece of work each. To make a thread, to start it and to end it takes
+//! several calls of the kernel; a thread that waits for its next piece costs a wake-up.
+
+use std::collections::BTreeSet;
+
+use syncline_recording::Op;
+
+use crate::findings::evidence::{count, rate, seconds, share};
+use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
+use crate::options::Thresholds;
+
+/// Seconds of processor time that a thread takes from its creation to its end, besides its work: a program that
+/// makes and joins threads that do nothing takes 20 to 40 microseconds for each.
+pub const A_THREAD: f64 = 25e-6;
+/// The least share of the run time that goes into it.
+const FLOOR: f64 = 0.02;
+/// Threads whose mean processor time is more are worth their creation.
+const LARGE: f64 = 20.0 * A_THREAD;
+
+/// Call sites that make threads for small pieces of work.
+pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
+    let all = process.sites.iter().enumerate();
+    let creations = all.filter(|(_, site)| site.op == Op::ThreadCreate);
+    creations.filter_map(|(number, site)| finding(process, number, site)).collect()
+}
+
+fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
+    let calls = site.figures.calls;
+    let cost = calls as f64 * A_THREAD / process.seconds;
+    let stacks: BTreeSet<usize> = site.stacks.iter().copied().collect();
+    let made = |thread: &&Thread| thread.created_at.is_some_and(|at| stacks.contains(&at));
+    let threads = || process.threads.iter().filter(made);
+    let lives: u64 = threads().map(|thread| u64::from(thread.lifetimes)).sum();
+    let ran: f64 = threads().filter_map(|thread| thread.cpu).sum();
+    let work = ran / lives.max(1) as f64;
+    (cost >= FLOOR && lives > 0 && work <= LARGE).then(|| Finding {
+        rule: Rule::ThreadForEachTask,
+        title: "A thread is made for each small piece of work".to_owned(),
+        place: site.place.clone(),
+        sites: vec![number],
+        locks: Vec::new(),
+        evidence: vec![
+            rate("threads", calls as f64 / process.seconds),
+            seconds("processor time of a thread", work),
+            share("of the run time to make and end them, about", cost),
+            count("threads", calls),
+        ],
+        advice: "Keep a few threads, as many as there are processors, and hand the work to them through \
+                 a queue: a pool of threads. Several pieces at a time are cheaper still."
+            .to_owned(),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        gain: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::testing::{Drawn, process};
+
+    /// This many threads in ten seconds, one after the other, that run so long each.
+    fn made(threads: u32, each: f64) -> Drawn {
+        let mut drawn = process(10.0, 4);
+        let first = drawn.threads("task", 1, 10.0);
+        let site = drawn.site(Op::ThreadCreate, "async at tasks.cpp:10");
+        drawn.sites[site].figures.calls = u64::from(threads);
+        let stack = drawn.sites[site].stacks[0];
+        let thread = &mut drawn.threads[first];
+        thread.lifetimes = threads;
+        thread.cpu = Some(f64::from(threads) * each);
+        thread.created_at = Some(stack);
+        drawn
+    }
+
+    fn found(drawn: &Drawn) -> usize {
+        find(drawn, &Thresholds::default()).len()
+    }
+
+    #[test]
+    fn many_threads_with_little_work_are_found() {
+        assert_eq!(found(&made(60_000, 40e-6)), 1);
+    }
+
+    #[test]
+    fn few_threads_and_large_pieces_are_not() {
+        assert_eq!(found(&made(7_900, 40e-6)), 0, "2 % at 25 µs each is 8,000");
+        assert_eq!(found(&made(60_000, 510e-6)), 0);
+    }
+}

@@ -1,0 +1,130 @@
+//! Threads that yield the processor and look again, until what they wait for is there.
+//!
+//! What they wait for is a word of their own memory, so it is not known who lets them go on: a side of a
+//! queue that is full or empty, a worker without work, a lock of the program's own. Each yield is a call
+//! of the kernel, and takes a switch to another thread and back where processors are short; but the
+//! thread is never asleep, so neither the waiting nor its cost shows anywhere else.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use syncline_recording::{Op, Primitive};
+
+use crate::findings::evidence::{count, rate, seconds, share};
+use crate::findings::family::few;
+use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
+use crate::options::Thresholds;
+
+/// The least share of all threads' time that is spent so. What it costs others is a part of that.
+const LEAST_SHARE: f64 = 0.05;
+/// A thread polls if it spends this share of its life so. Where only one does, it may be the quicker side
+/// of a queue, which has nothing else to do.
+const POLLS: f64 = 0.1;
+/// A call site with less than this share of the most at one is not named.
+const LEAST_OF_MOST: f64 = 0.1;
+
+/// Where threads yield again and again.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    let all = || process.sites.iter().enumerate().filter(|(_, site)| site.op == Op::Yield);
+    let lost: f64 = all().map(|(_, site)| site.figures.lost()).sum();
+    let calls: u64 = all().map(|(_, site)| site.figures.calls).sum();
+    let often = calls as f64 > thresholds.acquisitions_per_second * process.seconds;
+    if !often || lost < LEAST_SHARE * process.thread_seconds {
+        return Vec::new();
+    }
+    let here = all().flat_map(|(_, site)| &site.by_thread).map(|&(thread, _)| thread);
+    let here: BTreeSet<usize> = here.collect();
+    let polls = |thread: &Thread| {
+        let away = thread.waited_for.get(&Primitive::Yield).copied().unwrap_or(0.0);
+        thread.spun + away >= POLLS * thread.seconds
+    };
+    if here.iter().filter(|&&thread| polls(&process.threads[thread])).count() < 2 {
+        return Vec::new();
+    }
+    let most = all().map(|(_, site)| site.figures.lost()).fold(0.0, f64::max);
+    let mut sites: Vec<(usize, &Site)> =
+        all().filter(|(_, site)| site.figures.lost() >= LEAST_OF_MOST * most).collect();
+    sites.sort_by_key(|(_, site)| Reverse((site.figures.lost() * 1e9) as u64));
+    vec![finding(process, &sites, calls, lost)]
+}
+
+fn finding(process: &Process, sites: &[(usize, &Site)], calls: u64, lost: f64) -> Finding {
+    let polled: f64 = sites.iter().map(|(_, site)| site.figures.spun).sum();
+    let threads = sites.iter().flat_map(|(_, site)| &site.by_thread).map(|&(thread, _)| thread);
+    let threads: BTreeSet<usize> = threads.collect();
+    let numbers: Vec<usize> = sites.iter().map(|&(number, _)| number).collect();
+    let objects: Vec<usize> = process.used_at(numbers[0]).collect();
+    Finding {
+        rule: Rule::PollingYield,
+        title: "Threads yield until what they wait for is there".to_owned(),
+        place: sites[0].1.place.clone(),
+        locks: few(&objects),
+        evidence: vec![
+            share("of all threads' time", lost / process.thread_seconds),
+            rate("yields", calls as f64 / process.seconds),
+            seconds("of processor time that they take", polled),
+            count("threads", threads.len() as u64),
+            count("call sites", sites.len() as u64),
+        ],
+        advice: "If the threads pass things to each other, pass several at a time: a longer queue, \
+                 or batches. If they wait longer than a few microseconds, let them sleep: a condition \
+                 variable, a semaphore, or std::atomic::wait. If they are more than processors, have \
+                 fewer."
+            .to_owned(),
+        sites: numbers,
+        open_question: None,
+        remedy: Remedy::Unknown,
+        gain: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, process};
+
+    /// A queue's two sides, which yield so often and for so long in ten seconds.
+    fn queue(calls: u64, put: f64, take: f64) -> Drawn {
+        let mut drawn = process(10.0, 4);
+        let first = drawn.threads("side", 2, 10.0);
+        let processor = drawn.lock(Primitive::Yield, "yield");
+        let sides = [("put at queue.c:10", put), ("take at queue.c:20", take)];
+        for (thread, (place, spun)) in (first..).zip(sides) {
+            let site = drawn.site(Op::Yield, place);
+            drawn.uses(processor, site, Use { calls: calls / 2, spun, ..Use::default() });
+            drawn.sites[site].by_thread = vec![(thread, calls / 2)];
+            drawn.threads[thread].spun = spun;
+        }
+        drawn
+    }
+
+    fn found(drawn: &Drawn) -> Vec<(String, usize)> {
+        let findings = find(drawn, &Thresholds::default());
+        findings.into_iter().map(|finding| (finding.place, finding.sites.len())).collect()
+    }
+
+    #[test]
+    fn both_sides_of_a_queue_that_is_always_full_or_empty() {
+        let sides = found(&queue(1_000_000, 1.1, 1.2));
+        assert_eq!(sides, [("take at queue.c:20".to_owned(), 2)]);
+        assert!(found(&queue(1_000_000, 0.9, 5.0)).is_empty(), "one side is the quicker one");
+    }
+
+    #[test]
+    fn time_away_from_the_processor_counts_as_well() {
+        let mut drawn = queue(1_000_000, 0.4, 1.1);
+        drawn.uses(0, 0, Use { waits: 1_000, waited: 0.8, ..Use::default() });
+        assert!(found(&drawn).is_empty());
+        let (first, _) = drawn.sites[0].by_thread[0];
+        drawn.waited(first, Primitive::Yield, 0.8);
+        assert_eq!(found(&drawn), [("put at queue.c:10".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn threads_that_yield_little_or_seldom_do_not() {
+        let mut long = queue(1_000_000, 1.1, 1.1);
+        long.thread_seconds = 45.0;
+        assert!(found(&long).is_empty(), "4.9 %");
+        assert!(found(&queue(9_900, 1.1, 1.1)).is_empty(), "990 a second");
+    }
+}

@@ -1,0 +1,120 @@
+//! Threads that pause before they look again: `sched_yield`, and sleeps for a length of time.
+//!
+//! What such a thread waits for is in its own memory, so nothing else is seen of its waiting. All
+//! yields count as one object, and so do all sleeps: what distinguishes them is the call site.
+//!
+//! A yield takes less than a microsecond if no other thread is ready. Then it is like a refused try: the
+//! time between two that follow each other at once went into polling. If another thread ran meanwhile,
+//! the yield was a wait. A sleep is a wait for an event that comes by itself.
+
+use core::ffi::{c_int, c_uint};
+
+use libc::{clockid_t, timespec};
+use syncline_interpose::{entry, real};
+
+macro_rules! functions {
+    ($list:ident) => {
+        $list! {
+            fn sched_yield() -> c_int;
+            fn thrd_yield();
+            fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int;
+            fn clock_nanosleep(clock: clockid_t, flags: c_int, time: *const timespec, left: *mut timespec) -> c_int;
+            fn usleep(microseconds: c_uint) -> c_int;
+            fn sleep(seconds: c_uint) -> c_uint;
+            fn thrd_sleep(time: *const timespec, left: *mut timespec) -> c_int;
+        }
+    };
+}
+
+functions!(entry);
+
+mod real {
+    use super::*;
+    functions!(real);
+}
+
+/// Stands for what threads yield.
+#[unsafe(no_mangle)]
+pub static yielded_processor: u64 = 0;
+/// Stands for what sleeping threads wait for.
+#[unsafe(no_mangle)]
+pub static passed_time: u64 = 0;
+
+mod imp {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::count::{Caller, Outcome, polling, wait_for_event};
+
+    fn processor() -> usize {
+        (&raw const yielded_processor).addr()
+    }
+
+    unsafe fn asleep(
+        caller: Caller,
+        sleep: impl FnOnce() -> c_int,
+        outcome: fn(c_int) -> Outcome,
+    ) -> c_int {
+        let time = (&raw const passed_time).addr();
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe { wait_for_event(Op::Sleep, time, caller, sleep, outcome) }
+    }
+
+    pub unsafe extern "C-unwind" fn sched_yield(caller: Caller) -> c_int {
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe { polling(Op::Yield, processor(), caller, || real::sched_yield()) }
+    }
+
+    pub unsafe extern "C-unwind" fn thrd_yield(caller: Caller) {
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe {
+            let leave = || {
+                real::thrd_yield();
+                0
+            };
+            polling(Op::Yield, processor(), caller, leave);
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn nanosleep(
+        time: *const timespec,
+        left: *mut timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { asleep(caller, || real::nanosleep(time, left), Outcome::of_errno) }
+    }
+
+    pub unsafe extern "C-unwind" fn clock_nanosleep(
+        clock: clockid_t,
+        flags: c_int,
+        time: *const timespec,
+        left: *mut timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        let sleep = || unsafe { real::clock_nanosleep(clock, flags, time, left) };
+        // SAFETY: as above.
+        unsafe { asleep(caller, sleep, Outcome::of_sleep) }
+    }
+
+    pub unsafe extern "C-unwind" fn usleep(microseconds: c_uint, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { asleep(caller, || real::usleep(microseconds), Outcome::of_errno) }
+    }
+
+    /// Returns the seconds that are left if a signal ended the sleep.
+    pub unsafe extern "C-unwind" fn sleep(seconds: c_uint, caller: Caller) -> c_uint {
+        // SAFETY: the program's own call.
+        unsafe { asleep(caller, || real::sleep(seconds) as c_int, Outcome::always) as c_uint }
+    }
+
+    pub unsafe extern "C-unwind" fn thrd_sleep(
+        time: *const timespec,
+        left: *mut timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { asleep(caller, || real::thrd_sleep(time, left), Outcome::always) }
+    }
+}

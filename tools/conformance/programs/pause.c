@@ -1,0 +1,67 @@
+// Yields and sleeps: codes, exact counts, and what is left of a sleep that a signal ends.
+#include "truth.h"
+#include <sched.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <threads.h>
+#include <time.h>
+
+enum { THREADS = 4, YIELDS = 10000, SLEEPS = 20 };
+
+static void *yields(void *argument) {
+    for (int i = 0; i < YIELDS; i++)
+        REQUIRE(sched_yield() == 0);
+    return argument;
+}
+
+static void *sleeps(void *argument) {
+    struct timespec short_time = {0, 100000};
+    for (int i = 0; i < SLEEPS; i++) {
+        REQUIRE(nanosleep(&short_time, NULL) == 0);
+        REQUIRE(usleep(100) == 0);
+    }
+    return argument;
+}
+
+static void is_told(int number) {
+    (void)number;
+}
+
+static void interrupted(void) {
+    struct sigaction action = {.sa_handler = is_told};
+    REQUIRE(sigaction(SIGALRM, &action, NULL) == 0);
+    struct itimerval soon = {.it_value = {0, 20000}};
+    struct timespec long_time = {100, 0}, left = {0, 0};
+    REQUIRE(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+    int result = nanosleep(&long_time, &left);
+    say("nanosleep %d %s, left %d", result, error_name(errno), left.tv_sec == 99);
+    REQUIRE(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+    result = clock_nanosleep(CLOCK_MONOTONIC, 0, &long_time, &left);
+    say("clock_nanosleep %s, left %d", error_name(result), left.tv_sec == 99);
+    REQUIRE(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+    say("sleep left %u", sleep(100));
+}
+
+static void run(void *(*body)(void *)) {
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, body, NULL) == 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+int main(void) {
+    struct timespec short_time = {0, 100000}, bad = {0, -1};
+    run(yields);
+    run(sleeps);
+    thrd_yield();
+    say("thrd_sleep %d", thrd_sleep(&short_time, NULL));
+    say("past %d", clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &short_time, NULL));
+    say("bad %d %s", nanosleep(&bad, NULL), error_name(errno));
+    say("bad %s", error_name(clock_nanosleep(CLOCK_MONOTONIC, 0, &bad, NULL)));
+    interrupted();
+    expect_all("Yield", THREADS * YIELDS + 1);
+    // Sleeps of a length that the kernel refuses are none.
+    expect_all("Sleep", 2 * THREADS * SLEEPS + 2 + 3);
+    return 0;
+}
