@@ -3,12 +3,14 @@
 use syncline_recording::ProcessFile;
 use syncline_recording::layout::Region;
 
-use crate::model::{Kind, Note, Process, State, SymbolSource};
+use crate::model::{Kind, Module, Note, Process, State, SymbolSource};
 use syncline_code::symbols::place::is_wrapper;
 
 /// Unknown holders are worth a note from this share of all waits for locks on: a holder
 /// that was just leaving is often missed, and changes nothing.
 const UNKNOWN_HOLDERS: f64 = 0.2;
+/// OpenMP's own waits are worth a note from this share of the threads' time on, asleep in the kernel.
+const OPENMP_WAITS: f64 = 0.1;
 
 /// The notes of a process; those that affect the figures come first.
 pub fn notes(file: &ProcessFile, process: &Process) -> Vec<Note> {
@@ -33,6 +35,8 @@ pub fn notes(file: &ProcessFile, process: &Process) -> Vec<Note> {
     let threads = process.threads.iter().filter(|thread| thread.lifetimes > 1).count() as u64;
     note(threads > 0, Note::SharedThreadRecords { threads });
     note(process.locks.iter().any(|lock| lock.kind == Kind::Futex), Note::FutexesOnly);
+    let asleep = process.times.kernel >= OPENMP_WAITS * process.thread_seconds;
+    note(asleep && process.modules.iter().any(is_openmp), Note::OpenMpInside);
     let sites = process.sites.iter().filter(|site| site.sampled).count();
     note(sites > 0, Note::SampledLocks { sites });
     let (waits, of) = unknown_holders(process);
@@ -43,6 +47,10 @@ pub fn notes(file: &ProcessFile, process: &Process) -> Vec<Note> {
     note(header.modules_changed != 0, Note::ModulesChanged);
     notes.extend(module_notes(process));
     notes
+}
+
+fn is_openmp(module: &Module) -> bool {
+    ["libgomp", "libomp", "libiomp"].iter().any(|start| module.name().starts_with(start))
 }
 
 fn dropped(region: &Region) -> u64 {

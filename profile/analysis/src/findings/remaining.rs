@@ -222,7 +222,10 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
         _ => primitive(kind).to_owned(),
     };
     let worked = worked(process, site);
-    let idle = kind == Primitive::Thread || worked.is_some_and(|worked| worked < IDLE);
+    // Threads that wait for one another hold each other up, however little they run.
+    let each_other = wake_each_other(process, site, &objects);
+    let idle =
+        kind == Primitive::Thread || !each_other && worked.is_some_and(|worked| worked < IDLE);
     let (one, waits) = match kind {
         Primitive::Yield => ("yield", site.figures.calls),
         Primitive::Sleep => ("sleep", site.figures.waits + site.figures.unfinished),
@@ -249,7 +252,7 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
                 .to_owned(),
         );
     }
-    if wake_each_other(process, site, &objects) {
+    if each_other {
         why.push(format!(
             "each waits for {} of its own, and the waiting threads wake each other: it may be a lock \
              of the program's own, or a pool of threads",
@@ -431,7 +434,7 @@ mod tests {
 
     #[test]
     fn threads_with_a_condition_each_that_wake_each_other_may_be_at_a_lock() {
-        let why = |wakers: usize, conditions: usize| {
+        let drawn = |wakers: usize, conditions: usize| {
             let mut drawn = process(10.0, 4);
             let first = drawn.threads("interpret", 3, 10.0);
             let wait = drawn.site(Op::CondWait, "park at monitor.c:10");
@@ -445,8 +448,16 @@ mod tests {
             drawn.sites[wait].by_thread = (first..first + 3).map(|thread| (thread, 500)).collect();
             drawn.sites[wake].by_thread =
                 (first..first + wakers).map(|thread| (thread, 500)).collect();
-            find(&drawn, &[]).remove(0).why
+            drawn
         };
+        let why =
+            |wakers: usize, conditions: usize| find(&drawn(wakers, conditions), &[]).remove(0).why;
+        let mut sleepy = drawn(3, 3);
+        for thread in &mut sleepy.threads {
+            (thread.cpu, thread.ready) = (Some(0.1), Some(0.0));
+            thread.waiting.events = 9.9;
+        }
+        assert!(!find(&sleepy, &[])[0].idle, "they hold each other up");
         assert!(why(3, 3).contains("wake each other"), "{}", why(3, 3));
         assert!(!why(2, 3).contains("wake each other"), "one is only woken");
         assert!(!why(3, 2).contains("wake each other"), "they share conditions");

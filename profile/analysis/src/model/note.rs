@@ -26,6 +26,7 @@ pub enum Note {
     BrokenStacks { count: usize, stacks: usize },
     ModulesChanged,
     FutexesOnly,
+    OpenMpInside,
     SampledLocks { sites: usize },
     UnknownHolders { waits: u64, of: u64 },
     ChangedModule { path: String },
@@ -105,6 +106,11 @@ impl fmt::Display for Note {
                 "futex locks (Rust's std, parking_lot, std::atomic::wait, GLib): only those \
                  who had to wait are seen; uncontended acquisitions make no call, so rates and \
                  times held are not known"
+            ),
+            Note::OpenMpInside => write!(
+                f,
+                "OpenMP's library waits inside for the end of parallel regions and for tasks: that time \
+                 is \"in the kernel besides\", or on a processor"
             ),
             Note::SampledLocks { sites } => write!(
                 f,

@@ -10,6 +10,8 @@
 //! (`section::held`). The lists below name the libraries, which often can't be read, by their
 //! source files, by their functions, and by the files that they are shipped as.
 
+use std::borrow::Cow;
+
 use crate::model::{Frame, Module};
 
 /// Parts of the paths of source files.
@@ -26,7 +28,7 @@ const FILES: [&str; 9] = [
 ];
 
 /// Starts of the names of functions.
-const FUNCTIONS: [&str; 29] = [
+const FUNCTIONS: [&str; 39] = [
     "std::",
     "core::",
     "alloc::",
@@ -41,6 +43,9 @@ const FUNCTIONS: [&str; 29] = [
     "boost::condition_variable",
     "absl::Mutex",
     "absl::CondVar",
+    "absl::synchronization_internal::",
+    "absl::base_internal::SpinLock",
+    "AbslInternal",
     "pthread_",
     "mtx_",
     "cnd_",
@@ -54,9 +59,19 @@ const FUNCTIONS: [&str; 29] = [
     "uv_rwlock_",
     "uv_cond_",
     "QMutex::",
+    "QBasicMutex::",
+    "QSemaphore::",
+    "QWaitCondition::",
+    "QReadWriteLock::",
+    "PyThread_acquire_lock",
+    "PGSemaphoreLock",
+    "rb_native_",
     "GOMP_",
     "__kmpc_",
 ];
+
+/// Parts of names that only say which version of a library it is.
+const VERSIONS: [&str; 2] = ["absl::lts_", "absl::debian"];
 
 /// Starts of names that are the user's all the same: what `std::thread` runs is inlined into this one.
 const USERS: [&str; 1] = ["std::thread::_State_impl"];
@@ -94,7 +109,7 @@ pub fn users_own<'a>(
 /// Whether a function is a library's that is known to wrap locks.
 pub fn wraps_locks(frame: &Frame, modules: &[Module]) -> bool {
     let file = frame.file.as_deref().unwrap_or_default();
-    let name = own_name(&frame.function);
+    let name = without_version(own_name(&frame.function));
     let wraps = FILES.iter().any(|part| file.contains(part))
         || FUNCTIONS.iter().any(|start| name.starts_with(start))
         || frame.module.is_some_and(|m| is_wrapper(&modules[m]));
@@ -104,6 +119,18 @@ pub fn wraps_locks(frame: &Frame, modules: &[Module]) -> bool {
 /// Whether a library is known to wrap locks.
 pub fn is_wrapper(library: &Module) -> bool {
     LIBRARIES.iter().any(|start| library.name().starts_with(start))
+}
+
+/// A function's name without a namespace that is a version: `absl::Mutex::Lock` of
+/// `absl::lts_20230125::Mutex::Lock`.
+fn without_version(name: &str) -> Cow<'_, str> {
+    let Some(start) = VERSIONS.iter().find(|start| name.starts_with(*start)) else {
+        return Cow::Borrowed(name);
+    };
+    match (name.split_once("::"), name[start.len()..].split_once("::")) {
+        (Some((library, _)), Some((_, rest))) => Cow::Owned(format!("{library}::{rest}")),
+        _ => Cow::Borrowed(name),
+    }
 }
 
 /// A function's name without the type that it returns, which C++ templates carry, and

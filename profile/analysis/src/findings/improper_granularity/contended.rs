@@ -17,7 +17,7 @@ use crate::findings::family::{
 };
 use crate::findings::meeting::Meeting;
 use crate::findings::touches::{Movable, Touches, movable_calls};
-use crate::model::{Finding, Lock, Process, Remedy, Rule, Section};
+use crate::model::{Finding, Lock, Process, Remedy, Rule, Section, Thread};
 use crate::options::Thresholds;
 use syncline_code::section::takes_or_releases;
 
@@ -68,12 +68,14 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 /// From this share of the threads' working time on, what they do besides a section hardly counts.
 const NEARLY_ALL: f64 = 0.8;
 
-/// Seconds that a lock's threads lived, all together.
+/// Seconds that a lock's threads lived, all together, without those in which they were ready to run and had
+/// no processor.
 fn seconds_of_threads(process: &Process, lock: &Lock) -> f64 {
     let all: u64 = lock.threads.iter().map(|(_, calls)| calls).sum();
     let takers =
         lock.threads.iter().filter(|(_, calls)| *calls as f64 >= SHARE_OF_CALLS * all as f64);
-    let seconds: f64 = takers.map(|&(thread, _)| process.threads[thread].seconds).sum();
+    let could_run = |thread: &Thread| thread.seconds - thread.times.ready;
+    let seconds: f64 = takers.map(|&(thread, _)| could_run(&process.threads[thread])).sum();
     // Which thread took it may not be known.
     if seconds > 0.0 { seconds } else { process.thread_seconds }
 }

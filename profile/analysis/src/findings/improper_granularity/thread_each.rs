@@ -14,6 +14,8 @@ use crate::options::Thresholds;
 pub const A_THREAD: f64 = 25e-6;
 /// The least share of the run time that goes into it.
 const FLOOR: f64 = 0.02;
+/// Fewer threads are not made for each piece of something.
+const FEWEST: u64 = 100;
 /// Threads whose mean processor time is more are worth their creation.
 const LARGE: f64 = 20.0 * A_THREAD;
 
@@ -33,7 +35,7 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
     let lives: u64 = threads().map(|thread| u64::from(thread.lifetimes)).sum();
     let ran: f64 = threads().filter_map(|thread| thread.cpu).sum();
     let work = ran / lives.max(1) as f64;
-    (cost >= FLOOR && lives > 0 && work <= LARGE).then(|| Finding {
+    (calls >= FEWEST && cost >= FLOOR && lives > 0 && work <= LARGE).then(|| Finding {
         rule: Rule::ThreadForEachTask,
         title: "A thread is made for each small piece of work".to_owned(),
         place: site.place.clone(),
@@ -86,5 +88,11 @@ mod tests {
     fn few_threads_and_large_pieces_are_not() {
         assert_eq!(found(&made(7_900, 40e-6)), 0, "2 % at 25 µs each is 8,000");
         assert_eq!(found(&made(60_000, 510e-6)), 0);
+        let short = |threads: u32| {
+            let mut drawn = made(threads, 40e-6);
+            drawn.seconds = 0.01;
+            found(&drawn)
+        };
+        assert_eq!((short(99), short(100)), (0, 1));
     }
 }

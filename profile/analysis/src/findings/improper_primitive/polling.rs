@@ -144,7 +144,9 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
         .filter(|(_, site)| site.op.class() == Class::Try)
         .filter(|&(number, site)| {
             meets(site) && looks(site) as f64 >= TRIES_PER_ARRIVAL * family.calls() as f64
+                // Otherwise the thread went on without the lock.
                 || site.figures.refused >= FEWEST_TAKEN
+                    && (site.figures.calls > 0 || site.figures.spun > 0.0)
                     && refused(site) >= MOSTLY_REFUSED
                     && is_at_few_locks(process, number, site)
         })
@@ -291,6 +293,15 @@ mod tests {
     fn tries_that_mostly_succeed_and_seldom_ones_are_not() {
         assert!(rules(&tried(16_204.0, 0.49)).is_empty());
         assert!(rules(&tried(990.0, 0.69)).is_empty());
+    }
+
+    /// As jemalloc's threads, which look now and then whether they may clean up.
+    #[test]
+    fn who_never_gets_the_lock_and_does_other_things_does_not_poll() {
+        let mut drawn = tried(1_500.0, 1.0);
+        assert!(rules(&drawn).is_empty());
+        drawn.sites[0].figures.spun = 0.1;
+        assert_eq!(rules(&drawn).len(), 1);
     }
 
     #[test]

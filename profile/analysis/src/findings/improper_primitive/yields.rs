@@ -17,6 +17,8 @@ use crate::options::Thresholds;
 
 /// The least share of all threads' time that is spent so. What it costs others is a part of that.
 const LEAST_SHARE: f64 = 0.05;
+/// Less than this, in seconds, says nothing of a run.
+const FLOOR: f64 = 0.01;
 /// A thread polls if it spends this share of its life so. Where only one does, it may be the quicker side
 /// of a queue, which has nothing else to do.
 const POLLS: f64 = 0.1;
@@ -29,7 +31,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let lost: f64 = all().map(|(_, site)| site.figures.lost()).sum();
     let calls: u64 = all().map(|(_, site)| site.figures.calls).sum();
     let often = calls as f64 > thresholds.acquisitions_per_second * process.seconds;
-    if !often || lost < LEAST_SHARE * process.thread_seconds {
+    if !often || lost < f64::max(LEAST_SHARE * process.thread_seconds, FLOOR) {
         return Vec::new();
     }
     let here = all().flat_map(|(_, site)| &site.by_thread).map(|&(thread, _)| thread);
@@ -126,5 +128,11 @@ mod tests {
         long.thread_seconds = 45.0;
         assert!(found(&long).is_empty(), "4.9 %");
         assert!(found(&queue(9_900, 1.1, 1.1)).is_empty(), "990 a second");
+        let mut short = queue(1_000_000, 0.0049, 0.0049);
+        for thread in short.threads.iter_mut() {
+            thread.seconds = 0.01;
+        }
+        (short.seconds, short.thread_seconds) = (0.01, 0.03);
+        assert!(found(&short).is_empty());
     }
 }

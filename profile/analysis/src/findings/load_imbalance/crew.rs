@@ -49,6 +49,12 @@ impl Crew {
         self.work.iter().sum()
     }
 
+    /// Processor time of its threads, as far as that is known, and otherwise their work, in seconds.
+    pub fn on_cpu(&self, process: &Process) -> f64 {
+        let cpu = |(&thread, &work): (&usize, &f64)| process.threads[thread].cpu.unwrap_or(work);
+        self.threads.iter().zip(&self.work).map(cpu).sum()
+    }
+
     /// Work of the busiest of them, in seconds.
     pub fn busiest(&self) -> f64 {
         self.work.iter().copied().fold(0.0, f64::max)

@@ -17,6 +17,9 @@ use crate::model::{Finding, Process, Remedy, Rule};
 
 /// The least share of their time that the threads of the busiest group do not wait.
 const BUSY: f64 = 0.7;
+/// The least share of its work for which the busiest group is on processors. A server's thread that sleeps
+/// until a request comes has not more to do, and looks like one that waits for a device.
+const ON_CPU: f64 = 0.1;
 /// The largest share of their time that threads of a group may be active for the group to give some
 /// away.
 const IDLE: f64 = 0.7;
@@ -39,6 +42,7 @@ pub fn unequal(process: &Process, crews: &[Crew]) -> Option<Finding> {
         && before >= TIMES * after
         && before - after >= FLOOR * process.seconds
         && crews[0].active_share() >= BUSY
+        && crews[0].on_cpu(process) >= ON_CPU * crews[0].sum()
         && waits.into_iter().all(|place| crews[place].active_share() <= IDLE);
     applies.then(|| finding(&crews, &proposed, before / after))
 }
@@ -191,6 +195,21 @@ mod tests {
         }
         // Of the twenty seconds of two processors others had nine.
         assert!(found(&drawn).is_empty(), "11 seconds of work");
+    }
+
+    /// As varnishd's: the threads that wait for the network sleep in the kernel, and many workers have nothing
+    /// to do.
+    #[test]
+    fn who_sleeps_for_requests_has_not_more_to_do() {
+        let mut drawn = pipeline(&[("work", 6, 1.0), ("poll", 2, 9.9)]);
+        for thread in 7..9 {
+            drawn.threads[thread].cpu = Some(1.0);
+        }
+        assert_eq!(found(&drawn).len(), 1, "it may wait for a device");
+        for thread in 7..9 {
+            drawn.threads[thread].cpu = Some(0.9);
+        }
+        assert!(found(&drawn).is_empty());
     }
 
     #[test]
