@@ -64,7 +64,7 @@ pub struct ThreadState {
     pub log: Log,
     /// How often it has woken others.
     pub notices: Cell<u32>,
-    /// When it looked in vain, the latest time.
+    /// When it looked and had to look again, the latest time.
     pub polled_at: Cell<u64>,
     /// The C library's number of the thread. Others read it, to find whom they joined.
     pub handle: AtomicUsize,
