@@ -17,19 +17,10 @@ const LEFT: [&str; 1] = ["recorder"];
 /// Crates, and folders of a crate, in which files that stand beside or in each other come back to each
 /// other.
 ///
-/// - `replace/memory`: lines ask whether a thread's end is noticed, and the end gives lines back. In one file
-///   the compiler inlines more, and the library's code grows from 812 to 834 kB.
 /// - `sim/engine`: each file has a part of the engine, and the functions of the engine that are about it.
 /// - `syncline`: a lock's file names what it needs by the folder's public names, since the checkers
 ///   compile broken copies of it outside of the crate.
-const LEFT_IN_FOLDERS: [&str; 6] = [
-    "analysis",
-    "recorder",
-    "recording",
-    "replace/memory",
-    "sim/engine",
-    "syncline",
-];
+const LEFT_IN_FOLDERS: [&str; 5] = ["analysis", "recorder", "recording", "sim/engine", "syncline"];
 
 /// Which files import which.
 type Graph = BTreeMap<Module, BTreeSet<Module>>;
