@@ -22,10 +22,11 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Release};
 use core::time::Duration;
 
+use super::bell::Bell;
 use super::line::{GONE, Place, STEP, Units, number, per_unit};
 use super::news::{post, wait_fetching};
 use super::patience::Patience;
-use super::{Bell, Look, RawChannel};
+use super::raw::{Look, RawChannel};
 use crate::memory::{Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 

@@ -17,10 +17,11 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Acquire;
 use core::time::Duration;
 
+use super::bell::Bell;
 use super::line::{Flags, GONE, Place, STEP, Units, number};
 use super::news::{post, wait_fetching};
 use super::patience::Patience;
-use super::{Bell, Look, RawChannel};
+use super::raw::{Look, RawChannel};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Park, Wait};
 

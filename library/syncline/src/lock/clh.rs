@@ -22,8 +22,9 @@ use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::handle::Handle;
-use super::{About, Algorithm, Contended, Described, Order, RawLock};
+use super::raw::{Contended, RawLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{Park, Wait};
 

@@ -27,8 +27,9 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::handle::Handle;
-use super::{About, Algorithm, Described, Order, RawLock, TimedLock, TryLock};
+use super::raw::{RawLock, TimedLock, TryLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 

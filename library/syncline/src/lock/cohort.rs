@@ -27,10 +27,17 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
+use super::clh::Clh;
+use super::mcs::Mcs;
+use super::mcs_timed::TimedMcs;
 use super::private::Private;
+use super::raw::{Contended, RawLock};
+use super::raw::{TimedLock, TryLock};
+use super::tas::Tas;
 use super::ticket::Approach;
-use super::{About, Algorithm, Clh, Contended, Described, Mcs, Order, RawLock, Tas, Ticket};
-use super::{TimedLock, TimedMcs, TryLock, Ttas};
+use super::ticket::Ticket;
+use super::ttas::Ttas;
 use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 

@@ -30,8 +30,9 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::handle::Handle;
-use super::{About, Algorithm, Described, Order, RawLock};
+use super::raw::RawLock;
 use crate::memory::{Link, Memory, Native, Padded, Word};
 use crate::wait::{PARKED, Park, Wait};
 

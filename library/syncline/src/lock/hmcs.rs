@@ -24,10 +24,11 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::linked::linked;
 use super::private::Private;
+use super::raw::{RawLock, TryLock};
 use super::tree::{above, smallest_group};
-use super::{About, Algorithm, Described, Order, RawLock, TryLock};
 use crate::memory::{Lazy, Link, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 

@@ -35,11 +35,12 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::handle::Handle;
 use super::private::Private;
+use super::raw::{RawLock, TimedLock, TryLock};
 use super::timed_queue::{FIRST, Place, Queue};
 use super::tree::{above, smallest_group};
-use super::{About, Algorithm, Described, Order, RawLock, TimedLock, TryLock};
 use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 

@@ -23,9 +23,10 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::handle::Handle;
+use super::raw::{Contended, RawLock, TimedLock, TryLock};
 use super::timed_queue::{FIRST, Place, Queue};
-use super::{About, Algorithm, Contended, Described, Order, RawLock, TimedLock, TryLock};
 use crate::memory::{Memory, Native};
 use crate::wait::{Park, Wait};
 

@@ -8,7 +8,7 @@ use bytemuck::Zeroable;
 use lock_api_0_4::{GuardNoSend, RawMutex, RawRwLock, RawRwLockDowngrade};
 use lock_api_0_4::{RawRwLockUpgrade, RawRwLockUpgradeDowngrade};
 
-use super::{Raw, free};
+use super::raw::{Raw, free};
 use crate::lock::{Downgrade, RawLock, RawSharedLock, TryLock, TrySharedLock, Upgrade};
 
 /// A lock whose acquisitions need no node.
