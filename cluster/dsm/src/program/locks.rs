@@ -13,7 +13,7 @@ use syncline::delegation::{Delegated, Hqd, Pending};
 use syncline::lock::{Cohort, Mcs, RawLock};
 use syncline::memory::Native;
 use syncline::wait::Park;
-use syncline_fabric::{Fabric, Host, Place};
+use syncline_fabric::{Fabric, Host, Position};
 
 use super::rank::{Rank, reached};
 use crate::shape::{ASKED_LOCK, Control};
@@ -223,7 +223,7 @@ impl Locks {
         self.rank.acquire();
     }
 
-    fn counter(&self, number: usize) -> Place {
+    fn counter(&self, number: usize) -> Position {
         assert!(number < self.local.len(), "there is no counter {number}");
         self.rank.layout.counter(&self.rank.shape, number)
     }

@@ -68,7 +68,7 @@ unsafe impl<W: Wait, M: Memory> ThreadOblivious for Ttas<W, M> {}
 unsafe impl<W: Wait, M: Memory, A: Approach> ThreadOblivious for Ticket<W, M, A> {}
 // SAFETY: a node is words and links, and it is found by its address.
 unsafe impl<W: Wait, M: Memory> ThreadOblivious for Mcs<W, M> {}
-// SAFETY: a node is references to places, which any thread may use and free.
+// SAFETY: a node is references to queue nodes, which any thread may use and free.
 unsafe impl<W: Wait, M: Memory> ThreadOblivious for Clh<W, M> {}
 // SAFETY: as above.
 unsafe impl<W: Wait, M: Memory> ThreadOblivious for TimedMcs<W, M> {}
