@@ -23,7 +23,7 @@ const LEFT: [&str; 1] = ["recorder"];
 /// - `syncline/stm`: an engine makes cells, a cell is used by transactions, and a transaction runs on the
 ///   default engine unless it names another.
 const LEFT_IN_FOLDERS: [&str; 7] = [
-    "analysis",
+    "analysis/findings",
     "recorder",
     "recording",
     "sim/engine",
