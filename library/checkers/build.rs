@@ -188,7 +188,8 @@ fn outside(text: &str, file: &str) -> String {
     plain(text).replace("pub(super)", "pub").replace("super::", &format!("syncline::{parent}::"))
 }
 
-/// The text without tests and inner comments, and what is the crate's is the library's.
+/// The text without tests and inner comments, and what is the crate's is the library's. Others find in
+/// the library's root what its private modules have.
 fn plain(text: &str) -> String {
     let body = text.split("#[cfg(test)]").next().unwrap_or_default();
     body.lines()
@@ -198,6 +199,8 @@ fn plain(text: &str) -> String {
         })
         .collect::<String>()
         .replace("pub(crate)", "pub")
+        .replace("crate::deadline::", "crate::")
+        .replace("crate::mutex::", "crate::")
         .replace("crate::", "syncline::")
 }
 

@@ -1,7 +1,7 @@
 //! Changes the value of a key: look it up, make the new entry, take the bucket, store its slot,
 //! release the bucket, give the old entry's block back.
 
-use syncline_fabric::{Dead, Fabric, Place};
+use syncline_fabric::{Dead, Fabric, Position};
 
 use crate::entry::{self, Buffer};
 use crate::error::Error;
@@ -28,7 +28,7 @@ pub(crate) enum Next {
 pub(crate) struct Draft<'t, F: Fabric, M: Mode<F>> {
     table: &'t Table<F, M>,
     key: Key<'t>,
-    block: Option<(Place, usize)>,
+    block: Option<(Position, usize)>,
     bytes: Vec<u8>,
 }
 
@@ -243,7 +243,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
 }
 
 enum Vacancy {
-    At(Place),
+    At(Position),
     Split,
     None,
 }

@@ -4,7 +4,7 @@
 //! bucket is deep. If it has not, a line is linked behind the bucket; and when one bucket in `MOST` has
 //! such a line the part gets another row, which is where later splits go.
 
-use syncline_fabric::{Dead, Fabric, Full, Place};
+use syncline_fabric::{Dead, Fabric, Full, Position};
 
 use crate::entry;
 use crate::held::Held;
@@ -43,7 +43,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// other rank has it, except for one that died here.
     fn fill(
         &self,
-        there: Place,
+        there: Position,
         depth: u32,
         slots: &[u64],
     ) -> Result<Option<Held<'_, F, M>>, Dead> {
@@ -72,8 +72,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// Lines with these slots, linked; `None` if there is no room, `Some(None)` if there are no slots.
-    fn lines(&self, rank: usize, slots: &[u64]) -> Result<Option<Option<Place>>, Dead> {
-        let mut lines: Vec<Place> = Vec::new();
+    fn lines(&self, rank: usize, slots: &[u64]) -> Result<Option<Option<Position>>, Dead> {
+        let mut lines: Vec<Position> = Vec::new();
         for chunk in slots.chunks(SLOTS) {
             let Some(line) = self.line(rank, chunk, lines.last().copied())? else {
                 for line in lines {
@@ -91,8 +91,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         &self,
         rank: usize,
         slots: &[u64],
-        behind: Option<Place>,
-    ) -> Result<Option<Place>, Dead> {
+        behind: Option<Position>,
+    ) -> Result<Option<Position>, Dead> {
         let line = match self.layout.heap().take(&self.fabric, rank, LINE) {
             Ok(line) => line,
             Err(Full::Full { .. }) => return Ok(None),

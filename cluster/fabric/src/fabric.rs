@@ -1,6 +1,6 @@
 //! The trait: what a rank can do with the others' memory, and what it is promised.
 //!
-//! Every rank has a *part* of the same size, zero at first; a [`Place`] is a rank and a displacement
+//! Every rank has a *part* of the same size, zero at first; a [`Position`] is a rank and a displacement
 //! in its part. The promises are the least that one-sided MPI gives (MPI 4.1, 12.7), so that what is
 //! written over them runs on any carrier:
 //!
@@ -20,18 +20,18 @@ use thiserror::Error;
 
 /// Where something is: in which rank's part, and how far into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct Position {
     /// The rank.
     pub rank: usize,
     /// The displacement in bytes; of a word, a multiple of 8.
     pub at: usize,
 }
 
-impl Place {
+impl Position {
     /// This many bytes further.
     #[must_use]
-    pub fn plus(self, bytes: usize) -> Place {
-        Place { at: self.at + bytes, ..self }
+    pub fn plus(self, bytes: usize) -> Position {
+        Position { at: self.at + bytes, ..self }
     }
 }
 
@@ -73,7 +73,7 @@ pub struct Dead {
 
 /// One rank's access to the parts of all; see [the crate](crate) for which fabrics there are.
 ///
-/// All functions that take a [`Place`] panic if it is not within the part of a rank that there is,
+/// All functions that take a [`Position`] panic if it is not within the part of a rank that there is,
 /// and those for words if it is not a multiple of 8: that is the caller's mistake on any fabric.
 ///
 /// An error means that the target has died: then and from then on nothing of its part can be
@@ -90,28 +90,28 @@ pub trait Fabric {
 
     /// Writes bytes, complete at the next [`flush`](Self::flush) of that rank. The caller may use
     /// `bytes` for something else at once. That a target is dead the flush says.
-    fn put(&self, to: Place, bytes: &[u8]);
+    fn put(&self, to: Position, bytes: &[u8]);
 
     /// Reads bytes, and waits for them.
     ///
     /// # Errors
     ///
     /// If the target is dead; what `into` holds is then not said.
-    fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead>;
+    fn get(&self, from: Position, into: &mut [u8]) -> Result<(), Dead>;
 
     /// Writes `new` to a word that holds `old`, and returns what it held: `old`, if it was written.
     ///
     /// # Errors
     ///
     /// If the target is dead.
-    fn compare_and_swap(&self, at: Place, old: u64, new: u64) -> Result<u64, Dead>;
+    fn compare_and_swap(&self, at: Position, old: u64, new: u64) -> Result<u64, Dead>;
 
     /// Changes a word, and returns what it held.
     ///
     /// # Errors
     ///
     /// If the target is dead.
-    fn fetch_and(&self, at: Place, change: Change, operand: u64) -> Result<u64, Dead>;
+    fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead>;
 
     /// Waits until all that this rank has put to that one has taken effect. Costs nothing if nothing
     /// was put there since the last flush.
@@ -127,7 +127,7 @@ pub trait Fabric {
 
     /// The pause between two looks at a word; `looks` counts the looks since the wait began, from 1,
     /// and lets the pauses grow. A fabric may return early when something changes there.
-    fn pause(&self, at: Place, looks: u32);
+    fn pause(&self, at: Position, looks: u32);
 
     /// Stays away from all memory for so long, roughly.
     fn rest(&self, time: Duration);
@@ -149,7 +149,7 @@ pub trait Fabric {
     ///
     /// If the target is dead.
     #[inline]
-    fn load(&self, at: Place) -> Result<u64, Dead> {
+    fn load(&self, at: Position) -> Result<u64, Dead> {
         self.fetch_and(at, Change::Keep, 0)
     }
 
@@ -160,7 +160,7 @@ pub trait Fabric {
     ///
     /// If the target is dead.
     #[inline]
-    fn store(&self, at: Place, value: u64) -> Result<(), Dead> {
+    fn store(&self, at: Position, value: u64) -> Result<(), Dead> {
         self.fetch_and(at, Change::Replace, value).map(|_| ())
     }
 
@@ -170,7 +170,7 @@ pub trait Fabric {
     ///
     /// If the target is dead.
     #[inline]
-    fn add(&self, at: Place, value: u64) -> Result<u64, Dead> {
+    fn add(&self, at: Position, value: u64) -> Result<u64, Dead> {
         self.fetch_and(at, Change::Add, value)
     }
 }

@@ -19,7 +19,7 @@ use std::thread;
 
 use super::rank::Host;
 use super::segment::{Error, Segment};
-use crate::fabric::Place;
+use crate::fabric::Position;
 
 /// Where the segment is.
 const FABRIC: &str = "SYNCLINE_FABRIC";
@@ -77,7 +77,7 @@ impl Job {
     /// # Panics
     ///
     /// If the place is no word of a part.
-    pub fn load(&self, at: Place) -> u64 {
+    pub fn load(&self, at: Position) -> u64 {
         // SeqCst: as every look at a word of a fabric.
         self.segment.word(at).load(SeqCst)
     }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use syncline_recording::{Op, Primitive};
 
+use super::figures::Waiting;
 use super::times::Known;
-use super::{Times, Waiting};
+use super::times::Times;
 
 /// A thread, or several successive ones with the same start function, if there were more threads
 /// than a recording distinguishes.
