@@ -3,12 +3,11 @@
  * mutex and two condition variables, and so through the kernel's scheduler. (In the manner of
  * facesim's task queue.)
  *
- * Fixed: the two counters are atomic, and threads poll them until they change. */
+ * Fixed: two hundred pieces at a time. */
 #include "workload.h"
 
-#include <sched.h>
-
-static const long ROUNDS = 25000, STEPS = 1500;
+enum { MANY = 200 };
+static const long PIECES = 25000, STEPS = 1500;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t task_available = PTHREAD_COND_INITIALIZER;
@@ -17,10 +16,6 @@ static long round_number, done_count;
 static long pieces[MOST_THREADS];
 
 static void wait_for_tasks(long round) {
-    if (fixed) {
-        while (__atomic_load_n(&round_number, __ATOMIC_ACQUIRE) != round) sched_yield();
-        return;
-    }
     pthread_mutex_lock(&lock);
     while (round_number != round)
         pthread_cond_wait(&task_available, &lock); /* FINDING condvar-for-tiny-events */
@@ -28,21 +23,21 @@ static void wait_for_tasks(long round) {
 }
 
 static void task_is_done(void) {
-    if (fixed) {
-        __atomic_fetch_add(&done_count, 1, __ATOMIC_RELEASE);
-        return;
-    }
     pthread_mutex_lock(&lock);
     if (++done_count == threads) pthread_cond_signal(&tasks_done);
     pthread_mutex_unlock(&lock);
 }
 
+static long at_a_time(void) { return fixed ? MANY : 1; }
+
+static long rounds(void) { return (scaled(PIECES) + at_a_time() - 1) / at_a_time(); }
+
 static void *solve_pieces(void *argument) {
     long own = (intptr_t)argument;
     uint64_t state = seed_of(own);
-    for (long round = 1; round <= scaled(ROUNDS); round++) {
+    for (long round = 1; round <= rounds(); round++) {
         wait_for_tasks(round);
-        state = work(state, STEPS);
+        state = work(state, STEPS * at_a_time());
         pieces[own]++;
         task_is_done();
     }
@@ -50,12 +45,6 @@ static void *solve_pieces(void *argument) {
 }
 
 static void solve_a_round(long round) {
-    if (fixed) {
-        __atomic_store_n(&done_count, 0, __ATOMIC_RELAXED);
-        __atomic_store_n(&round_number, round, __ATOMIC_RELEASE);
-        while (__atomic_load_n(&done_count, __ATOMIC_ACQUIRE) != threads) sched_yield();
-        return;
-    }
     pthread_mutex_lock(&lock);
     done_count = 0;
     round_number = round;
@@ -71,7 +60,7 @@ int main(int argc, char **argv) {
     pthread_t solvers[MOST_THREADS];
     start_measuring();
     for (int t = 0; t < threads; t++) solvers[t] = start_thread(solve_pieces, t);
-    for (long round = 1; round <= scaled(ROUNDS); round++) {
+    for (long round = 1; round <= rounds(); round++) {
         solve_a_round(round);
         for (int t = 0; t < threads; t++) require(pieces[t] == round, "all pieces of a round");
     }

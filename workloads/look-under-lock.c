@@ -7,7 +7,6 @@
  * thread that finds none yields. */
 #include "workload.h"
 
-#include <sched.h>
 
 enum { QUEUES = 4, PIECES = 3, LONG = 1000000, SHORT = 50000 };
 static const long PICTURES = 80;
@@ -62,7 +61,9 @@ static void count_one(void) {
 }
 
 static void draw_one(long me, uint64_t *state) {
-    for (long at = me; !all_done(); at++) {
+    /* Queues that were empty, one after the other. */
+    long empty = 0;
+    for (long at = me; !all_done() && !(fixed && empty == QUEUES); at++, empty++) {
         struct queue *queue = &queues[at % QUEUES];
         while (!is_empty(queue)) {
             long piece = take(queue);
@@ -70,8 +71,8 @@ static void draw_one(long me, uint64_t *state) {
             /* Most of the picture is in one queue. */
             *state = work(*state, at % QUEUES == 0 ? LONG : SHORT);
             count_one();
+            empty = 0;
         }
-        if (fixed) sched_yield();
     }
 }
 

@@ -189,7 +189,8 @@ fn outside(text: &str, file: &str) -> String {
     plain(text).replace("pub(super)", "pub").replace("super::", &format!("syncline::{parent}::"))
 }
 
-/// The source without tests and inner comments, with crate-private items made public.
+/// The source without tests and inner comments, with crate-private items made public. Copies find in the
+/// library's root what its private modules have.
 fn plain(text: &str) -> String {
     let body = text.split("#[cfg(test)]").next().unwrap_or_default();
     body.lines()
@@ -199,6 +200,8 @@ fn plain(text: &str) -> String {
         })
         .collect::<String>()
         .replace("pub(crate)", "pub")
+        .replace("crate::deadline::", "crate::")
+        .replace("crate::mutex::", "crate::")
         .replace("crate::", "syncline::")
 }
 

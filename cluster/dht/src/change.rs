@@ -1,7 +1,7 @@
 //! Changes the value of a key: looks it up, makes the new entry, takes the bucket, stores its slot,
 //! releases the bucket, and frees the old entry's block.
 
-use syncline_fabric::{Dead, Fabric, Place};
+use syncline_fabric::{Dead, Fabric, Position};
 
 use crate::entry::{self, Buffer};
 use crate::error::Error;
@@ -28,7 +28,7 @@ pub(crate) enum Next {
 pub(crate) struct Draft<'t, F: Fabric, M: Mode<F>> {
     table: &'t Table<F, M>,
     key: Key<'t>,
-    block: Option<(Place, usize)>,
+    block: Option<(Position, usize)>,
     bytes: Vec<u8>,
 }
 
@@ -243,7 +243,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
 }
 
 enum Vacancy {
-    At(Place),
+    At(Position),
     Split,
     None,
 }

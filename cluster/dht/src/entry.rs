@@ -11,7 +11,7 @@
 //! are checked against what was read, and the bucket's version says whether the entry was still the
 //! slot's.
 
-use syncline_fabric::{Dead, Fabric, Place};
+use syncline_fabric::{Dead, Fabric, Position};
 
 use crate::key::Hash;
 use crate::layout::{LONG, Slot};
@@ -61,7 +61,7 @@ impl Buffer {
     }
 
     #[cold]
-    fn read_many(&mut self, fabric: &impl Fabric, at: Place) -> Result<(), Dead> {
+    fn read_many(&mut self, fabric: &impl Fabric, at: Position) -> Result<(), Dead> {
         if self.words == LONG {
             fabric.get(at, bytemuck::cast_slice_mut(&mut self.few[..HEAD / 8]))?;
             let (key, value) = lengths(self.few[1]);

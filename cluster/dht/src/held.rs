@@ -16,7 +16,7 @@
 //! step 4 would read the hash of another entry. So a rank that finds the new bucket left by a dead
 //! rank repairs the old one first.
 
-use syncline_fabric::{Dead, Fabric, Place};
+use syncline_fabric::{Dead, Fabric, Position};
 
 use crate::entry;
 use crate::layout::{HEAD, Link, SLOTS, Slot, Version};
@@ -28,19 +28,19 @@ use crate::wait::Wait;
 /// A bucket that is held. If it is dropped, the bucket is released unchanged.
 pub(crate) struct Held<'t, F: Fabric, M: Mode<F>> {
     table: &'t Table<F, M>,
-    place: Place,
+    place: Position,
     held: Version,
     changed: bool,
 }
 
 impl<'t, F: Fabric, M: Mode<F>> Held<'t, F, M> {
     /// A bucket that this rank has taken, and will release with another version.
-    pub fn new(table: &'t Table<F, M>, place: Place, held: Version) -> Self {
+    pub fn new(table: &'t Table<F, M>, place: Position, held: Version) -> Self {
         Held { table, place, held, changed: true }
     }
 
     /// Writes a word of the bucket.
-    pub fn store(&mut self, at: Place, word: u64) -> Result<(), Dead> {
+    pub fn store(&mut self, at: Position, word: u64) -> Result<(), Dead> {
         self.changed = true;
         self.table.fabric.store(at, word)
     }
@@ -168,7 +168,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// The slots of a bucket that are taken.
-    pub(crate) fn slots(&self, bucket: Place) -> Result<Vec<(Place, Slot)>, Dead> {
+    pub(crate) fn slots(&self, bucket: Position) -> Result<Vec<(Position, Slot)>, Dead> {
         let mut all = Vec::with_capacity(SLOTS);
         let mut next = Some(bucket);
         while let Some(at) = next {

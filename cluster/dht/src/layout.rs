@@ -21,7 +21,7 @@
 //! counted from the row's own bits. In later rows 0 means that the bucket was never used, and that
 //! its keys are in the bucket whose number lacks the highest bit.
 
-use syncline_fabric::{Heap, Place};
+use syncline_fabric::{Heap, Position};
 
 /// Size of a line in bytes, and the unit of displacements.
 pub(crate) const LINE: usize = 64;
@@ -53,29 +53,29 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub fn format(self, rank: usize) -> Place {
+    pub fn format(self, rank: usize) -> Position {
         self.place(rank, FORMAT)
     }
 
     /// The word that counts lines behind full buckets.
-    pub fn linked(self, rank: usize) -> Place {
+    pub fn linked(self, rank: usize) -> Position {
         self.place(rank, LINKED)
     }
 
-    pub fn row(self, rank: usize, row: usize) -> Place {
+    pub fn row(self, rank: usize, row: usize) -> Position {
         self.place(rank, ROWS_AT + 8 * row)
     }
 
-    pub fn global(self) -> Place {
+    pub fn global(self) -> Position {
         self.place(0, GLOBAL)
     }
 
-    pub fn part(self, rank: usize) -> Place {
+    pub fn part(self, rank: usize) -> Position {
         self.place(rank, PART)
     }
 
     /// A bucket of the first row.
-    pub fn first(self, rank: usize, number: u64) -> Place {
+    pub fn first(self, rank: usize, number: u64) -> Position {
         self.place(rank, FIRST + LINE * number as usize)
     }
 
@@ -89,8 +89,8 @@ impl Layout {
         Heap { at: self.at + fixed, bytes: self.bytes - fixed }
     }
 
-    fn place(self, rank: usize, offset: usize) -> Place {
-        Place { rank, at: self.at + offset }
+    fn place(self, rank: usize, offset: usize) -> Position {
+        Position { rank, at: self.at + offset }
     }
 
     /// The depth of a bucket, from its second word; `None` if it was never used.
@@ -158,12 +158,12 @@ impl Link {
     }
 
     /// The line linked behind this one, in the same part.
-    pub fn behind(self, rank: usize) -> Option<Place> {
+    pub fn behind(self, rank: usize) -> Option<Position> {
         let lines = (self.0 & mask(40)) as usize;
-        (lines != 0).then_some(Place { rank, at: lines * LINE })
+        (lines != 0).then_some(Position { rank, at: lines * LINE })
     }
 
-    pub fn to(self, line: Option<Place>) -> Link {
+    pub fn to(self, line: Option<Position>) -> Link {
         Link(self.0 & !mask(40) | line.map_or(0, |line| (line.at / LINE) as u64))
     }
 }
@@ -176,14 +176,14 @@ pub(crate) struct Slot(pub u64);
 pub(crate) const LONG: usize = 0xfff;
 
 impl Slot {
-    pub fn new(entry: Place, words: usize, tag: u64) -> Slot {
+    pub fn new(entry: Position, words: usize, tag: u64) -> Slot {
         let lines = (entry.at / LINE) as u64;
         debug_assert!(lines <= mask(32), "`Options` has checked the size of a part");
         Slot(tag << 44 | (words.min(LONG) as u64) << 32 | lines)
     }
 
-    pub fn entry(self, rank: usize) -> Place {
-        Place { rank, at: (self.0 & mask(32)) as usize * LINE }
+    pub fn entry(self, rank: usize) -> Position {
+        Position { rank, at: (self.0 & mask(32)) as usize * LINE }
     }
 
     /// Words of the entry; [`LONG`] means that many or more.
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn words_hold_what_was_put_into_them() {
-        let entry = Place { rank: 3, at: REACH - LINE };
+        let entry = Position { rank: 3, at: REACH - LINE };
         let slot = Slot::new(entry, 77, 0xf_abcd);
         assert_eq!((slot.entry(3), slot.words(), slot.tag()), (entry, 77, 0xf_abcd));
         assert_eq!(Slot::new(entry, 1 << 20, 0).words(), LONG);

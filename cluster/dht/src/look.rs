@@ -9,7 +9,7 @@
 //!    version that it has seen. If that succeeds, what it has seen is still valid, and it holds the
 //!    bucket for only two stores.
 
-use syncline_fabric::{Dead, Fabric, Place};
+use syncline_fabric::{Dead, Fabric, Position};
 
 use crate::entry::Buffer;
 use crate::key::Hash;
@@ -29,7 +29,7 @@ pub(crate) struct Key<'k> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     pub number: u64,
-    pub place: Place,
+    pub place: Position,
     pub depth: u32,
     pub seen: Version,
 }
@@ -39,23 +39,23 @@ pub(crate) struct Bucket {
 pub(crate) struct Look {
     pub bucket: Bucket,
     /// The key's slot. The entry is in the buffer.
-    pub found: Option<(Place, Slot)>,
+    pub found: Option<(Position, Slot)>,
     /// A vacant slot, and whether it is in the bucket's first line.
-    pub vacancy: Option<(Place, bool)>,
+    pub vacancy: Option<(Position, bool)>,
     /// The last line and its link; valid only if the key was not found.
-    pub last: (Place, Link),
+    pub last: (Position, Link),
 }
 
 /// Reads a line without its version.
 #[inline]
-pub(crate) fn line(fabric: &impl Fabric, at: Place) -> Result<[u64; WORDS], Dead> {
+pub(crate) fn line(fabric: &impl Fabric, at: Position) -> Result<[u64; WORDS], Dead> {
     let mut words = [0; WORDS];
     fabric.get(at.plus(8), bytemuck::cast_slice_mut(&mut words[1..]))?;
     Ok(words)
 }
 
 /// The place of a slot of a line.
-pub(crate) fn slot_place(line: Place, slot: usize) -> Place {
+pub(crate) fn slot_place(line: Position, slot: usize) -> Position {
     line.plus(8 * (HEAD + slot))
 }
 

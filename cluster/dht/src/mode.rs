@@ -7,7 +7,7 @@ use syncline::lock::RawSharedLock;
 use syncline::memory::{Memory, Own};
 use syncline::wait::{Wait, Yield};
 use syncline::window::{Global, Part};
-use syncline_fabric::{Fabric, Here, Place, Region, Window};
+use syncline_fabric::{Fabric, Here, Position, Region, Window};
 
 /// A mode of a table: [`Fine`], unless a program asks for [`Coarse`].
 pub trait Mode<F: Fabric>: private::Sealed {
@@ -54,7 +54,7 @@ impl<F: Fabric> Mode<F> for Fine {
 /// Source: Christgau and Schnor, "Design of MPI Passive Target Synchronization for a
 /// Non-Cache-Coherent Many-Core Processor" (2019), section 2.2.
 pub struct Coarse<F, L, W = Yield> {
-    global: Place,
+    global: Position,
     part: usize,
     fabric: PhantomData<fn() -> F>,
     lock: PhantomData<fn() -> L>,
@@ -63,7 +63,7 @@ pub struct Coarse<F, L, W = Yield> {
 
 impl<F, L, W> Coarse<F, L, W> {
     /// The position of the window's word, and the offset of the parts' locks in each part.
-    pub(crate) fn new(global: Place, part: usize) -> Self {
+    pub(crate) fn new(global: Position, part: usize) -> Self {
         Coarse { global, part, fabric: PhantomData, lock: PhantomData, wait: PhantomData }
     }
 }
@@ -85,7 +85,7 @@ where
     fn with<R>(&self, rank: usize, act: impl FnOnce(&Part<'_, W, L>) -> R) -> R {
         // SAFETY: the table reserves these bytes for the locks, as `Layout` says, and all are zero
         // at first; the rank that opens the table has entered the fabric.
-        let lock: &L = unsafe { Region::lock::<F, L>(Place { rank, at: self.part }) };
+        let lock: &L = unsafe { Region::lock::<F, L>(Position { rank, at: self.part }) };
         // SAFETY: as above. `Global` is a word.
         let global = unsafe { Region::value::<Global<W, Window<F>>>(self.global) };
         act(&Part { global, lock })

@@ -10,7 +10,7 @@ use std::sync::atomic::{
     AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
-use syncline_fabric::{Dead, Fabric, Full, Place};
+use syncline_fabric::{Dead, Fabric, Full, Position};
 
 use crate::layout::{LINE, Layout, ROWS};
 
@@ -64,14 +64,14 @@ impl Rows {
 
     /// The position of a bucket. Its row exists, as a bucket's depth has shown.
     #[inline]
-    pub fn bucket(&self, fabric: &impl Fabric, rank: usize, number: u64) -> Result<Place, Dead> {
+    pub fn bucket(&self, fabric: &impl Fabric, rank: usize, number: u64) -> Result<Position, Dead> {
         if number < 1 << self.layout.bits {
             return Ok(self.layout.first(rank, number));
         }
         self.later(fabric, rank, number)
     }
 
-    fn later(&self, fabric: &impl Fabric, rank: usize, number: u64) -> Result<Place, Dead> {
+    fn later(&self, fabric: &impl Fabric, rank: usize, number: u64) -> Result<Position, Dead> {
         let row = number.ilog2() - self.layout.bits;
         if self.bits(rank) - self.layout.bits <= row {
             let bits = self.learn(fabric, rank)?;
@@ -81,7 +81,7 @@ impl Rows {
         // Relaxed: written before `rows` was.
         let start = known.at[row as usize].load(Relaxed) as usize;
         let within = (number - (1 << number.ilog2())) as usize;
-        Ok(Place { rank, at: start + within * LINE })
+        Ok(Position { rank, at: start + within * LINE })
     }
 
     /// Adds a row to a part that has this many bits, if none was added meanwhile.

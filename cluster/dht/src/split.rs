@@ -4,7 +4,7 @@
 //! the bucket's depth. Otherwise a line is linked behind the bucket. When one bucket in `MOST` has
 //! such a line, the part gets another row, into which later splits go.
 
-use syncline_fabric::{Dead, Fabric, Full, Place};
+use syncline_fabric::{Dead, Fabric, Full, Position};
 
 use crate::entry;
 use crate::held::Held;
@@ -43,7 +43,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// other rank uses the bucket, except one that died here.
     fn fill(
         &self,
-        there: Place,
+        there: Position,
         depth: u32,
         slots: &[u64],
     ) -> Result<Option<Held<'_, F, M>>, Dead> {
@@ -73,8 +73,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
 
     /// Makes linked lines with these slots; `None` if there is no room, `Some(None)` if there are
     /// no slots.
-    fn lines(&self, rank: usize, slots: &[u64]) -> Result<Option<Option<Place>>, Dead> {
-        let mut lines: Vec<Place> = Vec::new();
+    fn lines(&self, rank: usize, slots: &[u64]) -> Result<Option<Option<Position>>, Dead> {
+        let mut lines: Vec<Position> = Vec::new();
         for chunk in slots.chunks(SLOTS) {
             let Some(line) = self.line(rank, chunk, lines.last().copied())? else {
                 for line in lines {
@@ -92,8 +92,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         &self,
         rank: usize,
         slots: &[u64],
-        behind: Option<Place>,
-    ) -> Result<Option<Place>, Dead> {
+        behind: Option<Position>,
+    ) -> Result<Option<Position>, Dead> {
         let line = match self.layout.heap().take(&self.fabric, rank, LINE) {
             Ok(line) => line,
             Err(Full::Full { .. }) => return Ok(None),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use syncline_fabric::{Fabric, Place};
+use syncline_fabric::{Fabric, Position};
 
 use crate::layout::Version;
 
@@ -30,7 +30,7 @@ impl Wait {
     /// Pauses before the next read of a bucket's version. Returns whether the rank that holds the
     /// bucket, according to its version, is known to be dead.
     #[cold]
-    pub fn pause(&mut self, fabric: &impl Fabric, at: Place, version: Version) -> bool {
+    pub fn pause(&mut self, fabric: &impl Fabric, at: Position, version: Version) -> bool {
         self.looks += 1;
         fabric.pause(at, self.looks);
         if !self.looks.is_multiple_of(LOOKS) {

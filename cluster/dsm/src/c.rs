@@ -90,7 +90,7 @@ pub extern "C" fn syncline_dsm_ranks() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_run(threads: c_int, body: Function, argument: *mut c_void) {
     let call = Call(body, argument);
-    program().run(usize::try_from(threads).unwrap_or(0), || call.run());
+    program().threads.run(usize::try_from(threads).unwrap_or(0), || call.run());
 }
 
 /// See the header.
@@ -102,62 +102,62 @@ pub extern "C" fn syncline_dsm_thread() -> c_int {
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_threads() -> c_int {
-    program().threads() as c_int
+    program().threads.count() as c_int
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_alloc_all(bytes: usize) -> *mut c_void {
-    pointer(program().allocate_together(bytes))
+    pointer(program().memory.allocate_together(bytes))
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_alloc(bytes: usize) -> *mut c_void {
-    pointer(program().allocate(bytes))
+    pointer(program().memory.allocate(bytes))
 }
 
 /// See the header.
 ///
 /// # Safety
 ///
-/// Same requirements as [`Program::free`].
+/// Same requirements as [`GlobalMemory::free`](program::GlobalMemory::free).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_dsm_free(block: *mut c_void, bytes: usize) {
     if let Some(block) = NonNull::new(block.cast()) {
         // SAFETY: our caller's promise.
-        unsafe { program().free(block, bytes) };
+        unsafe { program().memory.free(block, bytes) };
     }
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_place(from: *const c_void, bytes: usize, rank: c_int) -> usize {
-    program().place(from.cast(), bytes, usize::try_from(rank).unwrap_or(usize::MAX))
+    program().memory.place(from.cast(), bytes, usize::try_from(rank).unwrap_or(usize::MAX))
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_barrier() {
-    program().barrier();
+    program().threads.barrier();
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_reset() {
-    program().reset();
+    program().threads.reset();
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_new_lock() -> u32 {
-    program().new_lock() as u32
+    program().locks.new_lock() as u32
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_lock(lock: u32) {
-    program().lock(lock as usize);
+    program().locks.lock(lock as usize);
 }
 
 /// See the header.
@@ -168,14 +168,14 @@ pub extern "C" fn syncline_dsm_lock(lock: u32) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_dsm_unlock(lock: u32) {
     // SAFETY: our caller's promise.
-    unsafe { program().unlock(lock as usize) };
+    unsafe { program().locks.unlock(lock as usize) };
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_with(lock: u32, section: Function, argument: *mut c_void) {
     let call = Call(section, argument);
-    program().with(lock as usize, move || call.run());
+    program().locks.with(lock as usize, move || call.run());
 }
 
 /// See the header.
@@ -186,7 +186,7 @@ pub extern "C" fn syncline_dsm_delegate(
     argument: *mut c_void,
 ) -> *mut Section {
     let call = Call(section, argument);
-    Box::into_raw(Box::new(program().delegate(lock as usize, move || call.run())))
+    Box::into_raw(Box::new(program().locks.delegate(lock as usize, move || call.run())))
 }
 
 /// See the header.
@@ -214,19 +214,19 @@ pub unsafe extern "C" fn syncline_dsm_let_go(section: *mut Section) {
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_count(counter: u32, add: u64) -> u64 {
-    program().count(counter as usize, add)
+    program().locks.count(counter as usize, add)
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_signal(counter: u32, add: u64) {
-    program().signal(counter as usize, add);
+    program().locks.signal(counter as usize, add);
 }
 
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_dsm_wait(counter: u32, least: u64) {
-    program().wait(counter as usize, least);
+    program().locks.wait(counter as usize, least);
 }
 
 /// See the header.
@@ -245,11 +245,11 @@ pub extern "C" fn syncline_dsm_release() {
 ///
 /// # Safety
 ///
-/// Same requirements as [`Program::touch`].
+/// Same requirements as [`GlobalMemory::touch`](program::GlobalMemory::touch).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_dsm_touch(from: *mut c_void, bytes: usize, write: c_int) {
     // SAFETY: our caller's promise.
-    unsafe { program().touch(from.cast(), bytes, write != 0) };
+    unsafe { program().memory.touch(from.cast(), bytes, write != 0) };
 }
 
 /// See the header.

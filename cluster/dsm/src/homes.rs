@@ -8,7 +8,7 @@
 //! passes the line to the next one. Every node caches the homes that it has learnt, since a home
 //! never moves.
 
-use syncline_fabric::{Dead, Fabric, Place};
+use syncline_fabric::{Dead, Fabric, Position};
 
 use crate::shape::{Control, Layout, Shape};
 
@@ -155,7 +155,7 @@ fn claim(
 fn take(fabric: &impl Fabric, shape: &Shape, layout: &Layout, wanted: usize) -> Result<Home, Dead> {
     let mut rank = wanted;
     loop {
-        let count: Place = layout.control(rank, Control::Lines);
+        let count: Position = layout.control(rank, Control::Lines);
         // Looked at first, so that a full rank's counter does not grow.
         if (fabric.load(count)? as usize) < shape.capacity() {
             let slot = fabric.add(count, 1)? as usize;

@@ -14,7 +14,7 @@
 //!
 //! All ranks compute the same layout from the same [`Shape`].
 
-use syncline_fabric::{Heap, Place};
+use syncline_fabric::{Heap, Position};
 
 /// The size of a page in bytes, on real memory.
 pub const PAGE: usize = 4096;
@@ -149,37 +149,37 @@ pub const ASKED_LOCK: u64 = 1 << 63;
 
 impl Layout {
     /// A word of a rank's control block.
-    pub fn control(&self, rank: usize, word: Control) -> Place {
-        Place { rank, at: self.control + word as usize }
+    pub fn control(&self, rank: usize, word: Control) -> Position {
+        Position { rank, at: self.control + word as usize }
     }
 
     /// A lock, by its number.
-    pub fn lock(&self, shape: &Shape, number: usize) -> Place {
-        Place { rank: number % shape.ranks, at: self.locks + number / shape.ranks * LOCK }
+    pub fn lock(&self, shape: &Shape, number: usize) -> Position {
+        Position { rank: number % shape.ranks, at: self.locks + number / shape.ranks * LOCK }
     }
 
     /// The counter that goes with a lock.
-    pub fn counter(&self, shape: &Shape, number: usize) -> Place {
+    pub fn counter(&self, shape: &Shape, number: usize) -> Position {
         self.lock(shape, number).plus(LOCK / 2)
     }
 
     /// The word that says where a line lives.
-    pub fn home(&self, shape: &Shape, line: usize) -> Place {
-        Place { rank: line % shape.ranks, at: self.homes + line / shape.ranks * 8 }
+    pub fn home(&self, shape: &Shape, line: usize) -> Position {
+        Position { rank: line % shape.ranks, at: self.homes + line / shape.ranks * 8 }
     }
 
     /// An entry of a home's log.
-    pub fn log(&self, shape: &Shape, rank: usize, number: u64) -> Place {
-        Place { rank, at: self.log + (number as usize & (shape.log - 1)) * 8 }
+    pub fn log(&self, shape: &Shape, rank: usize, number: u64) -> Position {
+        Position { rank, at: self.log + (number as usize & (shape.log - 1)) * 8 }
     }
 
     /// The directory entry of a line with this number at its home.
-    pub fn entry(&self, rank: usize, slot: usize) -> Place {
-        Place { rank, at: self.entries + slot * 8 }
+    pub fn entry(&self, rank: usize, slot: usize) -> Position {
+        Position { rank, at: self.entries + slot * 8 }
     }
 
     /// The bytes of a line with this number at its home.
-    pub fn data(&self, shape: &Shape, rank: usize, slot: usize) -> Place {
-        Place { rank, at: self.data + slot * shape.line() }
+    pub fn data(&self, shape: &Shape, rank: usize, slot: usize) -> Position {
+        Position { rank, at: self.data + slot * shape.line() }
     }
 }

@@ -83,7 +83,7 @@ fn begin() -> &'static Program {
 }
 
 fn words(program: &Program, count: usize) -> *mut u64 {
-    program.allocate_together(count * 8).expect("memory").as_ptr().cast()
+    program.memory.allocate_together(count * 8).expect("memory").as_ptr().cast()
 }
 
 /// An address that threads share.
@@ -128,7 +128,7 @@ fn crossing() {
             assert_eq!(word, value, "at border {border}");
         }
     }
-    program.barrier();
+    program.threads.barrier();
     program.finish();
 }
 
@@ -163,8 +163,8 @@ fn writers() {
     let program = begin();
     let shared = Shared(words(program, PAGES * 512));
     let sum = Shared(words(program, 1));
-    program.run(3, || {
-        let (me, threads) = (program::thread(), program.threads());
+    program.threads.run(3, || {
+        let (me, threads) = (program::thread(), program.threads.count());
         for round in 1..=ROUNDS {
             for page in 0..PAGES {
                 let word = page * 512 + me;
@@ -172,13 +172,13 @@ fn writers() {
                 shared.store(word, round);
             }
             if me % 3 == 0 && round % 16 == 0 {
-                program.lock(0);
+                program.locks.lock(0);
                 sum.store(0, sum.load(0) + 1);
                 // SAFETY: taken above.
-                unsafe { program.unlock(0) };
+                unsafe { program.locks.unlock(0) };
             }
         }
-        program.barrier();
+        program.threads.barrier();
         for page in 0..PAGES {
             assert!((0..threads).all(|n| shared.load(page * 512 + n) == ROUNDS), "page {page}");
         }
@@ -240,7 +240,7 @@ fn handlers() {
     }
     assert_eq!(CAUGHT.load(Relaxed), elsewhere ^ libc::SIGSEGV as usize);
     shared.store(512 * program.rank(), 1 + program.rank() as u64);
-    program.barrier();
+    program.threads.barrier();
     assert!((0..program.ranks()).all(|rank| shared.load(512 * rank) == 1 + rank as u64));
     program.finish();
 }
@@ -262,10 +262,10 @@ fn calls() {
             assert_eq!(libc::pipe(pipe.as_mut_ptr()), 0);
             assert_eq!(libc::write(pipe[1], at.cast(), bytes), -1);
             assert_eq!(*libc::__errno_location(), libc::EFAULT);
-            program.touch(at, bytes, false);
+            program.memory.touch(at, bytes, false);
             assert_eq!(libc::write(pipe[1], at.cast(), bytes), bytes as isize);
             // They are here now, and what a call writes goes home as any other write does.
-            program.touch(at, bytes, true);
+            program.memory.touch(at, bytes, true);
             assert_eq!(libc::write(pipe[1], c"written".as_ptr().cast(), 8), 8);
             let mut rest = bytes;
             while rest > 0 {
@@ -275,7 +275,7 @@ fn calls() {
             assert_eq!(libc::read(pipe[0], at.cast(), 8), 8);
         }
     }
-    program.barrier();
+    program.threads.barrier();
     assert_eq!(&shared.load(0).to_ne_bytes(), b"written\0");
     program.finish();
 }
@@ -284,20 +284,21 @@ fn calls() {
 fn memory() {
     let program = begin();
     assert!(matches!(program::start(1), Err(Error::Twice)));
-    let error = program.allocate(MEMORY + 1).expect_err("too much");
+    let error = program.memory.allocate(MEMORY + 1).expect_err("too much");
     assert_eq!((error.bytes, error.all), (MEMORY + 1, MEMORY));
-    let mut taken: Vec<NonNull<u8>> = vec![program.allocate(64 << 10).expect("a block for each")];
-    program.barrier();
-    while let Ok(block) = program.allocate(64 << 10) {
+    let mut taken: Vec<NonNull<u8>> =
+        vec![program.memory.allocate(64 << 10).expect("a block for each")];
+    program.threads.barrier();
+    while let Ok(block) = program.memory.allocate(64 << 10) {
         taken.push(block);
     }
-    program.barrier();
-    assert!(program.allocate_together(MEMORY / 2).is_err());
+    program.threads.barrier();
+    assert!(program.memory.allocate_together(MEMORY / 2).is_err());
     // A block is used again by the rank that frees it, and small ones share a page.
     let last = taken.pop().expect("blocks");
     // SAFETY: nobody uses it.
-    unsafe { program.free(last, 64 << 10) };
-    assert_eq!(program.allocate(64 << 10), Ok(last));
+    unsafe { program.memory.free(last, 64 << 10) };
+    assert_eq!(program.memory.allocate(64 << 10), Ok(last));
     program.finish();
 }
 
@@ -310,8 +311,8 @@ fn too_much_is_the_allocations_error() {
 fn wild() {
     let program = begin();
     words(program, 512);
-    let (base, bytes) = program.addresses();
-    program.barrier();
+    let (base, bytes) = program.memory.addresses();
+    program.threads.barrier();
     // SAFETY: it faults on purpose.
     unsafe { base.add(bytes - 1).write_volatile(1) };
 }
@@ -372,10 +373,10 @@ fn signals() {
     }
     let mut rounds = 0;
     while TICKS.load(Relaxed) < 200 || rounds < 300 {
-        program.lock(0);
+        program.locks.lock(0);
         shared.store(0, shared.load(0) + 1);
         // SAFETY: taken above.
-        unsafe { program.unlock(0) };
+        unsafe { program.locks.unlock(0) };
         rounds += 1;
     }
     // SAFETY: ends the timer.
@@ -383,10 +384,10 @@ fn signals() {
         let timer: libc::itimerval = std::mem::zeroed();
         libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut());
     }
-    program.count(1, rounds);
+    program.locks.count(1, rounds);
     let ticks = TICKS.load(Relaxed) as u64;
-    program.barrier();
-    assert_eq!(shared.load(0), program.count(1, 0));
+    program.threads.barrier();
+    assert_eq!(shared.load(0), program.locks.count(1, 0));
     assert_eq!(shared.load(512 + program.rank()), ticks);
     program.finish();
 }

@@ -1,6 +1,6 @@
 //! The trait: what a rank can do with other ranks' memory, and what the fabric promises.
 //!
-//! Every rank has a *part* of the same size, initially zero; a [`Place`] is a rank and a
+//! Every rank has a *part* of the same size, initially zero; a [`Position`] is a rank and a
 //! displacement in its part. The promises are the weakest of one-sided MPI (MPI 4.1, 12.7), so that
 //! code written over them runs on any carrier:
 //!
@@ -20,18 +20,18 @@ use thiserror::Error;
 
 /// The position of a byte or word: a rank, and a displacement in its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct Position {
     /// The rank.
     pub rank: usize,
     /// The displacement in bytes; for a word, a multiple of 8.
     pub at: usize,
 }
 
-impl Place {
+impl Position {
     /// The place this many bytes further.
     #[must_use]
-    pub fn plus(self, bytes: usize) -> Place {
-        Place { at: self.at + bytes, ..self }
+    pub fn plus(self, bytes: usize) -> Position {
+        Position { at: self.at + bytes, ..self }
     }
 }
 
@@ -73,7 +73,7 @@ pub struct Dead {
 
 /// One rank's access to the parts of all; see [the crate](crate) for the fabrics that exist.
 ///
-/// All functions that take a [`Place`] panic if it is not within the part of an existing rank, and
+/// All functions that take a [`Position`] panic if it is not within the part of an existing rank, and
 /// those for words if it is not a multiple of 8: that is a mistake of the caller on any fabric.
 ///
 /// An error means that the target has died; from then on nothing in its part can be accessed. A
@@ -90,14 +90,14 @@ pub trait Fabric {
 
     /// Writes bytes; they are complete after the next [`flush`](Self::flush) of that rank. The
     /// caller may reuse `bytes` at once. The flush reports a dead target.
-    fn put(&self, to: Place, bytes: &[u8]);
+    fn put(&self, to: Position, bytes: &[u8]);
 
     /// Reads bytes, and waits for them.
     ///
     /// # Errors
     ///
     /// If the target is dead; the contents of `into` are then unspecified.
-    fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead>;
+    fn get(&self, from: Position, into: &mut [u8]) -> Result<(), Dead>;
 
     /// Writes `new` to a word that holds `old`. Returns what the word held: `old`, if `new` was
     /// written.
@@ -105,14 +105,14 @@ pub trait Fabric {
     /// # Errors
     ///
     /// If the target is dead.
-    fn compare_and_swap(&self, at: Place, old: u64, new: u64) -> Result<u64, Dead>;
+    fn compare_and_swap(&self, at: Position, old: u64, new: u64) -> Result<u64, Dead>;
 
     /// Changes a word, and returns its former value.
     ///
     /// # Errors
     ///
     /// If the target is dead.
-    fn fetch_and(&self, at: Place, change: Change, operand: u64) -> Result<u64, Dead>;
+    fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead>;
 
     /// Waits until everything that this rank has put to that one has taken effect. Costs nothing if
     /// nothing was put there since the last flush.
@@ -128,7 +128,7 @@ pub trait Fabric {
 
     /// The pause between two polls of a word; `looks` counts the polls since the wait began, from
     /// 1, and lets the pauses grow. A fabric may return early when the word changes.
-    fn pause(&self, at: Place, looks: u32);
+    fn pause(&self, at: Position, looks: u32);
 
     /// Makes no memory access for roughly this time.
     fn rest(&self, time: Duration);
@@ -151,7 +151,7 @@ pub trait Fabric {
     ///
     /// If the target is dead.
     #[inline]
-    fn load(&self, at: Place) -> Result<u64, Dead> {
+    fn load(&self, at: Position) -> Result<u64, Dead> {
         self.fetch_and(at, Change::Keep, 0)
     }
 
@@ -162,7 +162,7 @@ pub trait Fabric {
     ///
     /// If the target is dead.
     #[inline]
-    fn store(&self, at: Place, value: u64) -> Result<(), Dead> {
+    fn store(&self, at: Position, value: u64) -> Result<(), Dead> {
         self.fetch_and(at, Change::Replace, value).map(|_| ())
     }
 
@@ -172,7 +172,7 @@ pub trait Fabric {
     ///
     /// If the target is dead.
     #[inline]
-    fn add(&self, at: Place, value: u64) -> Result<u64, Dead> {
+    fn add(&self, at: Position, value: u64) -> Result<u64, Dead> {
         self.fetch_and(at, Change::Add, value)
     }
 }

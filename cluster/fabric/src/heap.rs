@@ -22,7 +22,7 @@
 
 use thiserror::Error;
 
-use crate::fabric::{Dead, Fabric, Place};
+use crate::fabric::{Dead, Fabric, Position};
 
 /// Size of the smallest block, and the unit of displacements, in bytes.
 const LINE: usize = 64;
@@ -70,12 +70,12 @@ impl Heap {
         (Self::block(bytes) / LINE).trailing_zeros() as usize
     }
 
-    fn top(&self, rank: usize) -> Place {
-        Place { rank, at: self.at }
+    fn top(&self, rank: usize) -> Position {
+        Position { rank, at: self.at }
     }
 
-    fn free(&self, rank: usize, class: usize) -> Place {
-        Place { rank, at: self.at + 8 * (1 + class) }
+    fn free(&self, rank: usize, class: usize) -> Position {
+        Position { rank, at: self.at + 8 * (1 + class) }
     }
 
     /// Takes a block in a rank's part, at a multiple of 64. Its contents are unspecified.
@@ -83,7 +83,7 @@ impl Heap {
     /// # Errors
     ///
     /// If there is no room in that part, or the rank is dead.
-    pub fn take(&self, fabric: &impl Fabric, rank: usize, bytes: usize) -> Result<Place, Full> {
+    pub fn take(&self, fabric: &impl Fabric, rank: usize, bytes: usize) -> Result<Position, Full> {
         let full = Full::Full { rank, bytes };
         if bytes > self.bytes {
             return Err(full);
@@ -91,7 +91,7 @@ impl Heap {
         let free = self.free(rank, Self::class(bytes));
         let mut seen = fabric.load(free)?;
         while seen & DISPLACEMENT != 0 {
-            let block = Place { rank, at: (seen & DISPLACEMENT) as usize * LINE };
+            let block = Position { rank, at: (seen & DISPLACEMENT) as usize * LINE };
             // A get, since the block's new owner may already put to it: that may be seen in part.
             let mut next = [0; 8];
             fabric.get(block, &mut next)?;
@@ -111,7 +111,7 @@ impl Heap {
         fabric: &impl Fabric,
         rank: usize,
         block: usize,
-    ) -> Result<Option<Place>, Dead> {
+    ) -> Result<Option<Position>, Dead> {
         let top = self.top(rank);
         let mut seen = fabric.load(top)?;
         loop {
@@ -121,7 +121,7 @@ impl Heap {
             }
             let now = fabric.compare_and_swap(top, seen, (start + block) as u64)?;
             if now == seen {
-                return Ok(Some(Place { rank, at: self.at + start }));
+                return Ok(Some(Position { rank, at: self.at + start }));
             }
             seen = now;
         }
@@ -132,7 +132,7 @@ impl Heap {
     /// # Errors
     ///
     /// If the rank is dead, and the block is gone with it.
-    pub fn give(&self, fabric: &impl Fabric, block: Place, bytes: usize) -> Result<(), Dead> {
+    pub fn give(&self, fabric: &impl Fabric, block: Position, bytes: usize) -> Result<(), Dead> {
         let free = self.free(block.rank, Self::class(bytes));
         let mut seen = fabric.load(free)?;
         loop {

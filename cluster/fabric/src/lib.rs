@@ -16,11 +16,11 @@
 //! network yet.
 //!
 //! ```
-//! use syncline_fabric::{Fabric, Host, Place};
+//! use syncline_fabric::{Fabric, Host, Position};
 //!
 //! // Four threads as ranks, each with a part of 4,096 bytes.
 //! let sums = Host::threads(4, 4096, |fabric| {
-//!     let counter = Place { rank: 0, at: 64 };
+//!     let counter = Position { rank: 0, at: 64 };
 //!     fabric.add(counter, 1 + fabric.rank() as u64).unwrap();
 //!     while fabric.load(counter).unwrap() != 10 {
 //!         fabric.pause(counter, 20);
@@ -39,7 +39,7 @@ pub mod server;
 pub mod simulated;
 mod window;
 
-pub use fabric::{Change, Dead, Fabric, Place};
+pub use fabric::{Change, Dead, Fabric, Position};
 pub use heap::{Full, Heap};
 pub use here::Here;
 pub use host::Host;

@@ -13,14 +13,14 @@ use syncline::lock::{FairRw, Hmcs, Mcs, RawLock, Ticket};
 use syncline::memory::{Memory, Own};
 use syncline::wait::Spin;
 use syncline_fabric::host::Job;
-use syncline_fabric::{Fabric, Heap, Host, Place, Region, Window};
+use syncline_fabric::{Fabric, Heap, Host, Position, Region, Window};
 
 const BYTES: usize = 1 << 20;
 const NODES: Heap = Heap { at: 64 * 1024, bytes: BYTES - 64 * 1024 };
 /// Sections of each rank under each lock.
 const TIMES: u64 = 2_000;
 const WORDS: usize = 4;
-const DONE: Place = Place { rank: 0, at: 64 };
+const DONE: Position = Position { rank: 0, at: 64 };
 const LATE: Duration = Duration::from_secs(60);
 
 type Memories = Window<Host>;
@@ -56,7 +56,7 @@ fn rank() {
 
 /// Rank 1 writes into its own part, says so, and is killed; rank 0 reads what it has written.
 fn death(host: &Host) {
-    let (left, said) = (Place { rank: 1, at: 4096 }, Place { rank: 0, at: 128 });
+    let (left, said) = (Position { rank: 1, at: 4096 }, Position { rank: 0, at: 128 });
     if host.rank() == 1 {
         host.put(left, b"what is left");
         host.flush(1).unwrap();
@@ -96,8 +96,8 @@ fn all_sums(host: &Host) {
 
 /// Adds to words of the last rank under a lock of the first.
 fn sums<L: RawLock<Memory = Memories> + Zeroable + 'static>(host: &Host, number: u64) {
-    let data = Place { rank: host.ranks() - 1, at: 1024 * number as usize };
-    let place = Place { rank: 0, at: 8192 * number as usize };
+    let data = Position { rank: host.ranks() - 1, at: 1024 * number as usize };
+    let place = Position { rank: 0, at: 8192 * number as usize };
     // SAFETY: the part is zero, and these bytes are for this lock alone.
     let lock: &L = unsafe { Region::lock::<Host, L>(place) };
     let mut sums = [0u64; WORDS];

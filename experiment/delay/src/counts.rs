@@ -1,8 +1,8 @@
-//! How often each place was reached, in a file that the command reads.
+//! How often each call site was reached, in a file that the command reads.
 //!
 //! ```text
 //!   line 0      word 0: lines that were given out;  word 1: processes that have the library
-//!   line 1..    of one thread each: for each place, from 1, its sections, refused tries, waits;
+//!   line 1..    of one thread each: for each call site, from 1, its sections, refused tries, waits;
 //!               word 15: ticks that passed in delays
 //! ```
 //!
@@ -16,10 +16,10 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 use libc::{MAP_FAILED, MAP_SHARED, O_CLOEXEC, O_RDWR, PROT_READ, PROT_WRITE};
 
 use crate::options::{self, Kind};
-use crate::places::Place;
+use crate::sites::Site;
 use crate::tls::{line, set_line};
 
-/// What is counted at each place.
+/// What is counted at each call site.
 const KINDS: usize = 3;
 /// This many threads have a line of their own. The command makes the file large enough for them.
 const LINES: usize = 4096;
@@ -54,10 +54,10 @@ pub fn start() {
 /// The word in which ticks are summed.
 const PASSED: usize = 15;
 
-/// Counts one of these at a place.
+/// Counts one of these at a call site.
 #[inline(always)]
-pub fn count(place: Place, kind: Kind) {
-    add(place.index() * KINDS + kind as usize, 1);
+pub fn count(site: Site, kind: Kind) {
+    add(site.index() * KINDS + kind as usize, 1);
 }
 
 /// This many ticks have passed in a delay.

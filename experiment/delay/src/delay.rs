@@ -10,35 +10,35 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::counts;
 use crate::options::{self, Kind};
-use crate::places::Place;
+use crate::sites::Site;
 
 /// Two readings that lie further apart than this many ticks, 5 to 10 µs, are a jump.
 const JUMP: u64 = 20_000;
 
-/// The place and kind that are delayed, as [`key`] has them; 0 is none.
+/// The call site and kind that are delayed, as [`key`] has them; 0 is none.
 static DELAYED: AtomicU64 = AtomicU64::new(0);
 /// For how long.
 static TICKS: AtomicU64 = AtomicU64::new(0);
 
-/// A place, which begins at 1, and a kind.
-fn key(place: u64, kind: u64) -> u64 {
-    place << 8 | kind
+/// A call site, which begins at 1, and a kind.
+fn key(site: u64, kind: u64) -> u64 {
+    site << 8 | kind
 }
 
 /// Reads the requested delay.
 pub fn start() {
-    let Some((place, kind, ticks)) = options::delay() else { return };
-    if place != 0 && ticks != 0 {
+    let Some((site, kind, ticks)) = options::delay() else { return };
+    if site != 0 && ticks != 0 {
         // Relaxed, all of them: a delay may begin a moment later.
         TICKS.store(ticks.saturating_sub(overhead()).max(1), Relaxed);
-        DELAYED.store(key(place, kind), Relaxed);
+        DELAYED.store(key(site, kind), Relaxed);
     }
 }
 
-/// Delays the calling thread if this place and kind are delayed.
+/// Delays the calling thread if this call site and kind are delayed.
 #[inline(always)]
-pub fn at(place: Place, kind: Kind) {
-    if DELAYED.load(Relaxed) == key(place.number(), kind as u64) {
+pub fn at(site: Site, kind: Kind) {
+    if DELAYED.load(Relaxed) == key(site.number(), kind as u64) {
         counts::passed(spend(TICKS.load(Relaxed)));
     }
 }

@@ -1,13 +1,13 @@
 //! The library that `syncline whatif` preloads into a program to slow a call site of it down.
 //!
 //! It stands in front of the C library's functions that acquire a lock or wait, and passes every
-//! call on. Calls from some places in the code are counted, and those from one of them, of one
+//! call on. Calls from some call sites are counted, and those from one of them, of one
 //! kind, take a given time longer:
 //!
 //! ```text
 //! program --> interpose   one function for each of the C library's
 //!               |
-//!             places      which place the call comes from, if it is one that was named
+//!             sites       which call site the call comes from, if it is one that was named
 //!               |
 //!             counts      how often, for the command to read
 //!             delay       so many ticks of processor time
@@ -34,7 +34,7 @@ mod counts;
 mod delay;
 mod interpose;
 mod options;
-mod places;
+mod sites;
 mod start;
 mod tls;
 mod unwind;

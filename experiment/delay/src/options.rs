@@ -2,8 +2,8 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `SYNCLINE_DELAY` | `PLACE KIND TICKS`: what is delayed, and by how much; `0` is no place |
-//! | `SYNCLINE_DELAY_PLACES` | the places, as [`places`](crate::places) reads them |
+//! | `SYNCLINE_DELAY` | `PLACE KIND TICKS`: what is delayed, and by how much; `0` is no call site |
+//! | `SYNCLINE_DELAY_PLACES` | the call sites, as [`sites`](crate::sites) reads them |
 //! | `SYNCLINE_DELAY_COUNTS` | the file to count in |
 //!
 //! `KIND` is a number of [`Kind`], and `TICKS` are those of the time-stamp counter.
@@ -25,15 +25,15 @@ pub enum Kind {
     Call = 3,
 }
 
-/// What is delayed: place (from 1), kind, ticks.
+/// What is delayed: call site (from 1), kind, ticks.
 pub fn delay() -> Option<(u64, u64, u64)> {
     let text = variable(c"SYNCLINE_DELAY")?.to_str().ok()?;
     let mut numbers = text.split(' ').map(|word| word.parse().ok());
     Some((numbers.next()??, numbers.next()??, numbers.next()??))
 }
 
-/// The places; empty without the variable.
-pub fn places() -> &'static [u8] {
+/// The call sites; empty without the variable.
+pub fn sites() -> &'static [u8] {
     variable(c"SYNCLINE_DELAY_PLACES").map_or(b"", CStr::to_bytes)
 }
 

@@ -2,13 +2,13 @@
 
 use syncline_interpose::preserving_errno;
 
-use crate::{counts, delay, places};
+use crate::{counts, delay, sites};
 
 extern "C" fn starts() {
     preserving_errno(|| {
         delay::start();
         counts::start();
-        places::start();
+        sites::start();
     });
 }
 

@@ -2,7 +2,7 @@
 
 use syncline_interpose::for_each_frame;
 
-/// The place on the stack where the return address of the program's call lies.
+/// The slot on the stack where the return address of the program's call lies.
 pub type Caller = *const usize;
 
 /// Where the return address lies of the function that the return address at `below` leads into.

@@ -128,7 +128,7 @@ static LARGE: Large = Large::new();
 ///
 /// The program's spinlock.
 #[inline(always)]
-unsafe fn place<'a, L>(word: *const Word) -> Option<&'a Home<L>> {
+unsafe fn home<'a, L>(word: *const Word) -> Option<&'a Home<L>> {
     // SAFETY: our caller's promise. Acquire: pairs with the Release in `make`, so that the lock is
     // seen; one from `init` is known from elsewhere.
     let value = unsafe { (*word).load(Acquire) };
@@ -141,11 +141,11 @@ unsafe fn place<'a, L>(word: *const Word) -> Option<&'a Home<L>> {
 
 unsafe fn init<L: TryLock<Memory = Own>>(word: *const Word, shared: c_int) -> c_int {
     let private = shared == libc::PTHREAD_PROCESS_PRIVATE;
-    let place = if private { LARGE.create::<Home<L>>() } else { None };
-    report::spinlock_made(place.is_some());
-    match place {
-        Some(place) => {
-            let number = Cells::number(place.cast());
+    let home = if private { LARGE.create::<Home<L>>() } else { None };
+    report::spinlock_made(home.is_some());
+    match home {
+        Some(home) => {
+            let number = Cells::number(home.cast());
             // SAFETY: the program's own call.
             unsafe { (*word).store(OURS | number as c_int, Relaxed) };
             0
@@ -156,15 +156,15 @@ unsafe fn init<L: TryLock<Memory = Own>>(word: *const Word, shared: c_int) -> c_
 }
 
 unsafe fn make<L: TryLock<Memory = Own>>(word: *const Word, number: u16) -> bool {
-    let place = LARGE.create::<Home<L>>();
-    report::spinlock_made(place.is_some());
-    let Some(place) = place else { return false };
-    let value = OURS | c_int::from(number) << CHOICE | Cells::number(place.cast()) as c_int;
+    let home = LARGE.create::<Home<L>>();
+    report::spinlock_made(home.is_some());
+    let Some(home) = home else { return false };
+    let value = OURS | c_int::from(number) << CHOICE | Cells::number(home.cast()) as c_int;
     // SAFETY: the program's own call; no other thread has seen a lock that was not published.
     unsafe {
-        // Release: pairs with the Acquire in `place`: the lock is initialised.
+        // Release: pairs with the Acquire in `home`: the lock is initialised.
         if (*word).compare_exchange(OURS, value, Release, Relaxed).is_err() {
-            LARGE.destroy(place);
+            LARGE.destroy(home);
         }
     }
     true
@@ -173,10 +173,10 @@ unsafe fn make<L: TryLock<Memory = Own>>(word: *const Word, number: u16) -> bool
 unsafe fn destroy<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
     // SAFETY: the program's own call; no thread uses the lock.
     unsafe {
-        match place::<L>(word) {
-            Some(place) => {
+        match home::<L>(word) {
+            Some(home) => {
                 (*word).store(0, Relaxed);
-                LARGE.destroy(NonNull::from_ref(place));
+                LARGE.destroy(NonNull::from_ref(home));
                 0
             }
             None => real::pthread_spin_destroy(word),
@@ -187,49 +187,49 @@ unsafe fn destroy<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
 unsafe fn lock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
     // SAFETY: the program's own call; the node stays until it is released.
     unsafe {
-        let Some(place) = place::<L>(word) else { return real::pthread_spin_lock(word) };
-        if place.is_stranded() {
-            poll(NEVER, || !place.is_stranded());
+        let Some(home) = home::<L>(word) else { return real::pthread_spin_lock(word) };
+        if home.is_stranded() {
+            poll(NEVER, || !home.is_stranded());
         }
         let node = Slot::<1>::node::<L>();
-        place.lock.acquire(node);
-        place.entered(node)
+        home.lock.acquire(node);
+        home.entered(node)
     }
 }
 
 unsafe fn try_lock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
     // SAFETY: as above; a try that fails leaves the node free.
     unsafe {
-        let Some(place) = place::<L>(word) else { return real::pthread_spin_trylock(word) };
-        if place.is_stranded() {
+        let Some(home) = home::<L>(word) else { return real::pthread_spin_trylock(word) };
+        if home.is_stranded() {
             return EBUSY;
         }
         let node = Slot::<1>::node::<L>();
-        if !place.lock.try_acquire(node) {
+        if !home.lock.try_acquire(node) {
             Slot::<1>::done::<L>(node);
             return EBUSY;
         }
-        place.entered(node)
+        home.entered(node)
     }
 }
 
 unsafe fn unlock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
     // SAFETY: as above; the lock is held, and was acquired with this node.
     unsafe {
-        let Some(place) = place::<L>(word) else { return real::pthread_spin_unlock(word) };
-        if place.is_stranded() {
+        let Some(home) = home::<L>(word) else { return real::pthread_spin_unlock(word) };
+        if home.is_stranded() {
             // The queue is that of another process, and those that came since look only at the
             // generation: a fresh lock.
             let value = (*word).load(Relaxed);
             let stale = Cells::at((value & PLACE) as u32).cast::<Home<L>>();
             (&raw mut (*stale.as_ptr()).lock).write(L::default());
             // Release: pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
-            place.generation.store(0, Release);
+            home.generation.store(0, Release);
             return 0;
         }
-        place.generation.store(0, Relaxed);
-        let node = place.holder.held::<L>();
-        place.lock.release(node);
+        home.generation.store(0, Relaxed);
+        let node = home.holder.held::<L>();
+        home.lock.release(node);
         Slot::<1>::done::<L>(node);
     }
     0

@@ -126,7 +126,7 @@ mod tests {
     use syncline_sim::Machine;
 
     use super::*;
-    use crate::topology::{Place, simulated};
+    use crate::topology::{HardwareThread, simulated};
 
     fn of_machine(name: &str) -> (Layout, Machine) {
         let machine = Machine::named(name).unwrap();
@@ -162,8 +162,8 @@ mod tests {
         assert_eq!(layout.columns().collect::<Vec<_>>(), [(1, 0.0)]);
     }
 
-    fn place(processor: usize, core: usize, llc: usize) -> Place {
-        Place { processor, core, llc: Some(llc), ..Place::default() }
+    fn place(processor: usize, core: usize, llc: usize) -> HardwareThread {
+        HardwareThread { processor, core, llc: Some(llc), ..HardwareThread::default() }
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         let mut places = vec![place(0, 0, 0), place(1, 0, 0)];
         places.extend((1..6).map(|n| place(n + 1, n, 0)));
         places.extend((6..10).map(|n| place(n + 1, n, 1)));
-        let layout = Layout::of(&Topology::of_places(places, |_, _| 0));
+        let layout = Layout::of(&Topology::of_threads(places, |_, _| 0));
         assert_eq!((layout.nodes(), layout.cores_of_node(), layout.threads_of_core()), (2, 4, 1));
         assert_eq!(layout.threads(), 8);
     }
@@ -181,7 +181,7 @@ mod tests {
     fn one_core_is_one_node() {
         for threads in [1, 2] {
             let places = (0..threads).map(|n| place(n, 0, 0)).collect();
-            let layout = Layout::of(&Topology::of_places(places, |_, _| 0));
+            let layout = Layout::of(&Topology::of_threads(places, |_, _| 0));
             assert_eq!((layout.nodes(), layout.cores_of_node()), (1, 1));
             assert_eq!(layout.threads_of_core(), threads);
             assert_eq!(layout.columns().count(), 0);
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn no_more_caches_than_can_be_simulated() {
         let places = (0..600).map(|n| place(n, n, n / 8)).collect();
-        let layout = Layout::of(&Topology::of_places(places, |_, _| 0));
+        let layout = Layout::of(&Topology::of_threads(places, |_, _| 0));
         assert_eq!((layout.nodes(), layout.cores_of_node()), (32, 8));
     }
 }

@@ -7,7 +7,7 @@ use syncline_sim::machine::Protocol;
 use crate::case::{Access, State, access_name, state_name};
 use crate::layout::Layout;
 use crate::note::Note;
-use crate::topology::{Caches, Place};
+use crate::topology::{Caches, HardwareThread};
 use syncline_statistics::{Summary, median};
 
 /// The result of a measurement. Latencies are in cycles of the processor.
@@ -54,7 +54,7 @@ pub struct Subject {
     /// The operating system's numbers of the hardware threads, in the order of the matrix.
     pub processors: Vec<usize>,
     /// What each of them shares with others.
-    pub places: Vec<Place>,
+    pub places: Vec<HardwareThread>,
     /// Sizes of a hardware thread's caches.
     pub caches: Caches,
     /// Stores that may wait in a thread's buffer, according to manuals; `None` if unknown.

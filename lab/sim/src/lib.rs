@@ -18,7 +18,7 @@
 //!
 //! let xeon = Machine::named("xeon").unwrap();
 //! let lock = Mcs::<Spin, Simulated>::default();
-//! let threads = (0..20).map(|place| {
+//! let threads = (0..20).map(|processor| {
 //!     let lock = &lock;
 //!     let body: Body<'_> = Box::new(move || {
 //!         let node = Default::default();
@@ -30,7 +30,7 @@
 //!             unsafe { lock.release(&node) };
 //!         }
 //!     });
-//!     (place, body)
+//!     (processor, body)
 //! });
 //! let outcome = Engine::new(&xeon, 1).run(threads.collect());
 //! assert!(outcome.cycles > 20 * 100 * 50);

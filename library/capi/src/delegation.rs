@@ -93,12 +93,12 @@ pub(crate) struct Waiting {
     tag: AtomicUsize,
     lock: *const (),
     /// Waits for the section in `pending`. Arbitrary bits until the tag is valid.
-    wait: MaybeUninit<unsafe fn(*const Place)>,
-    pending: MaybeUninit<Place>,
+    wait: MaybeUninit<unsafe fn(*const Room)>,
+    pending: MaybeUninit<Room>,
 }
 
 /// Room for a `Pending` of any lock.
-type Place = [usize; 2];
+type Room = [usize; 2];
 
 const TAG: usize = 0x5345_4354;
 
@@ -114,18 +114,18 @@ impl Waiting {
         pending: Pending<(), D>,
     ) -> Self {
         const {
-            assert!(size_of::<Pending<(), D>>() <= size_of::<Place>());
-            assert!(align_of::<Pending<(), D>>() <= align_of::<Place>());
+            assert!(size_of::<Pending<(), D>>() <= size_of::<Room>());
+            assert!(align_of::<Pending<(), D>>() <= align_of::<Room>());
         }
-        let mut place = MaybeUninit::<Place>::uninit();
+        let mut room = MaybeUninit::<Room>::uninit();
         // SAFETY: the place is large and aligned enough.
-        unsafe { place.as_mut_ptr().cast::<Pending<(), D>>().write(pending) };
+        unsafe { room.as_mut_ptr().cast::<Pending<(), D>>().write(pending) };
         Self {
             tag: AtomicUsize::new(address.addr() ^ TAG),
             lock: ptr::from_ref(lock).cast(),
             // SAFETY: it was written above, and is taken once.
-            wait: MaybeUninit::new(|place| unsafe { place.cast::<Pending<(), D>>().read() }.wait()),
-            pending: place,
+            wait: MaybeUninit::new(|room| unsafe { room.cast::<Pending<(), D>>().read() }.wait()),
+            pending: room,
         }
     }
 

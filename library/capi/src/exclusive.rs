@@ -32,9 +32,9 @@ pub(crate) struct Exclusive<L: RawLock, const COUNTED: bool> {
 }
 
 /// A node of an acquisition at a fixed address; it is leaked when the lock is forgotten.
-pub(crate) struct Place<N: Default>(NonNull<N>);
+pub(crate) struct OwnNode<N: Default>(NonNull<N>);
 
-impl<N: Default> Place<N> {
+impl<N: Default> OwnNode<N> {
     #[inline]
     pub(crate) fn new() -> Self {
         Self(if size_of::<N>() == 0 { NonNull::dangling() } else { Native::allocate() })
@@ -66,7 +66,7 @@ impl<N: Default> Place<N> {
     }
 }
 
-impl<N: Default> Drop for Place<N> {
+impl<N: Default> Drop for OwnNode<N> {
     #[inline]
     fn drop(&mut self) {
         if size_of::<N>() != 0 {
@@ -93,32 +93,32 @@ where
     #[inline]
     fn lock(&self) -> Outcome {
         let thread = self.begin()?;
-        let place = Place::new();
+        let own = OwnNode::new();
         // SAFETY: the node stays in place until `unlock` releases it.
-        unsafe { self.lock.acquire(place.node()) };
-        self.hold(thread, place);
+        unsafe { self.lock.acquire(own.node()) };
+        self.hold(thread, own);
         Ok(())
     }
 
     #[inline]
     fn unlock(&self) -> Outcome {
-        let place = self.let_go()?;
+        let own = self.let_go()?;
         if COUNTED {
             self.leave();
         }
         // SAFETY: this thread has acquired the lock with this node.
-        unsafe { self.lock.release(place.node()) };
+        unsafe { self.lock.release(own.node()) };
         Ok(())
     }
 
     fn wait(&self, cond: &Condvar, deadline: Option<Duration>) -> Outcome {
-        let place = self.let_go()?;
+        let own = self.let_go()?;
         self.enter();
         // SAFETY: this thread has acquired the lock with this node, and holds it so again
         // afterwards.
-        let waited = unsafe { cond.wait_raw(&self.lock, place.node(), deadline) };
+        let waited = unsafe { cond.wait_raw(&self.lock, own.node(), deadline) };
         self.leave();
-        self.hold(this_thread(), place);
+        self.hold(this_thread(), own);
         if waited.timed_out() { Err(Refusal::TimedOut) } else { Ok(()) }
     }
 }
@@ -158,21 +158,21 @@ impl<L: RawLock<Memory = Native>, const COUNTED: bool> Exclusive<L, COUNTED> {
 
     /// Records an acquisition.
     #[inline]
-    fn hold(&self, thread: usize, place: Place<L::Node>) {
+    fn hold(&self, thread: usize, own: OwnNode<L::Node>) {
         self.owner.set(thread);
         // Relaxed: only this thread reads it.
-        self.node.store(place.into_raw(), Relaxed);
+        self.node.store(own.into_raw(), Relaxed);
     }
 
     /// Checks that this thread may release the lock, and takes its node.
     #[inline]
-    fn let_go(&self) -> Result<Place<L::Node>, Refusal> {
+    fn let_go(&self) -> Result<OwnNode<L::Node>, Refusal> {
         if !self.is_mine() {
             return Err(Refusal::NotHolder);
         }
         self.owner.clear();
         // SAFETY: this thread has stored it, and takes it once. Relaxed: as above.
-        Ok(unsafe { Place::from_raw(self.node.load(Relaxed)) })
+        Ok(unsafe { OwnNode::from_raw(self.node.load(Relaxed)) })
     }
 
     fn expect_no_users(&self) -> Outcome {
@@ -187,12 +187,12 @@ impl<L: RawLock<Memory = Native>, const COUNTED: bool> Exclusive<L, COUNTED> {
 impl<L: TryLock<Memory = Native>> Try for Exclusive<L, false> {
     #[inline]
     fn try_lock(&self) -> Outcome {
-        let place = Place::new();
+        let own = OwnNode::new();
         // SAFETY: as in `lock`; if it fails, the node is free.
-        if !unsafe { self.lock.try_acquire(place.node()) } {
+        if !unsafe { self.lock.try_acquire(own.node()) } {
             return Err(Refusal::Busy);
         }
-        self.hold(this_thread(), place);
+        self.hold(this_thread(), own);
         Ok(())
     }
 }
@@ -200,12 +200,12 @@ impl<L: TryLock<Memory = Native>> Try for Exclusive<L, false> {
 impl<L: TimedLock<Memory = Native>> Timed for Exclusive<L, false> {
     fn lock_until(&self, deadline: Duration) -> Outcome {
         let thread = self.begin()?;
-        let place = Place::new();
+        let own = OwnNode::new();
         // SAFETY: as in `lock`; if it fails, the node is free.
-        if !unsafe { self.lock.acquire_until(place.node(), deadline) } {
+        if !unsafe { self.lock.acquire_until(own.node(), deadline) } {
             return Err(Refusal::TimedOut);
         }
-        self.hold(thread, place);
+        self.hold(thread, own);
         Ok(())
     }
 }

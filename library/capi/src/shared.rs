@@ -13,7 +13,7 @@ use syncline::memory::Native;
 
 use crate::boundary::{Outcome, Refusal};
 use crate::calls::{Lock, Share, Timed, TimedShare, Try, TryShare, Unused};
-use crate::exclusive::{Exclusive, Place};
+use crate::exclusive::{Exclusive, OwnNode};
 use crate::shares;
 
 /// A lock `L`, which counts its users if it can't be tried.
@@ -39,12 +39,12 @@ where
         }
         let node = shares::remove(self.address()).ok_or(Refusal::NotHolder)?;
         // SAFETY: `note` has stored it.
-        let place = unsafe { Place::<L::SharedNode>::from_raw(node.cast()) };
+        let own = unsafe { OwnNode::<L::SharedNode>::from_raw(node.cast()) };
         if COUNTED {
             self.0.leave();
         }
         // SAFETY: this thread shares the lock with this node.
-        unsafe { self.0.lock.release_shared(place.node()) };
+        unsafe { self.0.lock.release_shared(own.node()) };
         Ok(())
     }
 
@@ -58,10 +58,10 @@ where
     Exclusive<L, COUNTED>: Unused,
 {
     fn share(&self) -> Outcome {
-        let place = self.begin()?;
+        let own = self.begin()?;
         // SAFETY: the node stays in place until `unlock` releases it.
-        unsafe { self.0.lock.acquire_shared(place.node()) };
-        self.note(place);
+        unsafe { self.0.lock.acquire_shared(own.node()) };
+        self.note(own);
         Ok(())
     }
 }
@@ -76,7 +76,7 @@ impl<L: RawSharedLock<Memory = Native>, const COUNTED: bool> Shared<L, COUNTED> 
     }
 
     /// Begins a shared acquisition.
-    fn begin(&self) -> Result<Place<L::SharedNode>, Refusal> {
+    fn begin(&self) -> Result<OwnNode<L::SharedNode>, Refusal> {
         if self.0.is_mine() {
             return Err(Refusal::Deadlock);
         }
@@ -84,12 +84,12 @@ impl<L: RawSharedLock<Memory = Native>, const COUNTED: bool> Shared<L, COUNTED> 
         if COUNTED {
             self.0.enter();
         }
-        Ok(Place::new())
+        Ok(OwnNode::new())
     }
 
     /// Records a shared acquisition.
-    fn note(&self, place: Place<L::SharedNode>) {
-        shares::add(self.address(), place.into_raw().cast());
+    fn note(&self, own: OwnNode<L::SharedNode>) {
+        shares::add(self.address(), own.into_raw().cast());
     }
 }
 
@@ -105,12 +105,12 @@ impl<L: TrySharedLock<Memory = Native>> TryShare for Shared<L, false> {
         if shares::has(self.address()) {
             return Err(Refusal::Busy);
         }
-        let place = Place::new();
+        let own = OwnNode::new();
         // SAFETY: as in `share`; if it fails, the node is free.
-        if !unsafe { self.0.lock.try_acquire_shared(place.node()) } {
+        if !unsafe { self.0.lock.try_acquire_shared(own.node()) } {
             return Err(Refusal::Busy);
         }
-        self.note(place);
+        self.note(own);
         Ok(())
     }
 }
@@ -124,12 +124,12 @@ impl<L: TimedSharedLock<Memory = Native>> Timed for Shared<L, false> {
 
 impl<L: TimedSharedLock<Memory = Native>> TimedShare for Shared<L, false> {
     fn share_until(&self, deadline: Duration) -> Outcome {
-        let place = self.begin()?;
+        let own = self.begin()?;
         // SAFETY: as in `share`; if it fails, the node is free.
-        if !unsafe { self.0.lock.acquire_shared_until(place.node(), deadline) } {
+        if !unsafe { self.0.lock.acquire_shared_until(own.node(), deadline) } {
             return Err(Refusal::TimedOut);
         }
-        self.note(place);
+        self.note(own);
         Ok(())
     }
 }

@@ -16,9 +16,9 @@
 use core::fmt;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::Mutex;
 use crate::lock::Futex;
 use crate::memory::{Memory, Native, Word};
+use crate::mutex::Mutex;
 use crate::wait::{PARKED, Park, Wait};
 
 /// All sleepers use one key.

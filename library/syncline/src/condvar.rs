@@ -14,9 +14,10 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
+use crate::deadline::Deadline;
 use crate::lock::RawLock;
 use crate::memory::{Memory, Native, Word};
-use crate::{Deadline, MutexGuard};
+use crate::mutex::MutexGuard;
 
 /// A condition variable.
 ///

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use crate::Analysis;
+use crate::analysis::Analysis;
 use crate::diff::{self, Key, Run};
 use crate::findings::order;
 use crate::model::{Finding, Gain, Process, Runs, Seen};

@@ -1,8 +1,9 @@
 //! Mends that need no other lock: what `syncline try` tries besides locks.
 
 use clap::ValueEnum;
+use syncline_targets::Locks;
 
-use crate::exec::{Locks, Placement, Variables, placed, variables};
+use crate::exec::{Placement, Variables, placed, variables};
 use crate::failure::{Failure, RECORD_FAILED};
 
 /// A mend that needs no other lock.

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use syncline_dht::{Options, Table};
-use syncline_fabric::{Change, Dead, Fabric, Host, Place};
+use syncline_fabric::{Change, Dead, Fabric, Host, Position};
 
 use crate::values::{increment, is_whole, number, value};
 use crate::{KEYS, OPTIONS, processes, wait};
@@ -15,7 +15,7 @@ use crate::{KEYS, OPTIONS, processes, wait};
 /// Offset in each rank's part of the number of increments that have returned.
 const RETURNED: usize = 192;
 /// Word of rank 0: the puts of the dying rank that have returned.
-const PUTS: Place = Place { rank: 0, at: 256 };
+const PUTS: Position = Position { rank: 0, at: 256 };
 /// Keys that the dying rank puts.
 const DYING_KEYS: u64 = 60;
 
@@ -24,7 +24,7 @@ const DYING_KEYS: u64 = 60;
 pub fn work_until_killed(host: Host) {
     let table = Table::open(host.clone(), OPTIONS).unwrap();
     let alive = || (1..host.ranks()).filter(|&rank| host.is_alive(rank)).count();
-    let returned = |rank| Place { rank, at: RETURNED };
+    let returned = |rank| Position { rank, at: RETURNED };
     for n in 0.. {
         if host.rank() == 0 && alive() == 0 {
             break;
@@ -70,18 +70,18 @@ impl Fabric for Dying {
     fn bytes(&self) -> usize {
         self.host.bytes()
     }
-    fn put(&self, to: Place, bytes: &[u8]) {
+    fn put(&self, to: Position, bytes: &[u8]) {
         self.count();
         self.host.put(to, bytes);
     }
-    fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead> {
+    fn get(&self, from: Position, into: &mut [u8]) -> Result<(), Dead> {
         self.host.get(from, into)
     }
-    fn compare_and_swap(&self, at: Place, old: u64, new: u64) -> Result<u64, Dead> {
+    fn compare_and_swap(&self, at: Position, old: u64, new: u64) -> Result<u64, Dead> {
         self.count();
         self.host.compare_and_swap(at, old, new)
     }
-    fn fetch_and(&self, at: Place, change: Change, operand: u64) -> Result<u64, Dead> {
+    fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead> {
         // A load leaves nothing behind.
         if change != Change::Keep {
             self.count();
@@ -94,7 +94,7 @@ impl Fabric for Dying {
     fn flush_all(&self) {
         self.host.flush_all();
     }
-    fn pause(&self, at: Place, looks: u32) {
+    fn pause(&self, at: Position, looks: u32) {
         self.host.pause(at, looks);
     }
     fn rest(&self, time: Duration) {

@@ -17,7 +17,7 @@ use syncline::wait::Yield;
 use syncline::window::BestEffort;
 use syncline_dht::{Error, Mode, Options, Table};
 use syncline_fabric::host::Job;
-use syncline_fabric::{Fabric, Host, Place, Window};
+use syncline_fabric::{Fabric, Host, Position, Window};
 use values::{increment, is_whole, number, value};
 
 const BYTES: usize = 4 << 20;
@@ -28,9 +28,9 @@ const TIMES: u64 = 1000;
 /// Keys that all ranks change.
 const KEYS: u64 = 50;
 /// Words of rank 0: ranks that have come to a meeting, entries of all parts, tables that were refused.
-const MET: Place = Place { rank: 0, at: 0 };
-const ENTRIES: Place = Place { rank: 0, at: 64 };
-const REFUSED: Place = Place { rank: 0, at: 128 };
+const MET: Position = Position { rank: 0, at: 0 };
+const ENTRIES: Position = Position { rank: 0, at: 64 };
+const REFUSED: Position = Position { rank: 0, at: 128 };
 const LATE: Duration = Duration::from_secs(100);
 
 /// Names what a rank does.

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use syncline_dht::Table;
-use syncline_fabric::{Change, Dead, Fabric, Place, Simulated};
+use syncline_fabric::{Change, Dead, Fabric, Position, Simulated};
 
 use crate::scene::{self, Scene};
 
@@ -44,8 +44,8 @@ enum Fault {
 struct Faulty {
     fabric: Simulated,
     fault: Fault,
-    looked: Cell<Option<(Place, u64)>>,
-    late: Cell<Option<(Place, u64)>>,
+    looked: Cell<Option<(Position, u64)>>,
+    late: Cell<Option<(Position, u64)>>,
 }
 
 impl Faulty {
@@ -53,12 +53,12 @@ impl Faulty {
         Faulty { fabric, fault, looked: Cell::new(None), late: Cell::new(None) }
     }
 
-    fn is_version(at: Place) -> bool {
+    fn is_version(at: Position) -> bool {
         at.at.is_multiple_of(64)
     }
 
     /// Whether this releases a bucket that was changed.
-    fn lets_go(at: Place, change: Change, value: u64) -> bool {
+    fn lets_go(at: Position, change: Change, value: u64) -> bool {
         let free = value & (HOLDER | SPLIT) == 0 && value >= ONE;
         Faulty::is_version(at) && change == Change::Replace && free
     }
@@ -81,16 +81,16 @@ impl Fabric for Faulty {
     fn bytes(&self) -> usize {
         self.fabric.bytes()
     }
-    fn put(&self, to: Place, bytes: &[u8]) {
+    fn put(&self, to: Position, bytes: &[u8]) {
         if self.fault == Fault::LostResize && to.at % 64 == 16 && bytes.len() == 48 {
             return;
         }
         self.fabric.put(to, bytes);
     }
-    fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead> {
+    fn get(&self, from: Position, into: &mut [u8]) -> Result<(), Dead> {
         self.fabric.get(from, into)
     }
-    fn compare_and_swap(&self, at: Place, old: u64, new: u64) -> Result<u64, Dead> {
+    fn compare_and_swap(&self, at: Position, old: u64, new: u64) -> Result<u64, Dead> {
         let holds = Faulty::is_version(at) && new & HOLDER == self.rank() as u64 + 1;
         match self.fault {
             Fault::Unlocked if holds => return Ok(old),
@@ -103,7 +103,7 @@ impl Fabric for Faulty {
         self.be_late()?;
         Ok(was)
     }
-    fn fetch_and(&self, at: Place, change: Change, operand: u64) -> Result<u64, Dead> {
+    fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead> {
         match self.fault {
             Fault::SameVersion if Faulty::lets_go(at, change, operand) => {
                 return self.fabric.fetch_and(at, change, operand - ONE);
@@ -133,7 +133,7 @@ impl Fabric for Faulty {
     fn flush_all(&self) {
         self.fabric.flush_all();
     }
-    fn pause(&self, at: Place, looks: u32) {
+    fn pause(&self, at: Position, looks: u32) {
         // An operation that waits for the delayed word would wait for itself.
         let _ = self.be_late();
         self.fabric.pause(at, looks);

@@ -252,8 +252,8 @@ fn look_at<F: Fabric, M: Mode<F>>(
     }
 }
 
-fn at_start(rank: usize) -> syncline_fabric::Place {
-    syncline_fabric::Place { rank, at: 0 }
+fn at_start(rank: usize) -> syncline_fabric::Position {
+    syncline_fabric::Position { rank, at: 0 }
 }
 
 /// When all ranks have ended or died: looks up every key, and iterates over every part.

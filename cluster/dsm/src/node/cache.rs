@@ -3,20 +3,20 @@
 //! A line can be in any of the few slots of its set; the one that came first leaves. It is not
 //! direct-mapped, as the paper's cache is: an instruction may need four lines at once, where both
 //! of its operands cross from one line into the next. Were one of them always dropped for another
-//! one, the instruction would fault for ever. With [`WAYS`] places in a set, the last four to come
+//! one, the instruction would fault for ever. With [`WAYS`] slots in a set, the last four to come
 //! stay.
 
 use std::ops::Range;
 
-/// Places of a set.
+/// Slots of a set.
 pub const WAYS: usize = 4;
 
 /// The lines that a node has.
 #[derive(Debug)]
 pub struct Cache {
-    /// For each place its line plus 1, or 0. The places of a set are neighbours.
-    places: Vec<u32>,
-    /// For each place how many lines had come when its own came.
+    /// For each slot its line plus 1, or 0. The slots of a set are neighbours.
+    slots: Vec<u32>,
+    /// For each slot how many lines had come when its own came.
     came: Vec<u64>,
     /// How many lines have come.
     coming: u64,
@@ -27,16 +27,16 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Empty. It has at most this many places, in sets of [`WAYS`], or as many as there are lines.
-    pub fn new(lines: usize, places: usize) -> Cache {
-        let ways = places.clamp(1, WAYS);
-        let places = match places >= lines {
+    /// Empty. It has at most this many slots, in sets of [`WAYS`], or as many as there are lines.
+    pub fn new(lines: usize, slots: usize) -> Cache {
+        let ways = slots.clamp(1, WAYS);
+        let slots = match slots >= lines {
             true => lines.next_multiple_of(ways),
-            false => (places / ways).max(1) * ways,
+            false => (slots / ways).max(1) * ways,
         };
         Cache {
-            places: vec![0; places],
-            came: vec![0; places],
+            slots: vec![0; slots],
+            came: vec![0; slots],
             coming: 0,
             ways,
             here: vec![0; lines.div_ceil(64)],
@@ -45,13 +45,13 @@ impl Cache {
     }
 
     /// How many lines fit.
-    pub fn places(&self) -> usize {
-        self.places.len()
+    pub fn slots(&self) -> usize {
+        self.slots.len()
     }
 
-    /// The places that a line can be in.
+    /// The slots that a line can be in.
     fn set(&self, line: usize) -> Range<usize> {
-        let first = line % (self.places.len() / self.ways) * self.ways;
+        let first = line % (self.slots.len() / self.ways) * self.ways;
         first..first + self.ways
     }
 
@@ -60,9 +60,9 @@ impl Cache {
     /// # Panics
     ///
     /// If it is not here and its set is full.
-    pub fn place(&self, line: usize) -> usize {
+    pub fn slot(&self, line: usize) -> usize {
         let wanted = if self.has(line) { line as u32 + 1 } else { 0 };
-        let found = self.set(line).find(|place| self.places[*place] == wanted);
+        let found = self.set(line).find(|slot| self.slots[*slot] == wanted);
         found.expect("a line that comes has room")
     }
 
@@ -73,18 +73,18 @@ impl Cache {
 
     /// The line that has to leave before another one can come.
     pub fn in_the_way_of(&self, line: usize) -> Option<usize> {
-        if self.has(line) || self.set(line).any(|place| self.places[place] == 0) {
+        if self.has(line) || self.set(line).any(|slot| self.slots[slot] == 0) {
             return None;
         }
-        let oldest = self.set(line).min_by_key(|place| self.came[*place])?;
-        Some(self.places[oldest] as usize - 1)
+        let oldest = self.set(line).min_by_key(|slot| self.came[*slot])?;
+        Some(self.slots[oldest] as usize - 1)
     }
 
     /// A line is here now; its set had room for it.
     pub fn insert(&mut self, line: usize) {
-        let place = self.place(line);
-        self.places[place] = line as u32 + 1;
-        self.came[place] = self.coming;
+        let slot = self.slot(line);
+        self.slots[slot] = line as u32 + 1;
+        self.came[slot] = self.coming;
         self.coming += 1;
         self.here[line / 64] |= 1 << (line % 64);
     }
@@ -92,8 +92,8 @@ impl Cache {
     /// Lines are no longer here.
     pub fn remove(&mut self, lines: Range<usize>) {
         for line in lines {
-            let place = self.place(line);
-            self.places[place] = 0;
+            let slot = self.slot(line);
+            self.slots[slot] = 0;
             self.here[line / 64] &= !(1 << (line % 64));
         }
     }
@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn an_instruction_gets_all_its_lines() {
-        for places in [4, 5, 8, 12] {
-            let mut cache = Cache::new(64, places);
+        for slots in [4, 5, 8, 12] {
+            let mut cache = Cache::new(64, slots);
             // Lines that are in the same set in every cache, and their neighbours.
             let needed = [0, 1, 24, 25];
             (40..50).for_each(|line| come(&mut cache, line));
@@ -138,7 +138,7 @@ mod tests {
             while let Some(absent) = needed.into_iter().find(|line| !cache.has(*line)) {
                 come(&mut cache, absent);
                 misses += 1;
-                assert!(misses <= needed.len(), "{places} places");
+                assert!(misses <= needed.len(), "{slots} slots");
             }
         }
     }
@@ -151,19 +151,19 @@ mod tests {
                 assert_eq!(cache.in_the_way_of(line), None);
                 cache.insert(line);
             }
-            let mut places: Vec<_> = (0..lines).map(|line| cache.place(line)).collect();
-            places.sort_unstable();
-            places.dedup();
-            assert_eq!(places.len(), lines);
-            assert!(places.iter().all(|place| *place < cache.places()));
+            let mut slots: Vec<_> = (0..lines).map(|line| cache.slot(line)).collect();
+            slots.sort_unstable();
+            slots.dedup();
+            assert_eq!(slots.len(), lines);
+            assert!(slots.iter().all(|slot| *slot < cache.slots()));
         }
     }
 
     #[test]
     fn it_has_no_more_places_than_it_is_given() {
-        assert_eq!(Cache::new(100, 7).places(), 4);
-        assert_eq!(Cache::new(100, 3).places(), 3);
-        assert_eq!(Cache::new(100, 1).places(), 1);
-        assert_eq!(Cache::new(2, 100).places(), 4);
+        assert_eq!(Cache::new(100, 7).slots(), 4);
+        assert_eq!(Cache::new(100, 3).slots(), 3);
+        assert_eq!(Cache::new(100, 1).slots(), 1);
+        assert_eq!(Cache::new(2, 100).slots(), 4);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use syncline_fabric::{Dead, Fabric, Place};
+use syncline_fabric::{Dead, Fabric, Position};
 
 use super::{Node, Quiet};
 use crate::carina::{FenceStep, Known, Rules, Scheme};
@@ -96,7 +96,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         let me = self.fabric.rank();
         let lines = self.fabric.load(self.layout.control(me, crate::shape::Control::Lines))?;
         for slot in 0..(lines as usize).min(self.shape.capacity()) {
-            let entry: Place = self.layout.entry(me, slot);
+            let entry: Position = self.layout.entry(me, slot);
             self.fabric.store(entry, 0)?;
         }
         Ok(())

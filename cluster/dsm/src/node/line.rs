@@ -71,11 +71,11 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// The line comes from its home, and is put in its place from the same bytes as its twin.
+    /// The line comes from its home, and is put in its slot from the same bytes as its twin.
     fn fetch(&mut self, line: usize, home: Home) -> Result<(), Dead> {
         let from = self.layout.data(&self.shape, home.rank, home.slot);
         let first = self.pages_of(line).start;
-        let start = self.cache.place(line) * self.shape.line();
+        let start = self.cache.slot(line) * self.shape.line();
         let arriving = match self.pages.twins() {
             Twins::AtFetch => self.twins.at_mut(start..start + self.shape.line()),
             Twins::AtWrite => &mut self.arriving[..],

@@ -114,7 +114,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
             homes: Homes::new(&shape, policy.placement),
             pyxis: Pyxis::new(&shape),
             known: vec![Known::default(); shape.lines],
-            twins: Mapping::new(cache.places() * shape.line())?,
+            twins: Mapping::new(cache.slots() * shape.line())?,
             cache,
             flushes: 0,
             put: vec![0; shape.lines],
@@ -243,7 +243,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     /// Where a page's twin is.
     fn twin(&self, page: usize) -> std::ops::Range<usize> {
         let (line, number) = (page / self.shape.line_pages, page % self.shape.line_pages);
-        let start = self.cache.place(line) * self.shape.line() + number * self.shape.page;
+        let start = self.cache.slot(line) * self.shape.line() + number * self.shape.page;
         start..start + self.shape.page
     }
 

@@ -7,12 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
+use syncline::Mutex;
 use syncline_fabric::Fabric;
 use thiserror::Error;
 
-use super::{Program, reached};
+use super::rank::{Rank, halves, reached};
 use crate::shape::{Control, PAGE};
 
 /// There is not enough memory.
@@ -29,14 +30,9 @@ pub struct OutOfMemory {
     pub all: usize,
 }
 
-/// Pages that are taken from below, and from above.
-pub(super) fn halves(word: u64) -> (usize, usize) {
-    (word as u32 as usize, (word >> 32) as usize)
-}
-
 /// Blocks of one rank.
 #[derive(Debug, Default)]
-pub(super) struct Arena {
+struct Blocks {
     /// Pages that this rank has seen taken by all together.
     together: usize,
     /// Blocks to be used again, by their size.
@@ -56,7 +52,17 @@ fn block(bytes: usize, unit: usize) -> usize {
     }
 }
 
-impl Program {
+/// Global memory, as this rank allocates it.
+pub struct GlobalMemory {
+    rank: &'static Rank,
+    blocks: Mutex<Blocks>,
+}
+
+impl GlobalMemory {
+    pub(super) fn new(rank: &'static Rank) -> GlobalMemory {
+        GlobalMemory { rank, blocks: Mutex::new(Blocks::default()) }
+    }
+
     /// Memory of at least this many bytes, zero, at the same address on all ranks. All ranks call
     /// this in the same order with the same size. It begins with a line and shares none.
     ///
@@ -64,11 +70,11 @@ impl Program {
     ///
     /// If there is not enough left.
     pub fn allocate_together(&self, bytes: usize) -> Result<NonNull<u8>, OutOfMemory> {
-        let pages = bytes.max(1).div_ceil(self.shape.line()) * self.shape.line_pages;
-        let mut arena = self.arena.lock();
-        let (first, end) = (arena.together, arena.together + pages);
+        let pages = bytes.max(1).div_ceil(self.rank.shape.line()) * self.rank.shape.line_pages;
+        let mut blocks = self.blocks.lock();
+        let (first, end) = (blocks.together, blocks.together + pages);
         self.take(bytes, |(below, above)| (below.max(end), above))?;
-        arena.together = end;
+        blocks.together = end;
         Ok(self.address(first * PAGE))
     }
 
@@ -79,22 +85,22 @@ impl Program {
     ///
     /// If there is not enough left.
     pub fn allocate(&self, bytes: usize) -> Result<NonNull<u8>, OutOfMemory> {
-        let size = block(bytes, self.shape.line());
-        let mut arena = self.arena.lock();
-        if let Some(at) = arena.free.get_mut(&size).and_then(Vec::pop) {
+        let size = block(bytes, self.rank.shape.line());
+        let mut blocks = self.blocks.lock();
+        if let Some(at) = blocks.free.get_mut(&size).and_then(Vec::pop) {
             return Ok(self.address(at));
         }
         if size > SMALL {
             let at = self.take_above(size).map_err(|error| OutOfMemory { bytes, ..error })?;
             return Ok(self.address(at));
         }
-        if arena.small.len() < size {
-            let line = self.shape.line();
+        if blocks.small.len() < size {
+            let line = self.rank.shape.line();
             let at = self.take_above(line)?;
-            arena.small = at..at + line;
+            blocks.small = at..at + line;
         }
-        let at = arena.small.start;
-        arena.small.start += size;
+        let at = blocks.small.start;
+        blocks.small.start += size;
         Ok(self.address(at))
     }
 
@@ -109,9 +115,10 @@ impl Program {
     ///
     /// If it is no address of shared memory.
     pub unsafe fn free(&self, block_at: NonNull<u8>, bytes: usize) {
-        let at = self.reserved.offset(block_at.addr().get()).expect("an address of shared memory");
-        let size = block(bytes, self.shape.line());
-        self.arena.lock().free.entry(size).or_default().push(at);
+        let at =
+            self.rank.reserved.offset(block_at.addr().get()).expect("an address of shared memory");
+        let size = block(bytes, self.rank.shape.line());
+        self.blocks.lock().free.entry(size).or_default().push(at);
     }
 
     /// Places the lines of a range at a rank, if no rank has touched them yet, and returns how many
@@ -121,17 +128,51 @@ impl Program {
     ///
     /// If there is no such rank, or the range is not shared memory.
     pub fn place(&self, from: *const u8, bytes: usize, rank: usize) -> usize {
-        assert!(rank < self.ranks(), "there is no rank {rank}");
-        let start = self.reserved.offset(from.addr()).expect("an address of shared memory");
-        assert!(bytes <= self.shape.bytes() - start, "beyond the shared memory");
-        let lines = start / self.shape.line()..(start + bytes).div_ceil(self.shape.line());
-        reached(self.inside(|node| node.place(lines, rank)))
+        assert!(rank < self.rank.host.ranks(), "there is no rank {rank}");
+        let start = self.rank.reserved.offset(from.addr()).expect("an address of shared memory");
+        assert!(bytes <= self.rank.shape.bytes() - start, "beyond the shared memory");
+        let lines =
+            start / self.rank.shape.line()..(start + bytes).div_ceil(self.rank.shape.line());
+        reached(self.rank.inside(|node| node.place(lines, rank)))
+    }
+
+    /// The first of the global addresses, and how many bytes they are. Memory has to be allocated
+    /// before it can be used.
+    pub fn addresses(&self) -> (*mut u8, usize) {
+        (self.rank.reserved.base(), self.rank.shape.bytes())
+    }
+
+    /// Makes the pages of a range present, so that a system call can read them, or write to them:
+    /// one that is given an absent page fails with `EFAULT` instead of raising a signal. The pages
+    /// may go at the next fence of this rank, or for others that take their places in a small
+    /// cache.
+    ///
+    /// # Safety
+    ///
+    /// The bytes are allocated, and no other thread writes to them without synchronization.
+    pub unsafe fn touch(&self, from: *mut u8, bytes: usize, write: bool) {
+        if bytes == 0 {
+            return;
+        }
+        let pages = from.addr() / PAGE..=(from.addr() + bytes - 1) / PAGE;
+        for page in pages {
+            let byte = from.with_addr((page * PAGE).max(from.addr()));
+            // SAFETY: a byte of the range.
+            let value = unsafe { byte.read_volatile() };
+            if write {
+                // SAFETY: as above. An exchange for the same value writes, and changes nothing; an
+                // addition of nothing may be compiled to a read. Relaxed: nothing is ordered by it. If
+                // it fails, another thread has written, and the page is a written one.
+                let byte = unsafe { AtomicU8::from_ptr(byte) };
+                let _ = byte.compare_exchange(value, value, Relaxed, Relaxed);
+            }
+        }
     }
 
     fn take_above(&self, bytes: usize) -> Result<usize, OutOfMemory> {
         let pages = bytes.div_ceil(PAGE);
         let (_, above) = self.take(bytes, |(below, above)| (below, above + pages))?;
-        Ok((self.shape.pages() - above) * PAGE)
+        Ok((self.rank.shape.pages() - above) * PAGE)
     }
 
     /// Changes how much is taken, if it fits.
@@ -140,20 +181,19 @@ impl Program {
         bytes: usize,
         change: impl Fn((usize, usize)) -> (usize, usize),
     ) -> Result<(usize, usize), OutOfMemory> {
-        let word = self.layout.control(0, Control::Allocated);
-        let mut seen = reached(self.host.load(word));
+        let word = self.rank.layout.control(0, Control::Allocated);
+        let mut seen = reached(self.rank.host.load(word));
         loop {
             let (below, above) = change(halves(seen));
-            if below + above > self.shape.pages() {
+            if below + above > self.rank.shape.pages() {
                 let (taken_below, taken_above) = halves(seen);
-                let free = (self.shape.pages() - taken_below - taken_above) * PAGE;
-                return Err(OutOfMemory { bytes, free, all: self.shape.bytes() });
+                let free = (self.rank.shape.pages() - taken_below - taken_above) * PAGE;
+                return Err(OutOfMemory { bytes, free, all: self.rank.shape.bytes() });
             }
             let new = below as u64 | (above as u64) << 32;
-            let found = reached(self.host.compare_and_swap(word, seen, new));
+            let found = reached(self.rank.host.compare_and_swap(word, seen, new));
             if found == seen {
-                // Relaxed: a hint for the handler.
-                self.allocated.store(new, Relaxed);
+                self.rank.note_allocated(new);
                 return Ok((below, above));
             }
             seen = found;
@@ -162,7 +202,7 @@ impl Program {
 
     fn address(&self, at: usize) -> NonNull<u8> {
         // SAFETY: within the reserved addresses.
-        let address = unsafe { self.reserved.base().add(at) };
+        let address = unsafe { self.rank.reserved.base().add(at) };
         NonNull::new(address).expect("global addresses don't begin at zero")
     }
 }

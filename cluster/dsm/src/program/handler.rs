@@ -14,7 +14,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
-use super::Program;
+use super::rank::Rank;
 use crate::pages::Access;
 
 const SIGNALS: [libc::c_int; 2] = [libc::SIGBUS, libc::SIGSEGV];
@@ -27,7 +27,7 @@ unsafe impl Sync for Before {}
 
 static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::uninit()));
 
-/// Installs the handlers. The program is there when they are called.
+/// Installs the handlers. The rank is there when they are called.
 ///
 /// # Errors
 ///
@@ -63,14 +63,13 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let kept = unsafe { *errno };
-    let ours =
-        by_kernel && Program::get().is_some_and(|program| program.fault(address, access(context)));
+    let ours = by_kernel && Rank::get().is_some_and(|rank| rank.fault(address, access(context)));
     // SAFETY: as above.
     unsafe { *errno = kept };
-    match Program::get() {
+    match Rank::get() {
         _ if ours => {}
         // Outside of all allocations: as an address where nothing is mapped, on every fault side.
-        Some(program) if signal == libc::SIGBUS && by_kernel && program.forbid(address) => {}
+        Some(rank) if signal == libc::SIGBUS && by_kernel && rank.forbid(address) => {}
         _ => pass_on(signal, info, context),
     }
 }

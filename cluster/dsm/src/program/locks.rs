@@ -6,54 +6,52 @@
 use std::cell::Cell;
 use std::fmt;
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 
 use syncline::Mutex;
 use syncline::delegation::{Delegated, Hqd, Pending};
 use syncline::lock::{Cohort, Mcs, RawLock};
 use syncline::memory::Native;
 use syncline::wait::Park;
-use syncline_fabric::{Fabric, Host};
+use syncline_fabric::{Fabric, Host, Position};
 
-use super::{Program, reached};
-use crate::carina::Fence;
-use crate::node::Quiet;
+use super::rank::{Rank, reached};
 use crate::shape::{ASKED_LOCK, Control};
 use crate::vela::{Fences, Global, wait};
 
 /// What Vela does on this process's node.
-pub struct OfProgram;
+pub struct OfRank;
 
-impl Fences for OfProgram {
+impl Fences for OfRank {
     type Fabric = Host;
 
     fn enter(number: usize) {
-        let program = Program::get().expect("a lock is made by the program");
-        program.enter();
-        let asked = program.layout.control(program.rank(), Control::Asked);
-        reached(program.host.store(asked, ASKED_LOCK | number as u64));
+        let rank = Rank::get().expect("a lock is made by a rank");
+        rank.enter();
+        let asked = rank.layout.control(rank.number(), Control::Asked);
+        reached(rank.host.store(asked, ASKED_LOCK | number as u64));
     }
 
     fn acquired() {
-        let program = Program::get().expect("as above");
-        program.after(Fence::Acquire, Quiet::No, || ());
+        Rank::get().expect("as above").acquire();
     }
 
     fn releasing() {
-        Program::get().expect("as above").before(Fence::Release);
+        Rank::get().expect("as above").release();
     }
 }
 
 /// A node is the only group of its own locks.
-type Held = Cohort<Global<OfProgram>, Mcs<Park, Native>, 1>;
+type Held = Cohort<Global<OfRank>, Mcs<Park, Native>, 1>;
 type HeldNode = <Held as RawLock>::Node;
 /// Sections are queued within a node.
-type Queued = Hqd<Park, Native, Global<OfProgram>, 1>;
+type Queued = Hqd<Park, Native, Global<OfRank>, 1>;
 
 /// A section that may not have run yet.
 pub type Section = Pending<(), Queued>;
 
 /// This process's side of a lock.
-pub(super) struct Local {
+struct Local {
     held: Held,
     queued: Delegated<(), Queued>,
     /// The node that the lock is held with; its holder's.
@@ -75,7 +73,7 @@ impl fmt::Debug for Local {
 /// and a thread that ends can't give them back any more.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "a node stays at its address while it is in use")]
-pub(super) struct Spare(Mutex<Vec<Box<HeldNode>>>);
+struct Spare(Mutex<Vec<Box<HeldNode>>>);
 
 // SAFETY: an unused node may go to any thread: all its parts' locks are thread-oblivious.
 unsafe impl Sync for Spare {}
@@ -92,27 +90,41 @@ impl Spare {
     }
 }
 
-/// Locks that need not be made: numbers below this. [`Program::new_lock`] returns numbers from here
+/// Locks that need not be made: numbers below this. [`Locks::new_lock`] returns numbers from here
 /// on.
 pub const LOCKS_BY_NUMBER: usize = 1024;
 
-impl Program {
+/// Locks and counters of all ranks, known by their numbers.
+pub struct Locks {
+    rank: &'static Rank,
+    local: Box<[OnceLock<Box<Local>>]>,
+    spare: Spare,
+}
+
+impl Locks {
+    pub(super) fn new(rank: &'static Rank) -> Locks {
+        let local = (0..rank.shape.locks).map(|_| OnceLock::new()).collect();
+        Locks { rank, local, spare: Spare::default() }
+    }
+
     /// A lock that is not in use yet.
     ///
     /// # Panics
     ///
     /// If all are given out: 3,072.
     pub fn new_lock(&self) -> usize {
-        let given = reached(self.host.add(self.layout.control(0, Control::Locks), 1)) as usize;
-        let number = LOCKS_BY_NUMBER + given;
-        assert!(number < self.shape.locks, "there are no more than {} locks", self.shape.locks);
+        let given = reached(self.rank.host.add(self.rank.layout.control(0, Control::Locks), 1));
+        let number = LOCKS_BY_NUMBER + given as usize;
+        let all = self.local.len();
+        assert!(number < all, "there are no more than {all} locks");
         number
     }
 
     fn local(&self, number: usize) -> &Local {
-        assert!(number < self.shape.locks, "there is no lock {number}: {} are", self.shape.locks);
-        self.locks[number].get_or_init(|| {
-            let place = self.layout.lock(&self.shape, number);
+        let all = self.local.len();
+        assert!(number < all, "there is no lock {number}: {all} are");
+        self.local[number].get_or_init(|| {
+            let place = self.rank.layout.lock(&self.rank.shape, number);
             // SAFETY: such a place is for this lock alone, and zero at first.
             let global = || unsafe { Global::at(number, place) };
             Box::new(Local {
@@ -186,7 +198,7 @@ impl Program {
     ///
     /// If there is no such number.
     pub fn count(&self, number: usize, add: u64) -> u64 {
-        reached(self.host.add(self.counter(number), add))
+        reached(self.rank.host.add(self.counter(number), add))
     }
 
     /// What this rank's threads have written is seen by the threads that wait for the counter, to
@@ -196,7 +208,7 @@ impl Program {
     ///
     /// If there is no such number.
     pub fn signal(&self, number: usize, add: u64) {
-        self.before(Fence::Release);
+        self.rank.release();
         self.count(number, add);
     }
 
@@ -207,12 +219,12 @@ impl Program {
     ///
     /// If there is no such number.
     pub fn wait(&self, number: usize, least: u64) {
-        reached(wait(&self.host, self.counter(number), least));
-        self.after(Fence::Acquire, Quiet::No, || ());
+        reached(wait(&self.rank.host, self.counter(number), least));
+        self.rank.acquire();
     }
 
-    fn counter(&self, number: usize) -> syncline_fabric::Place {
-        assert!(number < self.shape.locks, "there is no counter {number}");
-        self.layout.counter(&self.shape, number)
+    fn counter(&self, number: usize) -> Position {
+        assert!(number < self.local.len(), "there is no counter {number}");
+        self.rank.layout.counter(&self.rank.shape, number)
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //!   options      how it is started: variables that `syncline cluster` sets
-//!   start        from the environment to a node with handlers installed
+//!   rank         this process's node, behind its lock
 //!   handler      page faults
 //!   threads      threads of this rank, barriers of all threads of all ranks
 //!   allocation   global memory, taken by all together or by one
 //!   locks        locks and counters of all ranks, by number
+//!   start        from the environment to a rank
 //! ```
 //!
 //! There is one program in a process, since there is one range of global addresses: [`start`] makes
@@ -18,59 +19,72 @@ mod allocation;
 mod handler;
 mod locks;
 mod options;
+mod rank;
 mod start;
 mod threads;
 
 use std::fmt;
 use std::io::Write as _;
-use std::mem::MaybeUninit;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use syncline::lock::Futex;
-use syncline::{Barrier, Mutex};
-use syncline_fabric::{Dead, Fabric, Host};
+use syncline_fabric::Fabric;
 
-use crate::carina::{Fence, FenceStep, Rules};
-use crate::node::{Counts, Node, Quiet};
-use crate::pages::{Access, Pages, Reserved, Side};
-use crate::shape::{Control, Layout, PAGE, Shape};
-use crate::vela::Meeting;
-use allocation::Arena;
-pub use allocation::OutOfMemory;
-pub use locks::LOCKS_BY_NUMBER;
-pub use locks::Section;
-use locks::{Local, Spare};
+use crate::node::Counts;
+use crate::pages::Side;
+use crate::shape::Control;
+pub use allocation::{GlobalMemory, OutOfMemory};
+pub use locks::{LOCKS_BY_NUMBER, Locks, Section};
 pub use options::{Misunderstood, Options, SCHEMES, scheme_name};
-pub use start::{Error, start};
-pub use threads::thread;
+pub use rank::{JOINED, LEFT, LOST};
+use rank::{Rank, reached};
+pub use start::Error;
+use start::Started;
+pub use threads::{Threads, thread};
 
-type OfProgram = Node<Host, Box<dyn Pages + Send>>;
-
-/// Ends a process that can't go on, because of another rank or of the system.
-pub const LOST: i32 = 3;
-
-/// This process as a rank.
+/// This process as a rank, with what it shares with the others.
 pub struct Program {
-    host: Host,
-    shape: Shape,
-    layout: Layout,
-    options: Options,
+    /// The global memory.
+    pub memory: GlobalMemory,
+    /// Locks and counters.
+    pub locks: Locks,
+    /// Threads and their barriers.
+    pub threads: Threads,
+    rank: &'static Rank,
     side: Side,
-    reserved: Reserved,
-    node: Mutex<Box<OfProgram>, Futex>,
-    meeting: Mutex<Meeting>,
-    /// The state of this rank's threads.
-    barrier: Mutex<std::sync::Arc<Barrier>>,
-    threads: AtomicUsize,
-    /// The value of [`Control::Allocated`] when it was last read.
-    allocated: AtomicU64,
-    arena: Mutex<Arena>,
-    locks: Box<[OnceLock<Box<Local>>]>,
-    spare: Spare,
+    /// Whether the counts are printed at the end.
+    prints_counts: bool,
 }
 
 static PROGRAM: OnceLock<Program> = OnceLock::new();
+
+/// Makes this process a rank with at least this many bytes of shared memory: one of those that
+/// `syncline cluster` has started, or else the only one. Returns when all ranks have come to this.
+///
+/// From here on accesses to global addresses are answered by handlers for SIGBUS and SIGSEGV. The
+/// program's own have to be installed before, and are called for other addresses.
+///
+/// # Errors
+///
+/// If there is not enough memory, if the system has no page faults for us, or if this process does
+/// not match the other ranks.
+pub fn start(bytes: usize) -> Result<&'static Program, Error> {
+    if PROGRAM.get().is_some() {
+        return Err(Error::Twice);
+    }
+    let Started { rank, options, side } = start::rank(bytes)?;
+    let program = Program {
+        memory: GlobalMemory::new(rank),
+        locks: Locks::new(rank),
+        threads: Threads::new(rank),
+        rank,
+        side,
+        prints_counts: options.counts,
+    };
+    let program = PROGRAM.get_or_init(|| program);
+    handler::install()?;
+    program.threads.barrier();
+    Ok(program)
+}
 
 impl Program {
     /// The program, if it has been started.
@@ -80,12 +94,12 @@ impl Program {
 
     /// This process's rank.
     pub fn rank(&self) -> usize {
-        self.host.rank()
+        self.rank.number()
     }
 
     /// How many ranks there are.
     pub fn ranks(&self) -> usize {
-        self.host.ranks()
+        self.rank.host.ranks()
     }
 
     /// The fault side.
@@ -95,138 +109,29 @@ impl Program {
 
     /// What this node has done so far.
     pub fn counts(&self) -> Counts {
-        self.inside(|node| node.counts())
-    }
-
-    /// The first of the global addresses, and how many bytes they are. Memory has to be allocated
-    /// before it can be used.
-    pub fn addresses(&self) -> (*mut u8, usize) {
-        (self.reserved.base(), self.shape.bytes())
-    }
-
-    /// Runs a function on the node. No signal handler runs in this thread meanwhile: it could
-    /// access shared memory, and would wait for us.
-    fn inside<R>(&self, act: impl FnOnce(&mut OfProgram) -> R) -> R {
-        let mut all = MaybeUninit::uninit();
-        let mut before = MaybeUninit::uninit();
-        // SAFETY: sets, which are written before they are read.
-        unsafe {
-            libc::sigfillset(all.as_mut_ptr());
-            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-        }
-        let result = self.node.with(|node| act(node));
-        // SAFETY: what was blocked before.
-        unsafe {
-            libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
-        }
-        result
-    }
-
-    /// Makes an access possible that has faulted; false if that is not ours to do.
-    fn fault(&self, address: usize, access: Option<Access>) -> bool {
-        let Some(offset) = self.reserved.offset(address) else { return false };
-        let page = offset / PAGE;
-        // All signals are blocked in the handler.
-        self.node.with(|node| {
-            let here = node.has(page);
-            if !here && !self.is_allocated(page) {
-                return false;
-            }
-            // A page that is here and can't be accessed can't be written.
-            let access = access.unwrap_or(if here { Access::Write } else { Access::Read });
-            reached(node.fault(page, access));
-            true
-        })
-    }
-
-    /// Makes accesses to a page of ours raise SIGSEGV; false if the address is not ours.
-    fn forbid(&self, address: usize) -> bool {
-        let page = self.reserved.offset(address).map(|offset| offset / PAGE);
-        page.is_some_and(|page| {
-            self.reserved.protect(page..page + 1, libc::PROT_NONE);
-            true
-        })
-    }
-
-    fn is_allocated(&self, page: usize) -> bool {
-        let within = |word| {
-            let (below, above) = allocation::halves(word);
-            page < below || page >= self.shape.pages() - above
-        };
-        // Relaxed: an old value leads to a look at the word itself.
-        within(self.allocated.load(Relaxed)) || {
-            let word = self.layout.control(0, Control::Allocated);
-            let now = reached(self.host.load(word));
-            self.allocated.store(now, Relaxed);
-            within(now)
-        }
-    }
-
-    /// Performs the steps of a fence up to its first synchronization.
-    fn before(&self, which: Fence) {
-        let steps = crate::carina::Carina.fence(which).iter();
-        for step in steps.take_while(|step| **step != FenceStep::Synchronize) {
-            reached(self.inside(|node| node.step(*step, Quiet::No)));
-        }
-    }
-
-    /// Performs the steps of a fence after its first synchronization; at any other does `again`.
-    fn after(&self, which: Fence, quiet: Quiet, mut again: impl FnMut()) {
-        let steps = crate::carina::Carina.fence(which).iter();
-        for step in steps.skip_while(|step| **step != FenceStep::Synchronize).skip(1) {
-            match step {
-                FenceStep::Synchronize => again(),
-                _ => reached(self.inside(|node| node.step(*step, quiet))),
-            }
-        }
+        self.rank.inside(|node| node.counts())
     }
 
     /// Makes what other ranks have released before, by whatever means, visible from now on: for
     /// synchronization by other means than ours.
     pub fn acquire(&self) {
-        self.after(Fence::Acquire, Quiet::No, || ());
+        self.rank.acquire();
     }
 
     /// What this rank's threads have written is visible to all threads that acquire from now on.
     pub fn release(&self) {
-        self.before(Fence::Release);
-    }
-
-    /// Makes the pages of a range present, so that a system call can read them, or write to them:
-    /// one that is given an absent page fails with `EFAULT` instead of raising a signal. The pages
-    /// may go at the next fence of this rank, or for others that take their places in a small
-    /// cache.
-    ///
-    /// # Safety
-    ///
-    /// The bytes are allocated, and no other thread writes to them without synchronization.
-    pub unsafe fn touch(&self, from: *mut u8, bytes: usize, write: bool) {
-        if bytes == 0 {
-            return;
-        }
-        let pages = from.addr() / PAGE..=(from.addr() + bytes - 1) / PAGE;
-        for page in pages {
-            let byte = from.with_addr((page * PAGE).max(from.addr()));
-            // SAFETY: a byte of the range.
-            let value = unsafe { byte.read_volatile() };
-            if write {
-                // SAFETY: as above. An exchange for the same value writes, and changes nothing; an
-                // addition of nothing may be compiled to a read. Relaxed: nothing is ordered by it. If
-                // it fails, another thread has written, and the page is a written one.
-                let byte = unsafe { AtomicU8::from_ptr(byte) };
-                let _ = byte.compare_exchange(value, value, Relaxed, Relaxed);
-            }
-        }
+        self.rank.release();
     }
 
     /// Ends this rank's part in the program, once all ranks have come to this: from then on shared
     /// memory must not be accessed.
     pub fn finish(&self) {
-        self.barrier();
-        if self.options.counts {
+        self.threads.barrier();
+        if self.prints_counts {
             self.print_counts();
         }
-        reached(self.host.store(self.layout.control(self.rank(), Control::State), LEFT));
+        let state = self.rank.layout.control(self.rank(), Control::State);
+        reached(self.rank.host.store(state, LEFT));
     }
 
     fn print_counts(&self) {
@@ -242,21 +147,6 @@ impl Program {
 
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Program").field("host", &self.host).finish_non_exhaustive()
+        f.debug_struct("Program").field("host", &self.rank.host).finish_non_exhaustive()
     }
-}
-
-/// In [`Control::State`]: the rank has begun, and has ended in order.
-pub const JOINED: u64 = 1;
-/// See [`JOINED`].
-pub const LEFT: u64 = 2;
-
-/// The result of an operation on the fabric; if it failed, this process ends, since nothing that it
-/// computes could be right.
-fn reached<R>(result: Result<R, Dead>) -> R {
-    result.unwrap_or_else(|dead| {
-        let _ = writeln!(std::io::stderr(), "syncline: shared memory is lost: {dead}");
-        // SAFETY: ends this process at once: other threads may be in the middle of anything.
-        unsafe { libc::_exit(LOST) }
-    })
 }

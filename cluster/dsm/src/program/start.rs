@@ -2,23 +2,16 @@
 
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write as _};
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
 
-use syncline::lock::Futex;
-use syncline::{Barrier, Mutex};
 use syncline_fabric::{Fabric, Host, host};
 use thiserror::Error;
 
-use super::allocation::Arena;
-use super::locks::Spare;
-use super::{JOINED, Misunderstood, Options, PROGRAM, Program, handler, reached};
+use super::options::{Misunderstood, Options};
+use super::rank::{JOINED, Rank, reached};
 use crate::carina::Carina;
 use crate::node::{Node, Policy};
-use crate::pages::{Unavailable, choose};
+use crate::pages::{Side, Unavailable, choose};
 use crate::shape::{Control, PAGE, Shape};
-use crate::vela::Meeting;
 
 /// Why a program could not be started on shared memory.
 #[derive(Debug, Error)]
@@ -69,20 +62,16 @@ pub enum Error {
     System(#[from] io::Error),
 }
 
-/// Makes this process a rank with at least this many bytes of shared memory: one of those that
-/// `syncline cluster` has started, or else the only one. Returns when all ranks have come to this.
-///
-/// From here on accesses to global addresses are answered by handlers for SIGBUS and SIGSEGV. The
-/// program's own have to be installed before, and are called for other addresses.
-///
-/// # Errors
-///
-/// If there is not enough memory, if the system has no page faults for us, or if this process does
-/// not match the other ranks.
-pub fn start(bytes: usize) -> Result<&'static Program, Error> {
-    if PROGRAM.get().is_some() {
-        return Err(Error::Twice);
-    }
+/// What a process has become, and how.
+pub(super) struct Started {
+    pub rank: &'static Rank,
+    pub options: Options,
+    pub side: Side,
+}
+
+/// Makes this process a rank with at least this many bytes of shared memory, which runs what the others
+/// run. It takes no page faults yet.
+pub(super) fn rank(bytes: usize) -> Result<Started, Error> {
     // SAFETY: asks the system.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     if page != PAGE {
@@ -121,27 +110,9 @@ pub fn start(bytes: usize) -> Result<&'static Program, Error> {
         write_buffer: options.written_pages(),
     };
     let node = Node::new(host.clone(), chosen.pages, Carina, shape, policy)?;
-    let program = Program {
-        layout,
-        options,
-        side: chosen.side,
-        reserved: chosen.reserved,
-        node: Mutex::from_raw(Futex::default(), Box::new(node)),
-        meeting: Mutex::new(Meeting::default()),
-        barrier: Mutex::new(Arc::new(Barrier::new(1))),
-        threads: AtomicUsize::new(1),
-        allocated: AtomicU64::new(0),
-        arena: Mutex::new(Arena::default()),
-        locks: (0..shape.locks).map(|_| OnceLock::new()).collect(),
-        spare: Spare::default(),
-        shape,
-        host,
-    };
-    program.introduce()?;
-    let program = PROGRAM.get_or_init(|| program);
-    handler::install()?;
-    program.barrier();
-    Ok(program)
+    let rank = Rank::new(host, shape, chosen.reserved, node);
+    introduce(&rank, &options)?;
+    Ok(Started { rank: rank.set(), options, side: chosen.side })
 }
 
 /// Made from what has to be equal on all ranks: the program's file and the options.
@@ -152,19 +123,17 @@ fn identity(options: &Options, shape: &Shape) -> io::Result<u64> {
     Ok(hasher.finish() | 1)
 }
 
-impl Program {
-    /// Publishes what this rank runs, and compares it with rank 0.
-    fn introduce(&self) -> Result<(), Error> {
-        let identity = identity(&self.options, &self.shape)?;
-        let word = |rank, word| self.layout.control(rank, word);
-        let me = self.host.rank();
-        reached(self.host.store(word(me, Control::Identity), identity));
-        reached(self.host.store(word(me, Control::State), JOINED));
-        let first = word(0, Control::Identity);
-        reached(crate::vela::wait(&self.host, first, 1));
-        match reached(self.host.load(first)) == identity {
-            true => Ok(()),
-            false => Err(Error::Different { rank: me }),
-        }
+/// Publishes what this rank runs, and compares it with rank 0.
+fn introduce(rank: &Rank, options: &Options) -> Result<(), Error> {
+    let identity = identity(options, &rank.shape)?;
+    let word = |of, word| rank.layout.control(of, word);
+    let me = rank.number();
+    reached(rank.host.store(word(me, Control::Identity), identity));
+    reached(rank.host.store(word(me, Control::State), JOINED));
+    let first = word(0, Control::Identity);
+    reached(crate::vela::wait(&rank.host, first, 1));
+    match reached(rank.host.load(first)) == identity {
+        true => Ok(()),
+        false => Err(Error::Different { rank: me }),
     }
 }

@@ -2,30 +2,51 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread as system;
 
-use syncline::Barrier;
+use syncline::{Barrier, Mutex};
+use syncline_fabric::Fabric;
 
-use super::{Program, reached};
+use super::rank::{Rank, reached};
 use crate::carina::Fence;
 use crate::node::Quiet;
+use crate::vela::Meeting;
 
 thread_local! {
     static THREAD: Cell<usize> = const { Cell::new(0) };
-    static ENTERED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The number of this thread among those that [`Program::run`] has started on all ranks, from 0.
+/// The number of this thread among those that [`Threads::run`] has started on all ranks, from 0.
 pub fn thread() -> usize {
     THREAD.get()
 }
 
-impl Program {
+/// Threads of this rank, and barriers of all threads of all ranks.
+pub struct Threads {
+    rank: &'static Rank,
+    /// How many threads this rank has.
+    here: AtomicUsize,
+    /// Where they meet.
+    barrier: Mutex<Arc<Barrier>>,
+    /// Where the ranks meet.
+    meeting: Mutex<Meeting>,
+}
+
+impl Threads {
+    pub(super) fn new(rank: &'static Rank) -> Threads {
+        Threads {
+            rank,
+            here: AtomicUsize::new(1),
+            barrier: Mutex::new(Arc::new(Barrier::new(1))),
+            meeting: Mutex::new(Meeting::default()),
+        }
+    }
+
     /// How many threads there are on all ranks.
-    pub fn threads(&self) -> usize {
+    pub fn count(&self) -> usize {
         // Relaxed: it changes while this rank has one thread only.
-        self.threads.load(Relaxed) * self.ranks()
+        self.here.load(Relaxed) * self.rank.host.ranks()
     }
 
     /// Runs a function in this many threads of this rank, of which this thread is the first, and
@@ -38,7 +59,7 @@ impl Program {
     pub fn run(&self, threads: usize, body: impl Fn() + Sync) {
         assert!(threads > 0, "a rank runs at least one thread");
         self.set_threads(threads);
-        let first = threads * self.rank();
+        let first = threads * self.rank.number();
         system::scope(|scope| {
             let body = &body;
             for number in 1..threads {
@@ -51,14 +72,14 @@ impl Program {
             body();
         });
         self.set_threads(1);
-        THREAD.set(self.rank());
+        THREAD.set(self.rank.number());
     }
 
     fn set_threads(&self, threads: usize) {
         // Relaxed: threads are made after, and joined before.
-        self.threads.store(threads, Relaxed);
+        self.here.store(threads, Relaxed);
         *self.barrier.lock() = Arc::new(Barrier::new(threads));
-        self.inside(|node| node.set_threads(threads));
+        self.rank.inside(|node| node.set_threads(threads));
     }
 
     /// Waits until all threads of all ranks have come; what any wrote before is visible to all
@@ -76,22 +97,15 @@ impl Program {
     fn meet(&self, which: Fence) {
         let barrier = Arc::clone(&self.barrier.lock());
         if barrier.wait().is_leader() {
+            let rank = self.rank;
             let ranks_meet = || {
-                let meet =
-                    |meeting: &mut crate::vela::Meeting| meeting.meet(&self.host, &self.layout);
+                let meet = |meeting: &mut Meeting| meeting.meet(&rank.host, &rank.layout);
                 reached(self.meeting.with(meet));
             };
-            self.before(which);
+            rank.before(which);
             ranks_meet();
-            self.after(which, Quiet::Yes, ranks_meet);
+            rank.after(which, Quiet::Yes, ranks_meet);
         }
         barrier.wait();
-    }
-
-    /// Stores this thread's rank where the library's locks look it up.
-    pub(super) fn enter(&self) {
-        if !ENTERED.replace(true) {
-            self.host.enter(self.layout.nodes);
-        }
     }
 }

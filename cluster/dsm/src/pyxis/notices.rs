@@ -15,14 +15,14 @@
 //! summary to the notices and the teller the other way, so that a bit of notices that is left has
 //! its bit in the summary to come.
 
-use syncline_fabric::{Change, Dead, Fabric, Place};
+use syncline_fabric::{Change, Dead, Fabric, Position};
 
 use crate::shape::{Control, Layout};
 
 /// Tells a node of a line.
 pub fn tell(fabric: &impl Fabric, layout: &Layout, node: usize, line: usize) -> Result<(), Dead> {
     let bit = |at: usize, number: usize| {
-        let place = Place { rank: node, at: at + number / 64 * 8 };
+        let place = Position { rank: node, at: at + number / 64 * 8 };
         fabric.fetch_and(place, Change::Or, 1 << (number % 64))
     };
     bit(layout.notices, line)?;
@@ -44,7 +44,7 @@ pub fn take_in(
     }
     *seen = count;
     let take = |at: usize, word: usize| {
-        fabric.fetch_and(Place { rank: me, at: at + word * 8 }, Change::Replace, 0)
+        fabric.fetch_and(Position { rank: me, at: at + word * 8 }, Change::Replace, 0)
     };
     for word in 0..(layout.notices - layout.summary) / 8 {
         for number in bits(take(layout.summary, word)?) {

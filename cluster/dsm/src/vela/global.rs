@@ -10,7 +10,7 @@ use syncline::lock::cohort::ThreadOblivious;
 use syncline::lock::{Mcs, RawLock};
 use syncline::memory::{Native, Own};
 use syncline::wait::Spin;
-use syncline_fabric::{Here, Place, Region, Window};
+use syncline_fabric::{Here, Position, Region, Window};
 
 /// The lock that all ranks share.
 type Shared<F> = Mcs<Spin, Window<F>>;
@@ -31,7 +31,7 @@ pub trait Fences: Send + Sync + 'static {
 /// A global lock of the ranks.
 pub struct Global<X: Fences> {
     /// Its position; `None` before it has one, and then it can't be used.
-    place: Option<(usize, Place)>,
+    place: Option<(usize, Position)>,
     fences: std::marker::PhantomData<X>,
 }
 
@@ -42,7 +42,7 @@ impl<X: Fences> Global<X> {
     ///
     /// The place is one for a lock: at least as many bytes as it has, zero before its first use by
     /// any rank, and for it alone.
-    pub unsafe fn at(number: usize, place: Place) -> Global<X> {
+    pub unsafe fn at(number: usize, place: Position) -> Global<X> {
         Global { place: Some((number, place)), fences: std::marker::PhantomData }
     }
 

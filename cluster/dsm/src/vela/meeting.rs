@@ -7,7 +7,7 @@
 //! Source: Argo, section 4.1; the counters with rounds are those of Mellor-Crummey and Scott (TOCS
 //! 1991), section 3.1.
 
-use syncline_fabric::{Dead, Fabric, Place};
+use syncline_fabric::{Dead, Fabric, Position};
 
 use crate::shape::{Control, Layout};
 
@@ -58,7 +58,7 @@ impl Meeting {
 }
 
 /// Waits until a word is at least this much.
-pub fn wait(fabric: &impl Fabric, word: Place, least: u64) -> Result<(), Dead> {
+pub fn wait(fabric: &impl Fabric, word: Position, least: u64) -> Result<(), Dead> {
     let mut looks = 1;
     while fabric.load(word)? < least {
         fabric.pause(word, looks);

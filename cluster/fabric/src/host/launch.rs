@@ -19,7 +19,7 @@ use std::thread;
 
 use super::rank::Host;
 use super::segment::{Error, Segment};
-use crate::fabric::Place;
+use crate::fabric::Position;
 
 /// Names the segment.
 const FABRIC: &str = "SYNCLINE_FABRIC";
@@ -77,7 +77,7 @@ impl Job {
     /// # Panics
     ///
     /// If the place is not a word of a part.
-    pub fn load(&self, at: Place) -> u64 {
+    pub fn load(&self, at: Position) -> u64 {
         // SeqCst: like every load of a fabric's word.
         self.segment.word(at).load(SeqCst)
     }

@@ -11,7 +11,7 @@ use syncline::memory::{Memory, Native};
 
 use super::copy;
 use super::segment::Segment;
-use crate::fabric::{Change, Dead, Fabric, Place};
+use crate::fabric::{Change, Dead, Fabric, Position};
 use crate::heap::Heap;
 use crate::here::Here;
 use crate::process::Process;
@@ -45,7 +45,7 @@ impl Host {
     }
 
     #[inline]
-    fn word(&self, at: Place) -> &AtomicU64 {
+    fn word(&self, at: Position) -> &AtomicU64 {
         self.segment.word(at)
     }
 }
@@ -67,7 +67,7 @@ impl Fabric for Host {
     }
 
     #[inline]
-    fn put(&self, to: Place, bytes: &[u8]) {
+    fn put(&self, to: Position, bytes: &[u8]) {
         let address = self.segment.address(to, bytes.len());
         // Release: pairs with the fence in `get`: a rank that sees a word of this put, and then
         // reads a word that this rank has changed before, sees that change.
@@ -77,7 +77,7 @@ impl Fabric for Host {
     }
 
     #[inline]
-    fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead> {
+    fn get(&self, from: Position, into: &mut [u8]) -> Result<(), Dead> {
         let address = self.segment.address(from, into.len());
         // SAFETY: the mapping has this many bytes there.
         unsafe { copy::read(address, into) };
@@ -87,13 +87,13 @@ impl Fabric for Host {
     }
 
     #[inline]
-    fn compare_and_swap(&self, at: Place, old: u64, new: u64) -> Result<u64, Dead> {
+    fn compare_and_swap(&self, at: Position, old: u64, new: u64) -> Result<u64, Dead> {
         let (Ok(was) | Err(was)) = self.word(at).compare_exchange(old, new, SeqCst, SeqCst);
         Ok(was)
     }
 
     #[inline]
-    fn fetch_and(&self, at: Place, change: Change, operand: u64) -> Result<u64, Dead> {
+    fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead> {
         let word = self.word(at);
         Ok(match change {
             Change::Keep => word.load(SeqCst),
@@ -116,7 +116,7 @@ impl Fabric for Host {
     }
 
     #[inline]
-    fn pause(&self, _: Place, looks: u32) {
+    fn pause(&self, _: Position, looks: u32) {
         if looks < SPINS {
             Native::pause(looks);
         } else {
@@ -128,7 +128,7 @@ impl Fabric for Host {
         let end = Native::now() + time;
         let mut looks = 1;
         while Native::now() < end {
-            self.pause(Place { rank: self.rank, at: 0 }, looks);
+            self.pause(Position { rank: self.rank, at: 0 }, looks);
             looks += 1;
         }
     }

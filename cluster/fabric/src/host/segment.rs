@@ -20,7 +20,7 @@ use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 use thiserror::Error as ThisError;
 
-use crate::fabric::Place;
+use crate::fabric::Position;
 use crate::process::Process;
 
 /// "syncline" and the version of this layout.
@@ -138,7 +138,7 @@ impl Segment {
 
     /// The address of this many bytes in a part.
     #[inline]
-    pub(super) fn address(&self, at: Place, length: usize) -> *mut u8 {
+    pub(super) fn address(&self, at: Position, length: usize) -> *mut u8 {
         let fits = at.at <= self.bytes && length <= self.bytes - at.at;
         assert!(at.rank < self.ranks && fits, "{length} bytes at {at:?} are in no rank's part");
         // SAFETY: it lies in the mapping, as `of` and the line above have checked.
@@ -147,7 +147,7 @@ impl Segment {
 
     /// A word of a part.
     #[inline]
-    pub(super) fn word(&self, at: Place) -> &AtomicU64 {
+    pub(super) fn word(&self, at: Position) -> &AtomicU64 {
         assert!(at.at.is_multiple_of(8), "{at:?} is no word's");
         let address = self.address(at, 8);
         // SAFETY: eight aligned bytes of the mapping, which lives as long as this. All accesses to

@@ -21,10 +21,10 @@
 //! some never will. The other ranks learn of the death when all that is decided.
 //!
 //! ```
-//! use syncline_fabric::{Fabric, Place, simulated::Simulation};
+//! use syncline_fabric::{Fabric, Position, simulated::Simulation};
 //!
 //! let outcome = Simulation::new(64, 4096, 1).run(|fabric| {
-//!     fabric.add(Place { rank: 0, at: 0 }, 1).unwrap()
+//!     fabric.add(Position { rank: 0, at: 0 }, 1).unwrap()
 //! });
 //! let mut turns: Vec<u64> = outcome.results.into_iter().flatten().collect();
 //! turns.sort();

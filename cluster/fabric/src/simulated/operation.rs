@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::fabric::{Change, Place};
+use crate::fabric::{Change, Position};
 
 const WORD: usize = size_of::<u64>();
 /// The most pieces of an operation.
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Operation {
     pub origin: usize,
-    pub at: Place,
+    pub at: Position,
     pub kind: Kind,
     /// The data that is put, or that the get has read.
     pub data: Vec<u8>,
@@ -37,7 +37,7 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    pub(super) fn new(origin: usize, at: Place, kind: Kind, data: Vec<u8>) -> Operation {
+    pub(super) fn new(origin: usize, at: Position, kind: Kind, data: Vec<u8>) -> Operation {
         Operation { origin, at, kind, data, was: 0, ends: [0; PIECES], left: 0, failed: false }
     }
 

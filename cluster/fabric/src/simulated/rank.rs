@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::context;
 use super::operation::{Kind, Operation};
-use crate::fabric::{Change, Dead, Fabric, Place};
+use crate::fabric::{Change, Dead, Fabric, Position};
 use crate::heap::Heap;
 use crate::here::Here;
 
@@ -27,7 +27,7 @@ impl Simulated {
         context::with(|engine| engine.ranks[self.rank].nodes = Some(nodes));
     }
 
-    fn wait_for(&self, kind: Kind, at: Place, length: usize) -> Result<(u64, Vec<u8>), Dead> {
+    fn wait_for(&self, kind: Kind, at: Position, length: usize) -> Result<(u64, Vec<u8>), Dead> {
         context::wait(|engine| {
             let operation = Operation::new(self.rank, at, kind, vec![0; length]);
             engine.issue(operation)
@@ -35,13 +35,13 @@ impl Simulated {
         context::with(|engine| engine.ranks[self.rank].take_result())
     }
 
-    fn check(&self, at: Place, length: usize) {
+    fn check(&self, at: Position, length: usize) {
         let (ranks, bytes) = (self.ranks(), self.bytes());
         let fits = at.at <= bytes && length <= bytes - at.at;
         assert!(at.rank < ranks && fits, "{length} bytes at {at:?} are in no rank's part");
     }
 
-    fn check_word(&self, at: Place) {
+    fn check_word(&self, at: Position) {
         assert!(at.at.is_multiple_of(8), "{at:?} is no word's");
         self.check(at, 8);
     }
@@ -60,32 +60,32 @@ impl Fabric for Simulated {
         context::with(|engine| engine.bytes)
     }
 
-    fn put(&self, to: Place, bytes: &[u8]) {
+    fn put(&self, to: Position, bytes: &[u8]) {
         self.check(to, bytes.len());
         context::wait(|engine| {
             engine.issue(Operation::new(self.rank, to, Kind::Put, bytes.to_vec()))
         });
     }
 
-    fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead> {
+    fn get(&self, from: Position, into: &mut [u8]) -> Result<(), Dead> {
         self.check(from, into.len());
         let (_, data) = self.wait_for(Kind::Get, from, into.len())?;
         into.copy_from_slice(&data);
         Ok(())
     }
 
-    fn compare_and_swap(&self, at: Place, old: u64, new: u64) -> Result<u64, Dead> {
+    fn compare_and_swap(&self, at: Position, old: u64, new: u64) -> Result<u64, Dead> {
         self.check_word(at);
         self.wait_for(Kind::Swap { old, new }, at, 0).map(|(was, _)| was)
     }
 
-    fn fetch_and(&self, at: Place, change: Change, operand: u64) -> Result<u64, Dead> {
+    fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead> {
         self.check_word(at);
         self.wait_for(Kind::Fetch { change, operand }, at, 0).map(|(was, _)| was)
     }
 
     fn flush(&self, rank: usize) -> Result<(), Dead> {
-        self.check(Place { rank, at: 0 }, 0);
+        self.check(Position { rank, at: 0 }, 0);
         context::wait(|engine| engine.wait_for_puts(self.rank, Some(rank)));
         context::with(|engine| engine.ranks[self.rank].flushed(rank))
     }
@@ -94,7 +94,7 @@ impl Fabric for Simulated {
         context::wait(|engine| engine.wait_for_puts(self.rank, None));
     }
 
-    fn pause(&self, at: Place, looks: u32) {
+    fn pause(&self, at: Position, looks: u32) {
         context::wait(|engine| engine.pause(self.rank, at.rank, looks));
     }
 

@@ -8,7 +8,7 @@ use syncline::memory::{Address, Memory, Pooled};
 
 use super::region::{Distance, Region};
 use super::words::{WindowData, WindowLink, WindowWord, reached};
-use crate::fabric::{Fabric, Place};
+use crate::fabric::{Fabric, Position};
 use crate::here::Here;
 
 /// The unit of [`Memory::delay`]: a part of an operation's duration.
@@ -85,7 +85,7 @@ unsafe impl<F: Here> Memory for Window<F> {
     }
 
     fn pause(looks: u32) {
-        F::here(|fabric| fabric.pause(Place { rank: fabric.rank(), at: 0 }, looks));
+        F::here(|fabric| fabric.pause(Position { rank: fabric.rank(), at: 0 }, looks));
     }
 
     fn pause_at<T>(word: &T, looks: u32) {

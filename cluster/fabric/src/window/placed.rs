@@ -7,7 +7,7 @@ use syncline::lock::RawLock;
 
 use super::memory::Window;
 use super::region::Region;
-use crate::fabric::Place;
+use crate::fabric::Position;
 use crate::here::Here;
 
 impl Region {
@@ -25,7 +25,7 @@ impl Region {
     /// If the displacement is not a multiple of the lock's alignment, or 4 GiB or more; if the rank
     /// is 16,384 or more.
     pub unsafe fn lock<'a, F: Here, L: RawLock<Memory = Window<F>> + Zeroable + 'a>(
-        place: Place,
+        place: Position,
     ) -> &'a L {
         // SAFETY: our caller's promise.
         unsafe { Region::value(place) }
@@ -41,7 +41,7 @@ impl Region {
     /// # Panics
     ///
     /// Same panics as [`lock`](Self::lock).
-    pub unsafe fn value<'a, T: Zeroable + 'a>(place: Place) -> &'a T {
+    pub unsafe fn value<'a, T: Zeroable + 'a>(place: Position) -> &'a T {
         let at = Region::address::<T>(place);
         assert!(at.is_aligned(), "{place:?} is no place for a {}", type_name::<T>());
         // SAFETY: all of it is words, links and data, which promise the compiler no bytes at this

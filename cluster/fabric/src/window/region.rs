@@ -14,7 +14,7 @@ use std::num::NonZeroU64;
 use std::ptr::{self, null_mut};
 use std::sync::OnceLock;
 
-use crate::fabric::Place;
+use crate::fabric::Position;
 
 /// The greatest offset of locks and nodes in a part.
 const STRIDE: usize = 1 << 32;
@@ -39,12 +39,12 @@ pub struct Region;
 
 impl Region {
     /// The place for which an address stands; `None` if it is outside the region.
-    pub(super) fn place<T>(at: *const T) -> Option<Place> {
+    pub(super) fn place<T>(at: *const T) -> Option<Position> {
         let offset = at.addr().checked_sub(start())?;
-        (offset < RANKS * STRIDE).then_some(Place { rank: offset / STRIDE, at: offset % STRIDE })
+        (offset < RANKS * STRIDE).then_some(Position { rank: offset / STRIDE, at: offset % STRIDE })
     }
 
-    pub(super) fn address<T>(place: Place) -> *mut T {
+    pub(super) fn address<T>(place: Position) -> *mut T {
         assert!(place.rank < RANKS && place.at < STRIDE, "{place:?} is too far for locks");
         ptr::with_exposed_provenance_mut(start() + place.rank * STRIDE + place.at)
     }
@@ -59,14 +59,14 @@ impl<T> Distance<T> {
         Distance::at(place)
     }
 
-    pub(super) fn at(place: Place) -> Self {
+    pub(super) fn at(place: Position) -> Self {
         let distance = (place.rank * STRIDE + place.at) as u64;
         Distance::from_bits(distance).expect("a heap's first bytes are no node")
     }
 
-    pub(super) fn place(self) -> Place {
+    pub(super) fn place(self) -> Position {
         let distance = self.0.get() as usize;
-        Place { rank: distance / STRIDE, at: distance % STRIDE }
+        Position { rank: distance / STRIDE, at: distance % STRIDE }
     }
 
     /// # Safety

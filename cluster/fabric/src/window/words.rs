@@ -15,7 +15,7 @@ use bytemuck::Zeroable;
 use syncline::memory::{Address, Data, Link, Word};
 
 use super::region::{Distance, Region};
-use crate::fabric::{Change, Dead, Place};
+use crate::fabric::{Change, Dead, Position};
 use crate::here::Here;
 
 /// The result of an operation on a rank that must live.
@@ -54,7 +54,7 @@ impl<F: Here> Bits<F> {
         Bits(Elsewhere::new(0), PhantomData)
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> Position {
         Region::place(self).expect("a word that is accessed lies in a part")
     }
 
@@ -173,7 +173,7 @@ unsafe impl<F, T: Send> Send for WindowData<F, T> {}
 unsafe impl<F, T: Zeroable> Zeroable for WindowData<F, T> {}
 
 impl<F: Here, T> WindowData<F, T> {
-    fn fetch(&self) -> Option<(Place, MaybeUninit<T>)> {
+    fn fetch(&self) -> Option<(Position, MaybeUninit<T>)> {
         let place = Region::place(self)?;
         let mut value = MaybeUninit::<T>::zeroed();
         // SAFETY: this many bytes, which were all written.

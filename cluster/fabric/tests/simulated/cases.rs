@@ -6,18 +6,18 @@ use bytemuck::Zeroable;
 use syncline::lock::RawLock;
 use syncline::memory::{Memory, Own};
 use syncline_fabric::simulated::{Outcome, Simulated, Simulation};
-use syncline_fabric::{Fabric, Heap, Here, Place, Region, Window};
+use syncline_fabric::{Fabric, Heap, Here, Position, Region, Window};
 
 /// Bytes of a rank's part.
 pub const BYTES: usize = 32 * 1024;
 /// The heap for locks' nodes, behind the memory that the cases use.
 const NODES: Heap = Heap { at: 8192, bytes: BYTES - 8192 };
 /// The position of a lock, in the part of rank 0.
-const LOCK: Place = Place { rank: 0, at: 4096 };
+const LOCK: Position = Position { rank: 0, at: 4096 };
 /// Words of rank 0: the number of ranks that are done, a flag, and a sum.
-const DONE: Place = Place { rank: 0, at: 64 };
-const FLAG: Place = Place { rank: 0, at: 128 };
-const SUM: Place = Place { rank: 0, at: 192 };
+const DONE: Position = Position { rank: 0, at: 64 };
+const FLAG: Position = Position { rank: 0, at: 128 };
+const SUM: Position = Position { rank: 0, at: 192 };
 /// Number of words in another rank's part that are written and read as a whole: several, so that
 /// they may tear.
 const WORDS: usize = 6;
@@ -34,7 +34,7 @@ impl Tested for Simulated {
 }
 
 /// Waits until a word is at least `least`.
-fn wait_for(fabric: &impl Fabric, word: Place, least: u64) {
+fn wait_for(fabric: &impl Fabric, word: Position, least: u64) {
     let mut looks = 1;
     while fabric.load(word).unwrap() < least {
         fabric.pause(word, looks);
@@ -78,7 +78,7 @@ pub fn sum<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String>
 pub fn message<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String> {
     let outcome = Simulation::new(ranks, BYTES, seed).run(|simulated| {
         let fabric = F::of(simulated);
-        let data = Place { rank: ranks - 1, at: 1024 };
+        let data = Position { rank: ranks - 1, at: 1024 };
         for number in 1..=times {
             if fabric.rank() == 0 {
                 fabric.put(data, bytemuck::cast_slice(&[number; WORDS]));
@@ -111,7 +111,7 @@ where
     let outcome: Outcome<[u64; WORDS]> = Simulation::new(ranks, BYTES, seed).run(|simulated| {
         simulated.enter(NODES);
         let fabric = F::of(simulated);
-        let data = Place { rank: ranks - 1, at: 1024 };
+        let data = Position { rank: ranks - 1, at: 1024 };
         // SAFETY: the part is zero, and these bytes are for this lock alone.
         let lock: &L = unsafe { Region::lock::<F, L>(LOCK) };
         let mut sums = [0u64; WORDS];

@@ -2,7 +2,7 @@
 //! death is known nothing that the dead rank had on its way takes effect.
 
 use syncline_fabric::simulated::Simulation;
-use syncline_fabric::{Fabric, Place};
+use syncline_fabric::{Fabric, Position};
 
 use crate::seeds;
 
@@ -15,29 +15,29 @@ fn a_dead_ranks_part_is_gone_and_the_others_go_on() {
         let outcome = Simulation::new(ranks, 4096, seed).dies(VICTIM, 3 + seed % 9).run(|fabric| {
             if fabric.rank() == VICTIM {
                 for number in 0.. {
-                    fabric.put(Place { rank: 0, at: 8 }, &(number as u64).to_ne_bytes());
+                    fabric.put(Position { rank: 0, at: 8 }, &(number as u64).to_ne_bytes());
                     fabric.flush(0).unwrap();
-                    fabric.add(Place { rank: VICTIM, at: 16 }, 1).unwrap();
+                    fabric.add(Position { rank: VICTIM, at: 16 }, 1).unwrap();
                 }
             }
             let mut looks = 1;
             while fabric.is_alive(VICTIM) {
-                fabric.pause(Place { rank: fabric.rank(), at: 0 }, looks);
+                fabric.pause(Position { rank: fabric.rank(), at: 0 }, looks);
                 looks += 1;
             }
             let mut before = [0; 8];
-            fabric.get(Place { rank: 0, at: 8 }, &mut before).unwrap();
+            fabric.get(Position { rank: 0, at: 8 }, &mut before).unwrap();
             fabric.rest(std::time::Duration::from_millis(1));
             let mut after = [0; 8];
-            fabric.get(Place { rank: 0, at: 8 }, &mut after).unwrap();
+            fabric.get(Position { rank: 0, at: 8 }, &mut after).unwrap();
             assert_eq!(before, after, "something of the dead came late");
 
-            let dead = fabric.load(Place { rank: VICTIM, at: 16 }).unwrap_err();
+            let dead = fabric.load(Position { rank: VICTIM, at: 16 }).unwrap_err();
             assert_eq!(dead.rank, VICTIM);
-            assert!(fabric.get(Place { rank: VICTIM, at: 0 }, &mut after).is_err());
-            fabric.put(Place { rank: VICTIM, at: 0 }, &after);
+            assert!(fabric.get(Position { rank: VICTIM, at: 0 }, &mut after).is_err());
+            fabric.put(Position { rank: VICTIM, at: 0 }, &after);
             assert!(fabric.flush(VICTIM).is_err(), "a put to the dead was said to have arrived");
-            fabric.add(Place { rank: 2, at: 24 }, 1).unwrap();
+            fabric.add(Position { rank: 2, at: 24 }, 1).unwrap();
         });
         let through = outcome.results.iter().filter(|result| result.is_some()).count();
         assert_eq!(through, ranks - 1, "seed {seed}");
@@ -49,10 +49,10 @@ fn a_dead_ranks_part_is_gone_and_the_others_go_on() {
 #[should_panic(expected = "ranks wait for what does not come")]
 fn who_waits_for_the_dead_waits_too_long() {
     Simulation::new(2, 4096, 1).dies(VICTIM, 1).run(|fabric| {
-        let flag = Place { rank: 0, at: 0 };
+        let flag = Position { rank: 0, at: 0 };
         match fabric.rank() {
             VICTIM => {
-                fabric.load(Place { rank: VICTIM, at: 8 }).and_then(|_| fabric.store(flag, 1))
+                fabric.load(Position { rank: VICTIM, at: 8 }).and_then(|_| fabric.store(flag, 1))
             }
             _ => {
                 let mut looks = 1;

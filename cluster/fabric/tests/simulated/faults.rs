@@ -8,7 +8,7 @@ use bytemuck::Zeroable;
 use syncline::lock::RawLock;
 use syncline::memory::{Memory, Word};
 use syncline::wait::Spin;
-use syncline_fabric::{Change, Dead, Fabric, Heap, Here, Place, Simulated, Window};
+use syncline_fabric::{Change, Dead, Fabric, Heap, Here, Position, Simulated, Window};
 
 use crate::cases::{Tested, message, section, sum};
 
@@ -45,13 +45,13 @@ impl<const FAULT: usize> Fabric for Faulty<FAULT> {
     fn bytes(&self) -> usize {
         self.0.bytes()
     }
-    fn put(&self, to: Place, bytes: &[u8]) {
+    fn put(&self, to: Position, bytes: &[u8]) {
         self.0.put(to, bytes);
     }
-    fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead> {
+    fn get(&self, from: Position, into: &mut [u8]) -> Result<(), Dead> {
         self.0.get(from, into)
     }
-    fn compare_and_swap(&self, at: Place, old: u64, new: u64) -> Result<u64, Dead> {
+    fn compare_and_swap(&self, at: Position, old: u64, new: u64) -> Result<u64, Dead> {
         if FAULT != SPLIT_EXCHANGE {
             return self.0.compare_and_swap(at, old, new);
         }
@@ -61,8 +61,8 @@ impl<const FAULT: usize> Fabric for Faulty<FAULT> {
         }
         Ok(was)
     }
-    fn fetch_and(&self, at: Place, change: Change, operand: u64) -> Result<u64, Dead> {
-        let at = if FAULT == OWN_PART { Place { rank: self.rank(), ..at } } else { at };
+    fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead> {
+        let at = if FAULT == OWN_PART { Position { rank: self.rank(), ..at } } else { at };
         let plain = match change {
             Change::Keep => false,
             Change::Replace => FAULT == PLAIN_STORE,
@@ -89,7 +89,7 @@ impl<const FAULT: usize> Fabric for Faulty<FAULT> {
             _ => self.0.flush_all(),
         }
     }
-    fn pause(&self, at: Place, looks: u32) {
+    fn pause(&self, at: Position, looks: u32) {
         self.0.pause(at, looks);
     }
     fn rest(&self, time: Duration) {

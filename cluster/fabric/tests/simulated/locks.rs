@@ -47,10 +47,10 @@ fn thousands_of_ranks_take_turns() {
 #[test]
 fn a_seed_repeats_its_run() {
     use syncline_fabric::simulated::Simulation;
-    use syncline_fabric::{Fabric, Place};
+    use syncline_fabric::{Fabric, Position};
     let run = |seed| {
         let outcome = Simulation::new(8, 4096, seed).run(|fabric| {
-            (0..5).map(|_| fabric.add(Place { rank: 3, at: 0 }, 1).unwrap()).collect::<Vec<_>>()
+            (0..5).map(|_| fabric.add(Position { rank: 3, at: 0 }, 1).unwrap()).collect::<Vec<_>>()
         });
         (outcome.results, outcome.time)
     };

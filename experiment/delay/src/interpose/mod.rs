@@ -12,7 +12,7 @@ use core::ffi::c_int;
 use libc::EOWNERDEAD;
 
 use crate::options::Kind;
-use crate::places;
+use crate::sites;
 use crate::unwind::Caller;
 use crate::{counts, delay};
 
@@ -22,12 +22,12 @@ use crate::{counts, delay};
 /// do that holds one of the program's.
 #[inline(always)]
 fn acquire(caller: Caller, block: impl FnOnce() -> c_int) -> c_int {
-    let Some(place) = places::of(caller) else { return block() };
-    delay::at(place, Kind::Call);
+    let Some(site) = sites::of(caller) else { return block() };
+    delay::at(site, Kind::Call);
     let result = block();
     if is_acquired(result) {
-        counts::count(place, Kind::Section);
-        delay::at(place, Kind::Section);
+        counts::count(site, Kind::Section);
+        delay::at(site, Kind::Section);
     }
     result
 }
@@ -35,22 +35,22 @@ fn acquire(caller: Caller, block: impl FnOnce() -> c_int) -> c_int {
 /// Tries to acquire a lock. A try that is refused takes its delay.
 #[inline(always)]
 fn attempt(caller: Caller, attempt: impl FnOnce() -> c_int) -> c_int {
-    let Some(place) = places::of(caller) else { return attempt() };
-    delay::at(place, Kind::Call);
+    let Some(site) = sites::of(caller) else { return attempt() };
+    delay::at(site, Kind::Call);
     let result = attempt();
     let kind = if is_acquired(result) { Kind::Section } else { Kind::Try };
-    counts::count(place, kind);
-    delay::at(place, kind);
+    counts::count(site, kind);
+    delay::at(site, kind);
     result
 }
 
 /// Waits for an event, and delays the wait's end.
 #[inline(always)]
 fn wait(caller: Caller, wait: impl FnOnce() -> c_int) -> c_int {
-    let Some(place) = places::of(caller) else { return wait() };
+    let Some(site) = sites::of(caller) else { return wait() };
     let result = wait();
-    counts::count(place, Kind::Wait);
-    delay::at(place, Kind::Wait);
+    counts::count(site, Kind::Wait);
+    delay::at(site, Kind::Wait);
     result
 }
 

@@ -1,6 +1,7 @@
 //! Lines for queue nodes. Each thread keeps those that it was given back, and takes from there;
 //! at its end, its lines go to all threads.
 
+use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use syncline_interpose::fail;
@@ -13,6 +14,18 @@ use crate::tls::{lines, set_lines};
 const KEPT: usize = 64;
 
 static LINES: Cells = Cells::new(u32::MAX);
+
+syncline_interpose::thread_ends!(ENDS, thread_ends);
+
+/// Early in a program, keys are still free.
+pub(super) fn prepare() {
+    ENDS.prepare();
+}
+
+unsafe extern "C" fn thread_ends(_: *mut c_void) {
+    ends::noticed();
+    give_all();
+}
 
 /// A line that a thread keeps.
 struct Line {
@@ -43,7 +56,7 @@ fn take_from_all() -> NonNull<u8> {
 /// The line comes from [`take`], and no thread uses it any more.
 #[inline]
 pub(super) unsafe fn give(line: NonNull<u8>) {
-    if !ends::is_noticed() {
+    if !ends::is_noticed(&ENDS) {
         give_all();
         // SAFETY: our caller's promise.
         return unsafe { LINES.give(line) };
@@ -61,7 +74,7 @@ pub(super) unsafe fn give(line: NonNull<u8>) {
 }
 
 /// Gives back what the thread keeps.
-pub(super) fn give_all() {
+fn give_all() {
     while let Some(line) = NonNull::new(lines() as *mut Line) {
         // SAFETY: what the thread keeps is its own, and was written by `give`.
         unsafe {

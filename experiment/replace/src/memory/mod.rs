@@ -47,7 +47,7 @@ pub fn learn_groups_if_needed() {
 /// Sets address space aside, and notices the ends of threads, if it can.
 pub fn prepare() {
     arena::prepare();
-    ends::prepare();
+    lines::prepare();
 }
 
 // SAFETY: words, links and references are those of `Native`, whose promise this is.

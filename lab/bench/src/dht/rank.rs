@@ -5,7 +5,7 @@ use std::env;
 use syncline::wait::Yield;
 use syncline::window::BestEffort;
 use syncline_dht::{Coarse, Mode, Options, Table};
-use syncline_fabric::{Fabric, Host, Place, Window};
+use syncline_fabric::{Fabric, Host, Position, Window};
 
 use super::load::Load;
 
@@ -13,7 +13,7 @@ use super::load::Load;
 pub const LOAD: &str = "SYNCLINE_BENCH_DHT";
 /// The table begins behind the words of the ranks' meetings.
 const OPTIONS: Options = Options { at: 4096, bytes: None, buckets: 64 };
-const MET: Place = Place { rank: 0, at: 0 };
+const MET: Position = Position { rank: 0, at: 0 };
 
 /// The coarse mode's scheme is `full-support`.
 type Lock = BestEffort<true, Yield, Window<Host>>;

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use crate::measurement::Subject;
-use crate::topology::Place;
+use crate::topology::HardwareThread;
 use syncline_present::number;
 
 /// Formats a shape, such as "2 hardware threads, 2 cores, 1 NUMA node, 1 package; L1 32 KiB, L2 1
 /// MiB".
 pub fn shape(subject: &Subject) -> String {
-    let count = |part: fn(&Place) -> Option<usize>| {
+    let count = |part: fn(&HardwareThread) -> Option<usize>| {
         subject.places.iter().filter_map(part).collect::<BTreeSet<_>>().len()
     };
     let parts = [
@@ -39,7 +39,12 @@ mod tests {
 
     #[test]
     fn parts_that_are_not_known_are_left_out() {
-        let place = |n| Place { processor: n, core: n / 2, llc: Some(0), ..Place::default() };
+        let place = |n| HardwareThread {
+            processor: n,
+            core: n / 2,
+            llc: Some(0),
+            ..HardwareThread::default()
+        };
         let mut subject = Subject {
             title: String::new(),
             native: true,

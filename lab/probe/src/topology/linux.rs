@@ -8,7 +8,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use syncline::memory::{Memory, Native};
 
-use super::{Place, Source, Topology};
+use super::{HardwareThread, Source, Topology};
 use crate::error::Error;
 
 /// The processors that this process may use, in ascending order.
@@ -45,7 +45,7 @@ fn of_groups(groups: &[(usize, [usize; 3])]) -> Topology {
     // A single group may mean that nothing is known.
     let divided = |level: usize| groups.iter().any(|(_, of)| of[level] != groups[0].1[level]);
     let (has_llc, has_l2) = (divided(1) || divided(2), divided(2));
-    let places = groups.iter().map(|&(processor, [package, llc, l2])| Place {
+    let places = groups.iter().map(|&(processor, [package, llc, l2])| HardwareThread {
         processor,
         core: processor,
         l2: has_l2.then_some(l2),
@@ -53,7 +53,7 @@ fn of_groups(groups: &[(usize, [usize; 3])]) -> Topology {
         node: package,
         package,
     });
-    Topology::of_places(places.collect(), |_, _| 0)
+    Topology::of_threads(places.collect(), |_, _| 0)
 }
 
 #[cfg(test)]

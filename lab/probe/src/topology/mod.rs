@@ -8,6 +8,7 @@
 mod here;
 pub mod hwloc;
 pub(crate) mod linux;
+mod order;
 pub mod simulated;
 mod xml;
 
@@ -32,7 +33,7 @@ pub enum Source {
 /// A hardware thread and what it shares. Numbers only identify groups; `None` means unknown or
 /// absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct HardwareThread {
     /// The operating system's number of the processor.
     pub processor: usize,
     /// The core.
@@ -73,7 +74,7 @@ pub struct Topology {
     /// Where the topology comes from.
     pub source: Source,
     /// The hardware threads that this process may use.
-    pub threads: Vec<Place>,
+    pub threads: Vec<HardwareThread>,
     /// The distances that occur, from near to far.
     pub classes: Vec<Class>,
     /// The data caches.
@@ -99,10 +100,13 @@ enum Level {
 
 impl Topology {
     /// A topology of these places; `nodes` is the firmware's distance of two NUMA nodes.
-    pub(crate) fn of_places(threads: Vec<Place>, nodes: impl Fn(usize, usize) -> u32) -> Topology {
+    pub(crate) fn of_threads(
+        threads: Vec<HardwareThread>,
+        nodes: impl Fn(usize, usize) -> u32,
+    ) -> Topology {
         // Some firmware gives different distances for the two directions.
         let nodes = |a, b| nodes(a, b).max(nodes(b, a));
-        let distance = |a: &Place, b: &Place| -> Distance {
+        let distance = |a: &HardwareThread, b: &HardwareThread| -> Distance {
             let shared = |a: Option<usize>, b| a.is_some() && a == b;
             match () {
                 () if a.core == b.core => (Level::Core, 0),
@@ -130,8 +134,8 @@ impl Topology {
 
     /// A topology of these threads, where `distance` gives the distance of two of them.
     fn of_distances<D: Ord + Clone>(
-        threads: Vec<Place>,
-        distance: impl Fn(&Place, &Place) -> D,
+        threads: Vec<HardwareThread>,
+        distance: impl Fn(&HardwareThread, &HardwareThread) -> D,
         class: impl Fn(&D) -> Class,
     ) -> Topology {
         let others = |n: usize| threads[..n].iter().chain(&threads[n + 1..]);
@@ -164,7 +168,7 @@ mod tests {
 
     /// Two packages of two NUMA nodes with four cores of two threads, two cores to an L2.
     fn large() -> Topology {
-        let places = (0..32).map(|processor| Place {
+        let places = (0..32).map(|processor| HardwareThread {
             processor,
             core: processor / 2,
             l2: Some(processor / 4),
@@ -172,7 +176,7 @@ mod tests {
             node: processor / 8,
             package: processor / 16,
         });
-        Topology::of_places(places.collect(), |a, b| if a / 2 == b / 2 { 12 } else { 32 })
+        Topology::of_threads(places.collect(), |a, b| if a / 2 == b / 2 { 12 } else { 32 })
     }
 
     #[test]
@@ -194,15 +198,16 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_shared() {
-        let places = (0..2).map(|n| Place { processor: n, core: n, ..Place::default() });
-        let topology = Topology::of_places(places.collect(), |_, _| 10);
+        let places =
+            (0..2).map(|n| HardwareThread { processor: n, core: n, ..HardwareThread::default() });
+        let topology = Topology::of_threads(places.collect(), |_, _| 10);
         assert_eq!(topology.classes.len(), 1);
         assert_eq!(topology.classes[0].name, "same NUMA node");
     }
 
     #[test]
     fn one_processor_has_no_distances() {
-        let topology = Topology::of_places(vec![Place::default()], |_, _| 10);
+        let topology = Topology::of_threads(vec![HardwareThread::default()], |_, _| 10);
         assert!(topology.classes.is_empty());
     }
 }

@@ -2,19 +2,19 @@
 
 use syncline_sim::Machine;
 
-use super::{Caches, Class, Place, Topology};
+use super::{Caches, Class, HardwareThread, Topology};
 
 /// The topology of a machine: its caches are the cores, and the distances are those of its nodes.
 pub fn topology(machine: &Machine) -> Topology {
     let threads = (0..machine.threads()).map(|processor| {
         let core = machine.cache_of(processor);
         let node = machine.node_of(core);
-        Place { processor, core, node, ..Place::default() }
+        HardwareThread { processor, core, node, ..HardwareThread::default() }
     });
     let description = &machine.description;
     let one_to_a_node = description.caches_per_node == 1;
     // `None` within one core, else the class of their nodes' distance.
-    let distance = |a: &Place, b: &Place| {
+    let distance = |a: &HardwareThread, b: &HardwareThread| {
         let far = if a.core == b.core { None } else { Some(machine.class(a.node, b.node)) };
         (far, description.distances[a.node][b.node].to_bits())
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{Caches, Place, Source, Topology};
+use super::{Caches, HardwareThread, Source, Topology};
 
 /// Reads the topology of these processors from an XML text; `None` if the text is no topology that
 /// has them.
@@ -30,7 +30,7 @@ pub fn topology(text: &str, usable: &[usize]) -> Option<Topology> {
     }
     let distances = distances(&document);
     let distance = |a, b| distances.get(&(a, b)).copied().unwrap_or(0);
-    let topology = Topology::of_places(found.into_values().collect(), distance);
+    let topology = Topology::of_threads(found.into_values().collect(), distance);
     Some(Topology { source: Source::Hwloc, caches, processor: name(&document), ..topology })
 }
 
@@ -49,12 +49,12 @@ fn around<'a>(unit: &Node<'a, 'a>, kinds: &[&str]) -> Option<Node<'a, 'a>> {
     unit.ancestors().filter(kind).last()
 }
 
-fn place(unit: &Node<'_, '_>, processor: usize, nodes: &[(usize, Vec<bool>)]) -> Place {
+fn place(unit: &Node<'_, '_>, processor: usize, nodes: &[(usize, Vec<bool>)]) -> HardwareThread {
     // Any number that identifies the object.
     let id = |kinds| around(unit, kinds).map(|node| node.id().get_usize());
     let in_node = |(_, set): &&(usize, Vec<bool>)| set.get(processor) == Some(&true);
     let size = |(_, set): &&(usize, Vec<bool>)| set.iter().filter(|&&near| near).count();
-    Place {
+    HardwareThread {
         processor,
         core: id(&["Core"]).unwrap_or(usize::MAX - processor),
         l2: id(&["L2Cache"]),

@@ -90,8 +90,8 @@ impl Engine<'_> {
         let first = self.now + (costs.send + costs.word + costs.hop * nodes).round() as u64;
         let inbox = &mut self.inboxes.0[to];
         inbox.words += message.len();
-        let place = inbox.messages.partition_point(|&(arrives, _)| arrives <= first);
-        inbox.messages.insert(place, (first, message.into()));
+        let position = inbox.messages.partition_point(|&(arrives, _)| arrives <= first);
+        inbox.messages.insert(position, (first, message.into()));
         if let Some(receiver) = inbox.receivers.pop_front() {
             self.plan(first, receiver);
         }
@@ -104,7 +104,7 @@ impl Engine<'_> {
         let costs = self.messages();
         let thread = &mut self.threads[self.current as usize];
         thread.looks_at = None;
-        let inbox = &mut self.inboxes.0[thread.place as usize];
+        let inbox = &mut self.inboxes.0[thread.processor as usize];
         match inbox.messages.front() {
             None => {
                 inbox.receivers.push_back(self.current);

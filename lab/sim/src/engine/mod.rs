@@ -45,9 +45,9 @@ pub use crate::line::ThreadId;
 /// Bytes of a simulated thread's stack.
 const STACK: usize = 128 * 1024;
 
-/// The place of a thread that is not pinned: where the operating system puts it, which is on the
-/// node where the fewest threads run at first; where it has to wait, idle processors take it over
-/// after a while.
+/// Instead of a hardware thread's number, for a thread that is not pinned: the operating system puts it
+/// on the node where the fewest threads run at first; where it has to wait, idle processors take it
+/// over after a while.
 pub const ANYWHERE: usize = usize::MAX;
 
 /// What a simulated thread does.
@@ -191,10 +191,10 @@ impl<'m> Engine<'m> {
     /// that are left sleep for ever: a deadlock.
     pub fn run(mut self, threads: Vec<(usize, Body<'_>)>) -> Outcome {
         let mut coroutines = Vec::with_capacity(threads.len());
-        for (number, (place, body)) in threads.into_iter().enumerate() {
-            let there = place == ANYWHERE || place < self.machine.threads();
-            assert!(there, "there is no hardware thread {place}");
-            coroutines.push(self.start(number as ThreadId, place, body));
+        for (number, (processor, body)) in threads.into_iter().enumerate() {
+            let there = processor == ANYWHERE || processor < self.machine.threads();
+            assert!(there, "there is no hardware thread {processor}");
+            coroutines.push(self.start(number as ThreadId, processor, body));
         }
         (0..self.lines.len() as u32).for_each(|line| self.warm_up(line));
         let mut left = coroutines.len();
@@ -233,13 +233,13 @@ impl<'m> Engine<'m> {
     fn start<'a>(
         &mut self,
         number: ThreadId,
-        place: usize,
+        processor: usize,
         body: Body<'a>,
     ) -> Coroutine<(), (), ()> {
-        let pinned = place != ANYWHERE;
-        let place = if pinned { place } else { self.idlest() };
-        let cache = self.machine.cache_of(place) as u32;
-        self.threads.push(Thread::new(place as u32, cache, pinned));
+        let pinned = processor != ANYWHERE;
+        let processor = if pinned { processor } else { self.idlest() };
+        let cache = self.machine.cache_of(processor) as u32;
+        self.threads.push(Thread::new(processor as u32, cache, pinned));
         // SAFETY: the coroutine ends within `run`, whose bodies live longer, or is dropped
         // there when another one panics.
         let body: Body<'static> = unsafe { std::mem::transmute::<Body<'a>, Body<'static>>(body) };

@@ -41,36 +41,36 @@ impl Engine<'_> {
         let caches = machine.caches();
         let mut by_cache = vec![0; caches];
         let mut by_node = vec![0; machine.description.nodes];
-        for (place, processor) in self.processors.iter().enumerate() {
-            let cache = machine.cache_of(place);
+        for (number, processor) in self.processors.iter().enumerate() {
+            let cache = machine.cache_of(number);
             by_cache[cache] += processor.load();
             by_node[machine.node_of(cache)] += processor.load();
         }
-        let crowd = |place: usize| {
-            let cache = machine.cache_of(place);
-            let load = self.processors[place].load();
+        let crowd = |number: usize| {
+            let cache = machine.cache_of(number);
+            let load = self.processors[number].load();
             (by_node[machine.node_of(cache)], by_cache[cache], load)
         };
         let least = (0..machine.threads()).map(crowd).min();
         let equal: Vec<usize> =
-            (0..machine.threads()).filter(|&place| Some(crowd(place)) == least).collect();
+            (0..machine.threads()).filter(|&number| Some(crowd(number)) == least).collect();
         equal[self.chance(equal.len() as u64) as usize]
     }
 
-    fn node_at(&self, place: u32) -> usize {
-        self.machine.node_of(self.machine.cache_of(place as usize))
+    fn node_at(&self, number: u32) -> usize {
+        self.machine.node_of(self.machine.cache_of(number as usize))
     }
 
     /// How many threads want a hardware thread of a node.
     fn crowd(&self, node: usize) -> usize {
         let all = (0u32..).zip(&self.processors);
-        all.filter(|(place, _)| self.node_at(*place) == node).map(|(_, one)| one.load()).sum()
+        all.filter(|(number, _)| self.node_at(*number) == node).map(|(_, one)| one.load()).sum()
     }
 
     /// An idle hardware thread of the same node; or else, if `far`, one of the node where the fewest
     /// threads are, if these are so few that Linux moves a thread there.
-    fn idle_for(&self, place: u32, far: bool) -> Option<u32> {
-        let here = self.node_at(place);
+    fn idle_for(&self, number: u32, far: bool) -> Option<u32> {
+        let here = self.node_at(number);
         let all = 0..self.machine.threads() as u32;
         let idle = all.filter(|&other| self.processors[other as usize].load() == 0);
         let near = idle.clone().find(|&other| self.node_at(other) == here);
@@ -87,81 +87,81 @@ impl Engine<'_> {
     /// they look.
     fn queue_up(&mut self, thread: ThreadId) {
         let state = &self.threads[thread as usize];
-        let (place, pinned) = (state.place, state.pinned);
-        let processor = &mut self.processors[place as usize];
+        let (number, pinned) = (state.processor, state.pinned);
+        let processor = &mut self.processors[number as usize];
         processor.queue.push_back(thread);
         if !pinned && !std::mem::replace(&mut processor.looked_at, true) {
-            self.plan_look(place);
+            self.plan_look(number);
         }
     }
 
     /// Plans the next moment at which idle hardware threads look at the queue of another.
-    fn plan_look(&mut self, place: u32) {
+    fn plan_look(&mut self, number: u32) {
         let every = self.machine.in_cycles(self.machine.description.scheduler.near).max(1);
         let at = (self.now / every + 1) * every;
-        self.plan_for(at, Whom::Look(place));
+        self.plan_for(at, Whom::Look(number));
     }
 
     /// Idle hardware threads take over threads that wait for another.
-    fn take_over(&mut self, place: u32) {
+    fn take_over(&mut self, number: u32) {
         let scheduler = self.machine.description.scheduler;
         let (near, far) = (scheduler.near, scheduler.far);
         // Those of other nodes look at every so many of these moments.
         let (near, far) = (self.machine.in_cycles(near).max(1), self.machine.in_cycles(far).max(1));
         let far = self.now / far != self.now.saturating_sub(near) / far;
         let waits = |engine: &Self| {
-            let mut queue = engine.processors[place as usize].queue.iter();
+            let mut queue = engine.processors[number as usize].queue.iter();
             queue.position(|&thread| !engine.threads[thread as usize].pinned)
         };
         while let Some(position) = waits(self) {
-            let Some(idle) = self.idle_for(place, far) else { return self.plan_look(place) };
-            let thread = self.processors[place as usize].queue.remove(position);
+            let Some(idle) = self.idle_for(number, far) else { return self.plan_look(number) };
+            let thread = self.processors[number as usize].queue.remove(position);
             let thread = thread.expect("it is where it was found");
             self.settle(thread, idle);
             self.dispatch(idle, thread, self.machine.in_cycles(scheduler.switch));
         }
-        self.processors[place as usize].looked_at = false;
+        self.processors[number as usize].looked_at = false;
     }
 
     /// A thread that is not pinned and would have to wait for its hardware thread goes to an idle
     /// one of its node.
     fn wake_near(&mut self, thread: ThreadId) {
         let state = &self.threads[thread as usize];
-        if state.pinned || self.processors[state.place as usize].load() == 0 {
+        if state.pinned || self.processors[state.processor as usize].load() == 0 {
             return;
         }
-        if let Some(place) = self.idle_for(state.place, false) {
-            self.settle(thread, place);
+        if let Some(number) = self.idle_for(state.processor, false) {
+            self.settle(thread, number);
         }
     }
 
     /// A thread wants a processor, and goes on once it has it.
     pub(super) fn join_processor(&mut self, thread: ThreadId) {
         self.wake_near(thread);
-        let place = self.threads[thread as usize].place;
+        let number = self.threads[thread as usize].processor;
         self.threads[thread as usize].due = true;
-        let processor = &mut self.processors[place as usize];
+        let processor = &mut self.processors[number as usize];
         if processor.running.is_none() && processor.queue.is_empty() {
-            return self.dispatch(place, thread, 0);
+            return self.dispatch(number, thread, 0);
         }
         let (first, ends) = (processor.queue.is_empty(), processor.slice_ends);
         self.queue_up(thread);
         if first {
-            self.plan_for(ends.max(self.now), Whom::Slice(place));
+            self.plan_for(ends.max(self.now), Whom::Slice(number));
         }
     }
 
     /// A thread sleeps, or is done: the next one's turn.
     pub(super) fn leave_processor(&mut self, thread: ThreadId) {
-        let place = self.threads[thread as usize].place;
-        let processor = &mut self.processors[place as usize];
+        let number = self.threads[thread as usize].processor;
+        let processor = &mut self.processors[number as usize];
         debug_assert_eq!(processor.running, Some(thread));
         processor.running = None;
-        self.running[self.machine.cache_of(place as usize)] -= 1;
-        let processor = &mut self.processors[place as usize];
+        self.running[self.machine.cache_of(number as usize)] -= 1;
+        let processor = &mut self.processors[number as usize];
         if let Some(next) = processor.queue.pop_front() {
             let switch = self.machine.in_cycles(self.machine.description.scheduler.switch);
-            self.dispatch(place, next, switch);
+            self.dispatch(number, next, switch);
         }
     }
 
@@ -169,8 +169,8 @@ impl Engine<'_> {
     pub(crate) fn yield_processor(&mut self) -> Then {
         /// Cycles of a call of the kernel that finds nobody else.
         const CALL: u64 = 500;
-        let place = self.threads[self.current as usize].place;
-        if self.processors[place as usize].queue.is_empty() {
+        let number = self.threads[self.current as usize].processor;
+        if self.processors[number as usize].queue.is_empty() {
             return self.delay(CALL);
         }
         let current = self.current;
@@ -181,16 +181,16 @@ impl Engine<'_> {
     }
 
     /// A thread gets a processor.
-    fn dispatch(&mut self, place: u32, thread: ThreadId, after: u64) {
+    fn dispatch(&mut self, number: u32, thread: ThreadId, after: u64) {
         let slice = self.machine.in_cycles(self.machine.description.scheduler.slice);
-        let processor = &mut self.processors[place as usize];
+        let processor = &mut self.processors[number as usize];
         if processor.running.replace(thread).is_none() {
-            self.running[self.machine.cache_of(place as usize)] += 1;
+            self.running[self.machine.cache_of(number as usize)] += 1;
         }
         processor.slice_ends = self.now + after + slice;
         if !processor.queue.is_empty() {
             let at = processor.slice_ends;
-            self.plan_for(at, Whom::Slice(place));
+            self.plan_for(at, Whom::Slice(number));
         }
         if std::mem::take(&mut self.threads[thread as usize].due) {
             self.plan(self.now + after, thread);
@@ -215,7 +215,7 @@ impl Engine<'_> {
                     self.join_processor(thread);
                     return None;
                 }
-                if self.processors[state.place as usize].running != Some(thread) {
+                if self.processors[state.processor as usize].running != Some(thread) {
                     state.due = true;
                     return None;
                 }
@@ -225,8 +225,8 @@ impl Engine<'_> {
                 self.take_effect(thread);
                 None
             }
-            Whom::Slice(place) => {
-                let processor = &mut self.processors[place as usize];
+            Whom::Slice(number) => {
+                let processor = &mut self.processors[number as usize];
                 let over = processor.slice_ends <= self.now;
                 if let (Some(running), true) = (processor.running, over)
                     && let Some(next) = processor.queue.pop_front()
@@ -234,21 +234,21 @@ impl Engine<'_> {
                     // What it has begun goes on meanwhile.
                     self.queue_up(running);
                     let switch = self.machine.in_cycles(self.machine.description.scheduler.switch);
-                    self.dispatch(place, next, switch);
+                    self.dispatch(number, next, switch);
                 }
                 None
             }
-            Whom::Look(place) => {
-                self.take_over(place);
+            Whom::Look(number) => {
+                self.take_over(number);
                 None
             }
         }
     }
 
     /// A thread has another hardware thread from now on.
-    fn settle(&mut self, thread: ThreadId, place: u32) {
+    fn settle(&mut self, thread: ThreadId, number: u32) {
         let state = &mut self.threads[thread as usize];
-        state.place = place;
-        state.cache = self.machine.cache_of(place as usize) as u32;
+        state.processor = number;
+        state.cache = self.machine.cache_of(number as usize) as u32;
     }
 }

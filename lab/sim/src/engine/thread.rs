@@ -11,7 +11,7 @@ pub struct Thread {
     /// Lets others run; none before it has begun.
     pub yielder: *const Yielder<(), ()>,
     /// The hardware thread that it runs on, and its cache.
-    pub place: u32,
+    pub processor: u32,
     pub cache: u32,
     /// It stays there.
     pub pinned: bool,
@@ -41,10 +41,10 @@ pub struct Thread {
 
 impl Thread {
     /// A thread that has not begun.
-    pub fn new(place: u32, cache: u32, pinned: bool) -> Thread {
+    pub fn new(processor: u32, cache: u32, pinned: bool) -> Thread {
         Thread {
             yielder: std::ptr::null(),
-            place,
+            processor,
             cache,
             pinned,
             went_on: 0,

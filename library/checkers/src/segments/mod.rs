@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use syncline::memory::{Address, Memory, Pooled};
 
-use self::storage::{Place, SEGMENTS};
+use self::storage::{Position, SEGMENTS};
 pub use self::words::{SegmentData, SegmentLink, SegmentRef, SegmentWord};
 use crate::engine::Engine;
 
@@ -66,8 +66,8 @@ impl<M: Engine> Segments<M> {
     }
 
     /// The checker's node of a segment's node.
-    fn life(place: Place) -> M::Ref<Life> {
-        let header = place.header().expect("a reference to a freed node was followed");
+    fn life(position: Position) -> M::Ref<Life> {
+        let header = position.header().expect("a reference to a freed node was followed");
         // SAFETY: written in `allocate`, and valid until the block is freed.
         unsafe { header.storage::<M::Ref<Life>>().read() }
     }
@@ -86,31 +86,31 @@ unsafe impl<M: Engine> Memory for Segments<M> {
     const BATCH: u32 = 2;
 
     fn refer<T>(node: &T) -> SegmentRef<T> {
-        let place = Place::of(node).expect("a reference was made to a node in no segment");
-        let home = place.segment();
+        let position = Position::of(node).expect("a reference was made to a node in no segment");
+        let home = position.segment();
         assert!(home == Self::segment(), "a reference was made to a node of another segment");
-        SegmentRef::to(place)
+        SegmentRef::to(position)
     }
 
     unsafe fn follow<'a, T: 'a>(node: SegmentRef<T>) -> &'a T {
         // SAFETY: alive by the caller's promise, and as was just checked. No access to its bytes
         // uses this reference, at whose address they are not.
         unsafe {
-            M::follow(Self::life(node.place));
-            &*node.place.address()
+            M::follow(Self::life(node.position));
+            &*node.position.address()
         }
     }
 
     fn allocate<T: Default>() -> SegmentRef<T> {
         let value = T::default();
-        let place = Place::take(Self::segment(), Layout::new::<T>());
-        let header = place.header().expect("the block was just taken");
+        let position = Position::take(Self::segment(), Layout::new::<T>());
+        let header = position.header().expect("the block was just taken");
         // SAFETY: the block is new, and large enough.
         unsafe {
             header.storage::<M::Ref<Life>>().write(M::allocate());
-            place.storage::<T>().write(value);
+            position.storage::<T>().write(value);
         }
-        SegmentRef::to(place)
+        SegmentRef::to(position)
     }
 
     unsafe fn free<T>(node: SegmentRef<T>) {
@@ -118,14 +118,14 @@ unsafe impl<M: Engine> Memory for Segments<M> {
         if panicking() {
             return;
         }
-        let life = Self::life(node.place);
+        let life = Self::life(node.position);
         // SAFETY: it was written in `allocate`, and this is its last use. Its contents are dropped
         // at its address, from which each word finds its bytes.
         unsafe {
             M::free(life);
-            node.place.address::<T>().drop_in_place();
+            node.position.address::<T>().drop_in_place();
         }
-        node.place.give();
+        node.position.give();
     }
 
     fn pause(looks: u32) {

@@ -53,9 +53,9 @@ fn mappings() -> (usize, usize) {
 /// The position of a word or node: the number of its segment, counted from 1, and its displacement
 /// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(NonZeroU32);
+pub(super) struct Position(NonZeroU32);
 
-impl Place {
+impl Position {
     fn new(segment: usize, displacement: usize) -> Self {
         let bits = (segment as u32 + 1) << NUMBER | (displacement / UNIT) as u32;
         Self(NonZeroU32::new(bits).expect("segments count from 1"))

@@ -10,7 +10,7 @@ use std::thread::panicking;
 
 use syncline::memory::{Address, Data, Link, Memory, Word};
 
-use super::storage::Place;
+use super::storage::Position;
 
 /// A value whose address is in a segment, and whose bytes are in the segment's storage.
 ///
@@ -28,15 +28,15 @@ impl<T> Stored<T> {
 
     /// The address of the bytes.
     fn at(&self) -> *mut T {
-        Place::of(self).map_or(self.value.get().cast(), Place::storage)
+        Position::of(self).map_or(self.value.get().cast(), Position::storage)
     }
 
     /// The value, which must belong to a live node.
     fn reached(&self) -> &T {
-        let place = Place::of(self).expect("a word that lies in no segment was accessed");
-        assert!(place.header().is_some(), "a word of a node that was freed was accessed");
+        let position = Position::of(self).expect("a word that lies in no segment was accessed");
+        assert!(position.header().is_some(), "a word of a node that was freed was accessed");
         // SAFETY: it was moved to the storage of its block, which was not freed.
-        unsafe { &*place.storage() }
+        unsafe { &*position.storage() }
     }
 
     fn into_inner(self) -> T {
@@ -75,7 +75,7 @@ impl<M: Memory> Default for SegmentWord<M> {
 
 impl<M: Memory> fmt::Debug for SegmentWord<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SegmentWord").field(&Place::of(self)).finish()
+        f.debug_tuple("SegmentWord").field(&Position::of(self)).finish()
     }
 }
 
@@ -111,13 +111,13 @@ impl<M: Memory> Word for SegmentWord<M> {
 
 /// A node: the number of its segment, and its displacement there.
 pub struct SegmentRef<T> {
-    pub(super) place: Place,
+    pub(super) position: Position,
     refers: PhantomData<fn() -> T>,
 }
 
 impl<T> SegmentRef<T> {
-    pub(super) fn to(place: Place) -> Self {
-        Self { place, refers: PhantomData }
+    pub(super) fn to(position: Position) -> Self {
+        Self { position, refers: PhantomData }
     }
 }
 
@@ -131,7 +131,7 @@ impl<T> Copy for SegmentRef<T> {}
 
 impl<T> PartialEq for SegmentRef<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.place == other.place
+        self.position == other.position
     }
 }
 
@@ -151,16 +151,16 @@ impl<M: Memory, T> Default for SegmentLink<M, T> {
 
 impl<M: Memory, T> fmt::Debug for SegmentLink<M, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SegmentLink").field(&Place::of(self)).finish()
+        f.debug_tuple("SegmentLink").field(&Position::of(self)).finish()
     }
 }
 
 fn bits<T>(node: Option<SegmentRef<T>>) -> u32 {
-    node.map_or(0, |node| node.place.bits())
+    node.map_or(0, |node| node.position.bits())
 }
 
 fn reference<T>(bits: u32) -> Option<SegmentRef<T>> {
-    Place::from_bits(bits).map(SegmentRef::to)
+    Position::from_bits(bits).map(SegmentRef::to)
 }
 
 impl<M: Memory, T> Link<SegmentRef<T>> for SegmentLink<M, T> {
@@ -217,5 +217,5 @@ impl<M: Memory, T> Data<T> for SegmentData<M, T> {
 
 /// Whether an object that a thread waits for lies in another segment than this one.
 pub(super) fn is_remote<T>(what: &T, segment: usize) -> bool {
-    Place::of(ptr::from_ref(what)).is_some_and(|place| place.segment() != segment)
+    Position::of(ptr::from_ref(what)).is_some_and(|position| position.segment() != segment)
 }

@@ -1,6 +1,6 @@
 //! What an end sleeps on: `news.rs` says how.
 
-use super::select::Selector;
+use super::selector::Selector;
 use crate::memory::{Memory, Padded};
 
 /// The bell of an end, or of an inbox, which then has one for all its channels. It is written when

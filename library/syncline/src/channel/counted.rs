@@ -9,9 +9,9 @@ use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 use crate::memory::{Memory, Word};
 
 /// One of the owners.
-pub struct Counted<T, M: Memory>(NonNull<Place<T, M>>);
+pub struct Counted<T, M: Memory>(NonNull<Inner<T, M>>);
 
-struct Place<T, M: Memory> {
+struct Inner<T, M: Memory> {
     /// Owners beside the first.
     others: M::Word,
     value: T,
@@ -24,10 +24,10 @@ unsafe impl<T: Send + Sync, M: Memory> Sync for Counted<T, M> {}
 
 impl<T, M: Memory> Counted<T, M> {
     pub fn new(value: T) -> Self {
-        Self(NonNull::from_mut(Box::leak(Box::new(Place { others: M::Word::default(), value }))))
+        Self(NonNull::from_mut(Box::leak(Box::new(Inner { others: M::Word::default(), value }))))
     }
 
-    fn place(&self) -> &Place<T, M> {
+    fn inner(&self) -> &Inner<T, M> {
         // SAFETY: it lives as long as an owner does.
         unsafe { self.0.as_ref() }
     }
@@ -36,7 +36,7 @@ impl<T, M: Memory> Counted<T, M> {
     pub fn share(&self) -> Self {
         // Relaxed: we are one, so nobody frees it meanwhile. There can't be too many owners, since
         // each takes memory.
-        self.place().others.fetch_add(1, Relaxed);
+        self.inner().others.fetch_add(1, Relaxed);
         Self(self.0)
     }
 }
@@ -46,14 +46,14 @@ impl<T, M: Memory> Deref for Counted<T, M> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        &self.place().value
+        &self.inner().value
     }
 }
 
 impl<T, M: Memory> Drop for Counted<T, M> {
     fn drop(&mut self) {
         // AcqRel: what each owner did happens before the last one frees the value.
-        if self.place().others.fetch_sub(1, AcqRel) == 0 {
+        if self.inner().others.fetch_sub(1, AcqRel) == 0 {
             // SAFETY: it was boxed in `new`, and the others are gone.
             drop(unsafe { Box::from_raw(self.0.as_ptr()) });
         }

@@ -3,7 +3,10 @@
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 
-use super::{RawChannel, Receiver, RecvError, SendError, Sender, Single, over};
+use super::ends::{Receiver, Sender, over};
+use super::errors::{RecvError, SendError};
+use super::raw::RawChannel;
+use super::single::Single;
 
 /// An end that sends messages of one kind, and receives those of another.
 ///

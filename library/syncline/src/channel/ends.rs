@@ -10,11 +10,11 @@ use core::time::Duration;
 
 use super::bell::Bell;
 use super::counted::Counted;
+use super::errors::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use super::patience::Patience;
-use super::{
-    Look, RawChannel, RecvError, RecvTimeoutError, Ring, Selectable, SendError, TryRecvError,
-    TrySendError,
-};
+use super::raw::{Look, RawChannel};
+use super::ring::Ring;
+use super::select::Selectable;
 use crate::memory::{Data, Memory as _};
 
 type Memory<Q> = <Q as RawChannel>::Memory;
@@ -88,6 +88,16 @@ pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     channel: Counted<Channel<Q>, Q::Memory>,
     reader: Q::Reader,
     patience: Patience,
+}
+
+/// A channel of this kind, with room for this many messages at least; a [`Single`] has room for
+/// one, whatever is asked for.
+///
+/// # Panics
+///
+/// If the capacity is 0, or more than 2^28.
+pub fn over<Q: RawChannel>(capacity: usize) -> (Sender<Q::Item, Q>, Receiver<Q::Item, Q>) {
+    with_bell(capacity, Counted::new(Bell::default()))
 }
 
 /// A channel, whose receiver has this bell.

@@ -10,14 +10,16 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
+use super::bell::Bell;
 use super::counted::Counted;
 use super::ends::with_bell;
+use super::ends::{Receiver, Sender};
+use super::errors::{NoSlot, RecvError, RecvTimeoutError, TryRecvError};
 use super::news::sleep;
 use super::patience::Patience;
-use super::{
-    Bell, Look, NoSlot, RawChannel, Receiver, RecvError, RecvTimeoutError, Ring, Selectable,
-    Sender, TryRecvError,
-};
+use super::raw::{Look, RawChannel};
+use super::ring::Ring;
+use super::select::Selectable;
 use crate::memory::Memory;
 use crate::wait::Wait;
 

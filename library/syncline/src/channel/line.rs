@@ -103,7 +103,7 @@ impl<T, M: Memory> Units<T, M> {
         for unit in 0..count {
             // SAFETY: both are within what was allocated, and nobody else's.
             unsafe {
-                units.place(unit).cast().write(Flags::<M>::default());
+                units.address(unit).cast().write(Flags::<M>::default());
                 for slot in 0..per_unit::<T>() {
                     units.slot_place(unit, slot).write(Data::new(MaybeUninit::uninit()));
                 }
@@ -129,7 +129,7 @@ impl<T, M: Memory> Units<T, M> {
     }
 
     #[inline(always)]
-    fn place(&self, unit: usize) -> NonNull<u8> {
+    fn address(&self, unit: usize) -> NonNull<u8> {
         debug_assert!(unit < self.count);
         // SAFETY: it is one of the units.
         unsafe { self.start.add(unit * Self::STRIDE) }
@@ -139,14 +139,14 @@ impl<T, M: Memory> Units<T, M> {
     fn slot_place(&self, unit: usize, slot: usize) -> NonNull<Slot<T, M>> {
         debug_assert!(slot < per_unit::<T>());
         // SAFETY: it is within the unit.
-        unsafe { self.place(unit).add(Self::SLOTS).cast().add(slot) }
+        unsafe { self.address(unit).add(Self::SLOTS).cast().add(slot) }
     }
 
     /// A unit's flags. The unit exists.
     #[inline(always)]
     pub fn flags(&self, unit: usize) -> &Flags<M> {
         // SAFETY: written in `new`.
-        unsafe { self.place(unit).cast().as_ref() }
+        unsafe { self.address(unit).cast().as_ref() }
     }
 
     /// Writes a message.
@@ -178,7 +178,7 @@ impl<T, M: Memory> Drop for Units<T, M> {
         for unit in 0..self.count {
             // SAFETY: written in `new`; nobody uses them any more.
             unsafe {
-                self.place(unit).cast::<Flags<M>>().drop_in_place();
+                self.address(unit).cast::<Flags<M>>().drop_in_place();
                 for slot in 0..per_unit::<T>() {
                     self.slot_place(unit, slot).drop_in_place();
                 }
@@ -193,7 +193,7 @@ impl<T, M: Memory> Drop for Units<T, M> {
 
 /// How far an end has come.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub struct Position {
     /// Messages so far, as flags count them.
     pub number: u32,
     /// The unit of the next one.
@@ -202,7 +202,7 @@ pub struct Place {
     pub slot: usize,
 }
 
-impl Place {
+impl Position {
     /// Goes on by a message, and says whether that was the last one of its unit.
     #[inline(always)]
     pub fn advance<T, M: Memory>(&mut self, units: &Units<T, M>) -> bool {

@@ -61,19 +61,19 @@ pub mod raw;
 mod ring;
 #[doc(hidden)]
 pub mod select;
+#[doc(hidden)]
+pub mod selector;
 mod single;
 
 pub use bell::Bell;
 pub use duplex::{Disconnected, Duplex, duplex};
-pub use ends::{Receiver, Sender};
+pub use ends::{Receiver, Sender, over};
 pub use errors::{NoSlot, RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 pub use inbox::Inbox;
 pub use raw::{Look, RawChannel};
 pub use ring::Ring;
 pub use select::{Select, Selectable};
 pub use single::{Exclusive, Fetch, Shared, Single};
-
-use counted::Counted;
 
 /// A channel with room for this many messages at least, whose ends sleep after a while of waiting.
 ///
@@ -82,14 +82,4 @@ use counted::Counted;
 /// If the capacity is 0, or more than 2^28.
 pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     over(capacity)
-}
-
-/// A channel of this kind, with room for this many messages at least; a [`Single`] has room for
-/// one, whatever is asked for.
-///
-/// # Panics
-///
-/// If the capacity is 0, or more than 2^28.
-pub fn over<Q: RawChannel>(capacity: usize) -> (Sender<Q::Item, Q>, Receiver<Q::Item, Q>) {
-    ends::with_bell(capacity, Counted::new(Bell::default()))
 }

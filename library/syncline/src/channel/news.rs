@@ -24,9 +24,10 @@ use core::cell::Cell;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
+use super::bell::Bell;
 use super::patience::Patience;
-use super::select::Selector;
-use super::{Bell, Look};
+use super::raw::Look;
+use super::selector::Selector;
 use crate::memory::{Link, Memory, Word};
 use crate::wait::Wait;
 

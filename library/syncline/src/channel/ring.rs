@@ -22,10 +22,11 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Release};
 use core::time::Duration;
 
-use super::line::{GONE, Place, STEP, Units, number, per_unit};
+use super::bell::Bell;
+use super::line::{GONE, Position, STEP, Units, number, per_unit};
 use super::news::{post, wait_fetching};
 use super::patience::Patience;
-use super::{Bell, Look, RawChannel};
+use super::raw::{Look, RawChannel};
 use crate::memory::{Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
@@ -61,7 +62,7 @@ pub struct Ring<T, W: Wait = Park, M: Memory = Native> {
 /// What the sender of a ring notes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Writer {
-    place: Place,
+    position: Position,
     /// The unit of the first message that is not published, or where that will be.
     first: usize,
     /// Whether there is such a message.
@@ -88,10 +89,10 @@ pub struct Reader {
 impl<T, W: Wait, M: Memory> Ring<T, W, M> {
     /// Whether the receiver leaves room for one more message.
     #[inline(always)]
-    fn room_by(&self, taken: u32, place: &Place) -> Look {
+    fn room_by(&self, taken: u32, position: &Position) -> Look {
         match () {
             () if taken & GONE != 0 => Look::Gone,
-            () if place.number.wrapping_sub(number(taken)) < self.size => Look::Ready,
+            () if position.number.wrapping_sub(number(taken)) < self.size => Look::Ready,
             () => Look::NotYet,
         }
     }
@@ -171,7 +172,7 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     #[inline]
     unsafe fn room(&self, writer: &Writer) -> Look {
         // Acquire: pairs with the Release in `release`: the receiver is done with the slots.
-        self.room_by(self.taken.load(Acquire), &writer.place)
+        self.room_by(self.taken.load(Acquire), &writer.position)
     }
 
     #[cold]
@@ -181,27 +182,27 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         patience: &mut Patience,
         bell: &Bell<M>,
     ) -> Look {
-        let room = |taken| self.room_by(taken, &writer.place);
+        let room = |taken| self.room_by(taken, &writer.position);
         wait_fetching::<W, M>(&self.taken, bell, patience, None, |_| (), room)
     }
 
     #[inline(always)]
     fn together(&self, writer: &Writer) -> usize {
         // Room is given by whole units.
-        per_unit::<T>() - writer.place.slot
+        per_unit::<T>() - writer.position.slot
     }
 
     #[inline]
     unsafe fn write(&self, writer: &mut Writer, message: T, bell: &Bell<M>) {
-        let unit = writer.place.unit;
+        let unit = writer.position.unit;
         // SAFETY: there is room, so the slot is empty and ours.
-        unsafe { self.units.write(unit, writer.place.slot, message) };
+        unsafe { self.units.write(unit, writer.position.slot, message) };
         writer.unpublished = true;
-        if writer.place.advance(&self.units) {
+        if writer.position.advance(&self.units) {
             if unit != writer.first {
                 // No receiver waits for this flag: it is not further than the first unit. Release,
                 // as in `post`, and so that the number is never far from those to come.
-                self.units.flags(unit).sent.store(writer.place.number, Release);
+                self.units.flags(unit).sent.store(writer.position.number, Release);
             }
             writer.filled += 1;
             if writer.filled == self.together {
@@ -214,28 +215,28 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     #[inline]
     unsafe fn send(&self, writer: &mut Writer, message: T, bell: &Bell<M>) {
         debug_assert!(!writer.unpublished);
-        let Place { unit, slot, .. } = writer.place;
+        let Position { unit, slot, .. } = writer.position;
         // SAFETY: there is room, so the slot is empty and ours.
         unsafe { self.units.write(unit, slot, message) };
-        writer.place.advance(&self.units);
-        writer.first = writer.place.unit;
-        post::<W, M>(&self.units.flags(unit).sent, writer.place.number, bell);
+        writer.position.advance(&self.units);
+        writer.first = writer.position.unit;
+        post::<W, M>(&self.units.flags(unit).sent, writer.position.number, bell);
     }
 
     #[inline]
     unsafe fn publish(&self, writer: &mut Writer, bell: &Bell<M>) {
         if writer.unpublished {
             let flag = &self.units.flags(writer.first).sent;
-            post::<W, M>(flag, writer.place.number, bell);
+            post::<W, M>(flag, writer.position.number, bell);
             writer.unpublished = false;
-            (writer.first, writer.filled) = (writer.place.unit, 0);
+            (writer.first, writer.filled) = (writer.position.unit, 0);
         }
     }
 
     unsafe fn close_writer(&self, writer: &mut Writer, bell: &Bell<M>) {
         // SAFETY: our caller's promise.
         unsafe { self.publish(writer, bell) };
-        let Place { unit, number, .. } = writer.place;
+        let Position { unit, number, .. } = writer.position;
         // In a full ring this is a line that the receiver has yet to read: the number only grows.
         post::<W, M>(&self.units.flags(unit).sent, number | GONE, bell);
     }
@@ -324,8 +325,8 @@ mod tests {
             let end = BEFORE.wrapping_sub((size - (unit + 1) * per_unit::<u64>() as u32) * STEP);
             ring.units.flags(unit as usize).sent.store(end, Relaxed);
         }
-        let place = Place { number: BEFORE, ..Place::default() };
-        let mut writer = Writer { place, ..Writer::default() };
+        let position = Position { number: BEFORE, ..Position::default() };
+        let mut writer = Writer { position, ..Writer::default() };
         let mut reader = Reader { number: BEFORE, told: BEFORE, ..Reader::default() };
         // SAFETY: one thread is both ends, each with its notes, and looks before it acts.
         unsafe {
@@ -344,7 +345,7 @@ mod tests {
                     ring.release(&mut reader, &bell);
                 }
             }
-            assert!(number(writer.place.number) < BEFORE);
+            assert!(number(writer.position.number) < BEFORE);
             ring.close_writer(&mut writer, &bell);
             assert_eq!(ring.look(&mut reader), Look::Gone);
         }

@@ -13,13 +13,14 @@
 
 use core::fmt;
 use core::marker::PhantomData;
-use core::sync::atomic::Ordering::{Acquire, Release};
 use core::time::Duration;
 
+use super::bell::Bell;
 use super::news::{select, selected};
 use super::patience::Patience;
-use super::{Bell, Look};
-use crate::memory::{Memory, Native, Own, Word};
+use super::raw::Look;
+use super::selector::Selector;
+use crate::memory::{Memory, Native, Own};
 use crate::wait::{Park, Wait};
 
 /// Waits for one of several receivers, in turns: the receiver that was chosen last is looked at
@@ -167,40 +168,6 @@ impl<W: Wait, M: Memory> Select<W, M> {
         let taken = receivers.iter().filter(|receiver| selected(receiver.bell())).count();
         selector.wait_for(taken as u32);
         found
-    }
-}
-
-/// What a thread that waits for several receivers sleeps on.
-#[derive(Default)]
-pub struct Selector<M: Memory> {
-    /// How many have rung.
-    rung: M::Word,
-}
-
-impl<M: Memory> Selector<M> {
-    /// Wakes the sleeper.
-    ///
-    /// # Safety
-    ///
-    /// The selector was found on a bell, and taken from it.
-    pub unsafe fn ring(selector: M::Ref<Self>) {
-        // SAFETY: its owner waits until all threads that have taken it from a bell have counted
-        // themselves.
-        let rung = unsafe { &M::follow(selector).rung };
-        let address = rung.address();
-        // The last use of it. Release: pairs with the Acquire in `wait_for`.
-        rung.fetch_add(1, Release);
-        M::unpark(address, Some(0), 1);
-    }
-
-    /// Waits until as many have rung as have taken it.
-    fn wait_for(&self, taken: u32) {
-        let mut looks = 0;
-        // Acquire: pairs with the Release in `ring`: they are done with it.
-        while self.rung.load(Acquire) != taken {
-            looks += 1;
-            M::pause_at(&self.rung, looks);
-        }
     }
 }
 

@@ -17,10 +17,11 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Acquire;
 use core::time::Duration;
 
-use super::line::{Flags, GONE, Place, STEP, Units, number};
+use super::bell::Bell;
+use super::line::{Flags, GONE, Position, STEP, Units, number};
 use super::news::{post, wait_fetching};
 use super::patience::Patience;
-use super::{Bell, Look, RawChannel};
+use super::raw::{Look, RawChannel};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Park, Wait};
 
@@ -64,19 +65,19 @@ impl<T, W: Wait, M: Memory, F: Fetch> Single<T, W, M, F> {
 
     /// Whether the receiver has taken all of the sender's messages.
     #[inline(always)]
-    fn room_by(taken: u32, place: &Place) -> Look {
+    fn room_by(taken: u32, position: &Position) -> Look {
         match () {
             () if taken & GONE != 0 => Look::Gone,
-            () if number(taken) == place.number => Look::Ready,
+            () if number(taken) == position.number => Look::Ready,
             () => Look::NotYet,
         }
     }
 
     /// Whether the sender has sent more than the receiver has taken.
     #[inline(always)]
-    fn message_by(sent: u32, place: &Place) -> Look {
+    fn message_by(sent: u32, position: &Position) -> Look {
         match () {
-            () if number(sent) != place.number => Look::Ready,
+            () if number(sent) != position.number => Look::Ready,
             () if sent & GONE != 0 => Look::Gone,
             () => Look::NotYet,
         }
@@ -89,8 +90,8 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
     type Item = T;
     type Memory = M;
     type Wait = W;
-    type Writer = Place;
-    type Reader = Place;
+    type Writer = Position;
+    type Reader = Position;
 
     fn with_capacity(_: usize) -> Self {
         // A unit may have several slots; one is used.
@@ -102,76 +103,81 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
     }
 
     #[inline]
-    unsafe fn room(&self, place: &Place) -> Look {
+    unsafe fn room(&self, position: &Position) -> Look {
         let taken = &self.flags().taken;
         F::fetch::<M>(taken);
         // Acquire: pairs with the Release in `release`: the receiver has done with the slot.
-        Self::room_by(taken.load(Acquire), place)
+        Self::room_by(taken.load(Acquire), position)
     }
 
     #[inline]
-    unsafe fn wait_for_room(&self, place: &Place, patience: &mut Patience, bell: &Bell<M>) -> Look {
+    unsafe fn wait_for_room(
+        &self,
+        position: &Position,
+        patience: &mut Patience,
+        bell: &Bell<M>,
+    ) -> Look {
         let taken = &self.flags().taken;
-        let room = |taken| Self::room_by(taken, place);
+        let room = |taken| Self::room_by(taken, position);
         wait_fetching::<W, M>(taken, bell, patience, None, F::fetch::<M>, room)
     }
 
     #[inline]
-    unsafe fn write(&self, place: &mut Place, message: T, bell: &Bell<M>) {
+    unsafe fn write(&self, position: &mut Position, message: T, bell: &Bell<M>) {
         // SAFETY: there is room, so the slot is empty and ours.
         unsafe { self.unit.write(0, 0, message) };
-        place.number = place.number.wrapping_add(STEP);
-        post::<W, M>(&self.flags().sent, place.number, bell);
+        position.number = position.number.wrapping_add(STEP);
+        post::<W, M>(&self.flags().sent, position.number, bell);
     }
 
     #[inline]
-    unsafe fn send(&self, place: &mut Place, message: T, bell: &Bell<M>) {
+    unsafe fn send(&self, position: &mut Position, message: T, bell: &Bell<M>) {
         // SAFETY: our caller's promise.
-        unsafe { self.write(place, message, bell) };
+        unsafe { self.write(position, message, bell) };
     }
 
     #[inline(always)]
-    unsafe fn publish(&self, _: &mut Place, _: &Bell<M>) {}
+    unsafe fn publish(&self, _: &mut Position, _: &Bell<M>) {}
 
-    unsafe fn close_writer(&self, place: &mut Place, bell: &Bell<M>) {
-        post::<W, M>(&self.flags().sent, place.number | GONE, bell);
+    unsafe fn close_writer(&self, position: &mut Position, bell: &Bell<M>) {
+        post::<W, M>(&self.flags().sent, position.number | GONE, bell);
     }
 
     #[inline]
-    unsafe fn look(&self, place: &mut Place) -> Look {
+    unsafe fn look(&self, position: &mut Position) -> Look {
         let sent = &self.flags().sent;
         F::fetch::<M>(sent);
         // Acquire: pairs with the Release in `write`: the message is there.
-        Self::message_by(sent.load(Acquire), place)
+        Self::message_by(sent.load(Acquire), position)
     }
 
     #[inline]
     unsafe fn wait(
         &self,
-        place: &mut Place,
+        position: &mut Position,
         patience: &mut Patience,
         deadline: Option<Duration>,
         bell: &Bell<M>,
     ) -> Look {
         let sent = &self.flags().sent;
-        let message = |sent| Self::message_by(sent, place);
+        let message = |sent| Self::message_by(sent, position);
         wait_fetching::<W, M>(sent, bell, patience, deadline, F::fetch::<M>, message)
     }
 
     #[inline]
-    unsafe fn take(&self, place: &mut Place) -> T {
-        place.number = place.number.wrapping_add(STEP);
+    unsafe fn take(&self, position: &mut Position) -> T {
+        position.number = position.number.wrapping_add(STEP);
         // SAFETY: there is a message, so the slot is ours.
         unsafe { self.unit.read(0, 0) }
     }
 
     #[inline]
-    unsafe fn release(&self, place: &mut Place, bell: &Bell<M>) {
-        post::<W, M>(&self.flags().taken, place.number, bell);
+    unsafe fn release(&self, position: &mut Position, bell: &Bell<M>) {
+        post::<W, M>(&self.flags().taken, position.number, bell);
     }
 
-    unsafe fn close_reader(&self, place: &Place, bell: &Bell<M>) {
-        post::<W, M>(&self.flags().taken, place.number | GONE, bell);
+    unsafe fn close_reader(&self, position: &Position, bell: &Bell<M>) {
+        post::<W, M>(&self.flags().taken, position.number | GONE, bell);
     }
 }
 

@@ -27,7 +27,8 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
-use super::{RawDelegation, Request};
+use super::raw::RawDelegation;
+use super::request::Request;
 use crate::lock::{About, Algorithm, Described, Order};
 use crate::memory::{Data, Link, Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};

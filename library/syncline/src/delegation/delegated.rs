@@ -8,8 +8,10 @@ use bytemuck::Zeroable;
 
 use super::frame::Frame;
 use super::inside::expect_outside;
+use super::pending::Pending;
+use super::qd::Qd;
+use super::raw::RawDelegation;
 use super::request::{Request, Task};
-use super::{Pending, Qd, RawDelegation};
 use crate::memory::{Data, Memory, Native};
 
 /// A value that one section at a time can reach, under the delegation lock `D`.

@@ -26,7 +26,8 @@ use bytemuck::Zeroable;
 
 use super::line::Line;
 use super::qd::Qd;
-use super::{RawDelegation, Request};
+use super::raw::RawDelegation;
+use super::request::Request;
 use crate::lock::{About, Algorithm, Described, Order, RawLock};
 use crate::memory::{Memory, Native, Own, Padded};
 use crate::wait::Park;

@@ -23,7 +23,7 @@ mod noted {
     }
 
     /// Runs a section on a value, which must not panic.
-    pub(in super::super) fn inside<V, R>(value: *const V, section: impl FnOnce() -> R) -> R {
+    pub(crate) fn inside<V, R>(value: *const V, section: impl FnOnce() -> R) -> R {
         let running = Running { value: value.cast(), outer: INNERMOST.get() };
         INNERMOST.set(&raw const running);
         let result = section();
@@ -33,7 +33,7 @@ mod noted {
 
     /// Panics if this thread runs a section on this value.
     #[track_caller]
-    pub(in super::super) fn expect_outside<V>(value: *const V) {
+    pub(crate) fn expect_outside<V>(value: *const V) {
         // SAFETY: what is noted is in a frame further out, and is there as long as it is noted.
         let running = unsafe { INNERMOST.get().as_ref() };
         // SAFETY: as above.
@@ -48,10 +48,10 @@ mod noted {
 #[cfg(not(all(debug_assertions, feature = "std")))]
 mod unnoted {
     #[inline(always)]
-    pub(in super::super) fn inside<V, R>(_: *const V, section: impl FnOnce() -> R) -> R {
+    pub(crate) fn inside<V, R>(_: *const V, section: impl FnOnce() -> R) -> R {
         section()
     }
 
     #[inline(always)]
-    pub(in super::super) fn expect_outside<V>(_: *const V) {}
+    pub(crate) fn expect_outside<V>(_: *const V) {}
 }

@@ -58,7 +58,10 @@ pub mod panics;
 mod pending;
 pub mod qd;
 mod queue;
-mod request;
+#[doc(hidden)]
+pub mod raw;
+#[doc(hidden)]
+pub mod request;
 mod server;
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -68,42 +71,11 @@ pub use delegated::Delegated;
 pub use hqd::Hqd;
 pub use pending::Pending;
 pub use qd::Qd;
+pub use raw::RawDelegation;
 pub use request::Request;
 pub use server::{Client, Server};
 
 use crate::lock::{Described, Entry};
-use crate::memory::Memory;
-use crate::wait::Wait;
-
-/// A lock to whose holder sections are handed.
-///
-/// # Safety
-///
-/// Each request runs exactly once, and no two at a time. A run has Acquire ordering towards the
-/// run before it and towards the call that handed it in, and Release towards the next. All zero
-/// bits, in a memory in which that is possible, are a fresh lock.
-pub unsafe trait RawDelegation: Default + Send + Sync {
-    /// The memory that the lock is in.
-    type Memory: Memory;
-    /// How its waiters wait.
-    type Wait: Wait;
-
-    /// Has a request run, here or by a helper, and returns when it has run. Does not complete it.
-    ///
-    /// # Safety
-    ///
-    /// The request is an attached one, and handed in for the first time. The call does not come
-    /// from a section of this lock.
-    unsafe fn run(&self, request: &Request<Self::Memory>);
-
-    /// Hands a request in, to be run and completed. Returns at once, unless this thread becomes
-    /// the helper, or has to wait for a free slot among the requests.
-    ///
-    /// # Safety
-    ///
-    /// The request is a detached one; otherwise as for [`run`](Self::run).
-    unsafe fn submit(&self, request: &Request<Self::Memory>);
-}
 
 macro_rules! entry {
     ($list:ident $name:ident, $type:ident, $($feature:ident)*) => {

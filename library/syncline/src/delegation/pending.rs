@@ -11,9 +11,9 @@ use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr;
 
-use super::RawDelegation;
 use super::frame::Frame;
 use super::panics::{Outcome, catch};
+use super::raw::RawDelegation;
 use super::request::{Request, Task};
 use crate::memory::{Data, Memory};
 

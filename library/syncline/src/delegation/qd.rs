@@ -24,7 +24,8 @@ use bytemuck::Zeroable;
 
 use super::line::{Line, NodeOf};
 use super::queue::Queue;
-use super::{RawDelegation, Request};
+use super::raw::RawDelegation;
+use super::request::Request;
 use crate::lock::{About, Algorithm, Described, Order, RawLock, TryLock};
 use crate::memory::{Memory, Native, Own};
 use crate::wait::Park;

@@ -18,7 +18,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
-use super::Request;
+use super::request::Request;
 use crate::memory::{Link, Memory, Padded, Word};
 use crate::wait::Wait;
 

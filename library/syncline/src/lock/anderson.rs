@@ -18,7 +18,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
-use super::{About, Algorithm, Contended, Described, Order, RawLock, TryLock};
+use super::about::{About, Algorithm, Described, Order};
+use super::raw::{Contended, RawLock, TryLock};
 use crate::memory::{Data, Memory, Native, Padded, Word};
 use crate::wait::{PARKED, Park, Wait};
 

@@ -22,8 +22,9 @@ use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::handle::Handle;
-use super::{About, Algorithm, Contended, Described, Order, RawLock};
+use super::raw::{Contended, RawLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{Park, Wait};
 
@@ -34,43 +35,43 @@ const RELEASED: u32 = 2;
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Clh<W: Wait = Park, M: Memory = Native> {
-    tail: M::Link<Place<M>>,
+    tail: M::Link<QueueNode<M>>,
     wait: PhantomData<W>,
 }
 
-/// A place in the queue.
+/// A node in the queue.
 #[derive(Debug, Default)]
-pub struct Place<M: Memory> {
+pub struct QueueNode<M: Memory> {
     /// Whether its owner holds the lock or waits for it, or has released it.
     state: M::Word,
 }
 
 // SAFETY: a link and nothing else, so it may be zero when its links may.
-unsafe impl<W: Wait, M: Memory> Zeroable for Clh<W, M> where M::Link<Place<M>>: Zeroable {}
+unsafe impl<W: Wait, M: Memory> Zeroable for Clh<W, M> where M::Link<QueueNode<M>>: Zeroable {}
 
 // SAFETY: the swaps of `tail` put acquisitions in an order; each but the first waits until the
 // one before it is released. Holders are ordered by the states: Release in `hand_over`, Acquire
 // in `wait`.
 unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
     type Memory = M;
-    type Node = Handle<Place<M>, M>;
+    type Node = Handle<QueueNode<M>, M>;
 
     #[inline]
     unsafe fn acquire(&self, node: &Self::Node) {
         // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
-        let (mine, place) = unsafe {
+        let (mine, queue_node) = unsafe {
             let mine = node.take();
-            (mine, M::follow::<Place<M>>(mine))
+            (mine, M::follow::<QueueNode<M>>(mine))
         };
         // Relaxed: the swap publishes it.
-        place.state.store(HELD, Relaxed);
-        // AcqRel: publishes our place to the swap of the one behind us, and pairs with the swap
+        queue_node.state.store(HELD, Relaxed);
+        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the swap
         // of the one before us, which published its own.
         if let Some(previous) = self.tail.swap(Some(mine), AcqRel) {
-            // SAFETY: a place that was in the queue stays until the one behind it, which we are,
+            // SAFETY: a queue node that was in the queue stays until the one behind it, which we are,
             // has seen it released. Then it is ours, since its owner writes that last.
             unsafe {
-                let before = M::follow::<Place<M>>(previous);
+                let before = M::follow::<QueueNode<M>>(previous);
                 W::wait::<M>(&before.state, 0, None, |state| state == RELEASED);
                 node.keep(previous);
             }
@@ -79,19 +80,19 @@ unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
 
     #[inline]
     unsafe fn release(&self, node: &Self::Node) {
-        // SAFETY: the node is our caller's, and its place stays until it is released.
-        let place = unsafe { M::follow::<Place<M>>(node.enqueued()) };
-        W::hand_over::<M>(&place.state, RELEASED);
+        // SAFETY: the node is our caller's, and its queue node stays until it is released.
+        let queue_node = unsafe { M::follow::<QueueNode<M>>(node.enqueued()) };
+        W::hand_over::<M>(&queue_node.state, RELEASED);
     }
 }
 
-// SAFETY: the thread that has swapped a place in behind the holder's waits until the release.
+// SAFETY: the thread that has swapped a queue node in behind the holder's waits until the release.
 unsafe impl<W: Wait, M: Memory> Contended for Clh<W, M> {
     #[inline]
     unsafe fn is_contended(&self, node: &Self::Node) -> bool {
         // SAFETY: the node is our caller's.
         let mine = unsafe { node.enqueued() };
-        // Relaxed: a hint, and our place doesn't come back while we hold the lock.
+        // Relaxed: a hint, and our queue node doesn't come back while we hold the lock.
         self.tail.load(Relaxed) != Some(mine)
     }
 }

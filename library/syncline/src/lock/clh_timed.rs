@@ -27,8 +27,9 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::handle::Handle;
-use super::{About, Algorithm, Described, Order, RawLock, TimedLock, TryLock};
+use super::raw::{RawLock, TimedLock, TryLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 
@@ -39,20 +40,20 @@ const DONE: u32 = 2;
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct TimedClh<W: Wait = Park, M: Memory = Native> {
-    tail: M::Link<Place<M>>,
+    tail: M::Link<QueueNode<M>>,
     wait: PhantomData<W>,
 }
 
-/// A place in the queue. It belongs to its owner while it is held, afterwards to the thread that is
+/// A node in the queue. It belongs to its owner while it is held, afterwards to the thread that is
 /// behind it.
 #[derive(Debug, Default)]
-pub struct Place<M: Memory> {
+pub struct QueueNode<M: Memory> {
     previous: M::Link<Self>,
     state: M::Word,
 }
 
 // SAFETY: a link and nothing else, so it may be zero when its links may.
-unsafe impl<W: Wait, M: Memory> Zeroable for TimedClh<W, M> where M::Link<Place<M>>: Zeroable {}
+unsafe impl<W: Wait, M: Memory> Zeroable for TimedClh<W, M> where M::Link<QueueNode<M>>: Zeroable {}
 
 impl<W: Wait, M: Memory> TimedClh<W, M> {
     /// Joins the queue and waits for its turn, or leaves. `wait` waits until the state that it is
@@ -62,23 +63,23 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
     ///
     /// Same requirements as [`RawLock::acquire`].
     #[inline]
-    unsafe fn join(&self, node: &Handle<Place<M>, M>, wait: impl Fn(&M::Word) -> bool) -> bool {
+    unsafe fn join(&self, node: &Handle<QueueNode<M>, M>, wait: impl Fn(&M::Word) -> bool) -> bool {
         // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
-        let (mine, place) = unsafe {
+        let (mine, queue_node) = unsafe {
             let mine = node.take();
-            (mine, M::follow::<Place<M>>(mine))
+            (mine, M::follow::<QueueNode<M>>(mine))
         };
         // Relaxed: the swap publishes them.
-        place.previous.store(None, Relaxed);
-        place.state.store(HELD, Relaxed);
-        // AcqRel: publishes our place to the swap of the one behind us, and pairs with the swap
+        queue_node.previous.store(None, Relaxed);
+        queue_node.state.store(HELD, Relaxed);
+        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the swap
         // of the one before us, or with the last holder's exchange in `release`.
         let Some(mut previous) = self.tail.swap(Some(mine), AcqRel) else { return true };
         loop {
-            // SAFETY: the place before ours stays until we, the only one behind it, are done.
-            let before = unsafe { M::follow::<Place<M>>(previous) };
+            // SAFETY: the queue node before ours stays until we, the only one behind it, are done.
+            let before = unsafe { M::follow::<QueueNode<M>>(previous) };
             if !wait(&before.state) {
-                // SAFETY: our place is in the queue behind this one, and it is not our turn.
+                // SAFETY: our queue node is in the queue behind this one, and it is not our turn.
                 unsafe { self.leave(node, mine, previous) };
                 return false;
             }
@@ -95,27 +96,27 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
 
     /// # Safety
     ///
-    /// The place `mine` is the node's, and waits in the queue behind `previous`.
+    /// The queue node `mine` is the node's, and waits in the queue behind `previous`.
     #[cold]
     unsafe fn leave(
         &self,
-        node: &Handle<Place<M>, M>,
-        mine: M::Ref<Place<M>>,
-        previous: M::Ref<Place<M>>,
+        node: &Handle<QueueNode<M>, M>,
+        mine: M::Ref<QueueNode<M>>,
+        previous: M::Ref<QueueNode<M>>,
     ) {
         // Acquire: pairs with this Release by the threads that were behind us and are gone, so that
-        // they are done with our place before it is used again. Release: the same for the place
+        // they are done with our queue node before it is used again. Release: the same for the queue node
         // before ours, and the next swap makes its initialisation visible to the thread that comes
         // next.
         if self.tail.exchange(Some(mine), Some(previous), AcqRel) {
-            // SAFETY: our place was the last, so it is out of the queue.
+            // SAFETY: our queue node was the last, so it is out of the queue.
             return unsafe { node.keep(mine) };
         }
-        // SAFETY: our place stays until the one behind it sees that it is done.
-        let place = unsafe { M::follow::<Place<M>>(mine) };
+        // SAFETY: our queue node stays until the one behind it sees that it is done.
+        let queue_node = unsafe { M::follow::<QueueNode<M>>(mine) };
         // Relaxed: the state publishes it.
-        place.previous.store(Some(previous), Relaxed);
-        W::hand_over::<M>(&place.state, DONE);
+        queue_node.previous.store(Some(previous), Relaxed);
+        W::hand_over::<M>(&queue_node.state, DONE);
     }
 }
 
@@ -124,7 +125,7 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
 // `hand_over`, Acquire in the waits), or by `tail` (Release in `release`, Acquire in `join`).
 unsafe impl<W: Wait, M: Memory> RawLock for TimedClh<W, M> {
     type Memory = M;
-    type Node = Handle<Place<M>, M>;
+    type Node = Handle<QueueNode<M>, M>;
 
     #[inline]
     unsafe fn acquire(&self, node: &Self::Node) {
@@ -135,7 +136,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for TimedClh<W, M> {
 
     #[inline]
     unsafe fn release(&self, node: &Self::Node) {
-        // SAFETY: the node is our caller's, and its place stays until it is done.
+        // SAFETY: the node is our caller's, and its queue node stays until it is done.
         unsafe {
             let mine = node.enqueued();
             // Acquire: pairs with the Release in `leave` of the threads that were behind us.
@@ -143,7 +144,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for TimedClh<W, M> {
             if self.tail.exchange(Some(mine), None, AcqRel) {
                 node.keep(mine);
             } else {
-                W::hand_over::<M>(&M::follow::<Place<M>>(mine).state, DONE);
+                W::hand_over::<M>(&M::follow::<QueueNode<M>>(mine).state, DONE);
             }
         }
     }
@@ -177,11 +178,11 @@ impl<W: Wait, M: Memory> Drop for TimedClh<W, M> {
         // Relaxed, here and below: the thread that drops the lock is ordered after all threads that
         // used it.
         let mut last = self.tail.load(Relaxed);
-        while let Some(place) = last {
+        while let Some(queue_node) = last {
             // SAFETY: what is in the queue is its own, and nobody uses the lock any more.
             unsafe {
-                last = M::follow::<Place<M>>(place).previous.load(Relaxed);
-                M::free(place);
+                last = M::follow::<QueueNode<M>>(queue_node).previous.load(Relaxed);
+                M::free(queue_node);
             }
         }
     }

@@ -27,10 +27,17 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
+use super::clh::Clh;
+use super::mcs::Mcs;
+use super::mcs_timed::TimedMcs;
 use super::private::Private;
+use super::raw::{Contended, RawLock};
+use super::raw::{TimedLock, TryLock};
+use super::tas::Tas;
 use super::ticket::Approach;
-use super::{About, Algorithm, Clh, Contended, Described, Mcs, Order, RawLock, Tas, Ticket};
-use super::{TimedLock, TimedMcs, TryLock, Ttas};
+use super::ticket::Ticket;
+use super::ttas::Ttas;
 use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
@@ -61,7 +68,7 @@ unsafe impl<W: Wait, M: Memory> ThreadOblivious for Ttas<W, M> {}
 unsafe impl<W: Wait, M: Memory, A: Approach> ThreadOblivious for Ticket<W, M, A> {}
 // SAFETY: a node is words and links, and it is found by its address.
 unsafe impl<W: Wait, M: Memory> ThreadOblivious for Mcs<W, M> {}
-// SAFETY: a node is references to places, which any thread may use and free.
+// SAFETY: a node is references to queue nodes, which any thread may use and free.
 unsafe impl<W: Wait, M: Memory> ThreadOblivious for Clh<W, M> {}
 // SAFETY: as above.
 unsafe impl<W: Wait, M: Memory> ThreadOblivious for TimedMcs<W, M> {}

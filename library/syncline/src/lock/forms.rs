@@ -1,4 +1,4 @@
-//! The catalogue as data, and the forms in which each lock can be asked for by name.
+//! What the catalogue says of a lock, and the forms in which each lock can be asked for by name.
 //!
 //! A form is a lock under a waiting policy: `ticket-spin`, `ticket-yield`, `ticket-park`. Under
 //! the parking policy a lock whose waiters queue stands behind a [`Gate`](super::Gate), or an
@@ -7,7 +7,7 @@
 //! form, without a suffix; one that never sleeps has no parking form. The second word of a lock's
 //! line in the catalogue decides which forms it has ([`for_each_lock`](crate::for_each_lock)).
 
-use super::{About, Described, Order};
+use super::about::{About, Order};
 
 /// A lock of the catalogue.
 #[derive(Clone, Copy, Debug)]
@@ -70,62 +70,6 @@ impl Form {
     pub fn replaces_posix(&self, entry: &Entry) -> bool {
         self.waiting == Waiting::Parks || entry.can_try && !(entry.shared && entry.node_bytes != 0)
     }
-}
-
-macro_rules! entry {
-    ($list:ident $name:ident, $type:ident, $use:ident $forms:ident $($feature:ident)*) => {
-        $list.push(Entry {
-            name: stringify!($name),
-            shared: is!($use shared),
-            can_try: false $(|| is!($feature try))*,
-            timed: false $(|| is!($feature timed))*,
-            bytes: size_of::<super::$type>(),
-            node_bytes: size_of::<<super::$type as super::RawLock>::Node>(),
-            about: <super::$type as Described>::ABOUT,
-        });
-    };
-}
-
-macro_rules! is {
-    (shared shared) => {
-        true
-    };
-    (try try) => {
-        true
-    };
-    (timed timed) => {
-        true
-    };
-    ($word:tt $wanted:tt) => {
-        false
-    };
-}
-
-macro_rules! form {
-    ($list:ident $form:expr, $waiting:ident, $type:ty, $name:ident, $($feature:ident)*) => {
-        $list.push(Form {
-            name: $form,
-            lock: stringify!($name),
-            waiting: Waiting::$waiting,
-            bytes: size_of::<$type>(),
-        });
-    };
-}
-
-/// The locks of the catalogue, in its order.
-#[allow(clippy::vec_init_then_push, reason = "each line of the catalogue pushes one")]
-pub fn catalogue() -> alloc::vec::Vec<Entry> {
-    let mut list = alloc::vec::Vec::new();
-    crate::for_each_lock!(entry, list);
-    list
-}
-
-/// All forms of all locks.
-#[allow(clippy::vec_init_then_push, reason = "each line of the catalogue pushes several")]
-pub fn forms() -> alloc::vec::Vec<Form> {
-    let mut list = alloc::vec::Vec::new();
-    crate::for_each_form!(form, list);
-    list
 }
 
 /// Calls a macro with each form of each lock:

@@ -25,7 +25,8 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Algorithm, Described, Order, RawLock, TimedLock, TryLock};
+use super::about::{About, Algorithm, Described, Order};
+use super::raw::{RawLock, TimedLock, TryLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Park, Wait};
 

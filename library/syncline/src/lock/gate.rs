@@ -32,7 +32,9 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Algorithm, Described, Order, RawLock, TimedClh, TimedLock, TryLock};
+use super::about::{About, Algorithm, Described, Order};
+use super::clh_timed::TimedClh;
+use super::raw::{RawLock, TimedLock, TryLock};
 use crate::memory::{Address, Memory, Native, Own, Word};
 use crate::wait::{PARKED, Park};
 

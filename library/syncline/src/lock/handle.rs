@@ -1,7 +1,7 @@
-//! The node that a caller brings to a queue lock whose places in the queue outlive the call.
+//! The node that a caller brings to a queue lock whose nodes in the queue outlive the call.
 //!
 //! If the next waiter in the queue reads a node after its owner has left, the node can't be on the
-//! owner's stack. Such a place is a line of the memory's, and changes owners: what is in the queue
+//! owner's stack. Such a queue node is a line of the memory's, and changes owners: what is in the queue
 //! belongs to the queue. The handle remembers which one its acquisition has put there, and keeps
 //! one to spare, so that acquiring again with the same handle allocates nothing.
 
@@ -9,18 +9,18 @@ use core::fmt;
 
 use crate::memory::{Data, Memory};
 
-/// A caller's handle on places `P` in a queue.
-pub struct Handle<P: Default, M: Memory>(M::Data<Places<P, M>>);
+/// A caller's handle on queue nodes `P` in a queue.
+pub struct Handle<P: Default, M: Memory>(M::Data<QueueNodes<P, M>>);
 
-struct Places<P: Default, M: Memory> {
+struct QueueNodes<P: Default, M: Memory> {
     /// What this acquisition has put into the queue. It belongs to the queue.
     enqueued: Option<M::Ref<P>>,
-    /// A place that is in no queue. It belongs to the handle.
+    /// A queue node that is in no queue. It belongs to the handle.
     spare: Option<M::Ref<P>>,
 }
 
 impl<P: Default, M: Memory> Handle<P, M> {
-    /// A place to be put into the queue, either fresh or as its last user has left it.
+    /// A queue node to be put into the queue, either fresh or as its last user has left it.
     ///
     /// # Safety
     ///
@@ -29,48 +29,48 @@ impl<P: Default, M: Memory> Handle<P, M> {
     pub unsafe fn take(&self) -> M::Ref<P> {
         // SAFETY: the handle is the caller's alone, and no reference to its data escapes.
         unsafe {
-            self.0.with(|places| {
-                let place = (*places).spare.take().unwrap_or_else(M::allocate);
-                (*places).enqueued = Some(place);
-                place
+            self.0.with(|queue_nodes| {
+                let queue_node = (*queue_nodes).spare.take().unwrap_or_else(M::allocate);
+                (*queue_nodes).enqueued = Some(queue_node);
+                queue_node
             })
         }
     }
 
-    /// The place that this acquisition has put into the queue.
+    /// The queue node that this acquisition has put into the queue.
     ///
     /// # Safety
     ///
-    /// No other thread uses the handle meanwhile, and a place was taken.
+    /// No other thread uses the handle meanwhile, and a queue node was taken.
     #[inline]
     pub unsafe fn enqueued(&self) -> M::Ref<P> {
-        // SAFETY: the handle is the caller's alone, and `take` has left a place.
-        unsafe { self.0.with(|places| (*places).enqueued.unwrap_unchecked()) }
+        // SAFETY: the handle is the caller's alone, and `take` has left a queue node.
+        unsafe { self.0.with(|queue_nodes| (*queue_nodes).enqueued.unwrap_unchecked()) }
     }
 
-    /// Moves the acquisition to another place, which then belongs to the handle.
+    /// Moves the acquisition to another queue node, which then belongs to the handle.
     ///
     /// # Safety
     ///
-    /// No other thread uses the handle meanwhile; the place that it had enqueued is no more its
+    /// No other thread uses the handle meanwhile; the queue node that it had enqueued is no more its
     /// own.
     #[inline]
-    pub unsafe fn stay_at(&self, place: M::Ref<P>) {
+    pub unsafe fn stay_at(&self, queue_node: M::Ref<P>) {
         // SAFETY: the handle is the caller's alone, and no reference to its data escapes.
-        unsafe { self.0.with(|places| (*places).enqueued = Some(place)) }
+        unsafe { self.0.with(|queue_nodes| (*queue_nodes).enqueued = Some(queue_node)) }
     }
 
-    /// Keeps a place that is out of the queue, to be used again, or frees it.
+    /// Keeps a queue node that is out of the queue, to be used again, or frees it.
     ///
     /// # Safety
     ///
-    /// No other thread uses the handle meanwhile, nor the place any more; it was allocated.
+    /// No other thread uses the handle meanwhile, nor the queue node any more; it was allocated.
     #[inline]
-    pub unsafe fn keep(&self, place: M::Ref<P>) {
+    pub unsafe fn keep(&self, queue_node: M::Ref<P>) {
         // SAFETY: the handle is the caller's alone, and no reference to its data escapes.
-        let other = unsafe { self.0.with(|places| (*places).spare.replace(place)) };
+        let other = unsafe { self.0.with(|queue_nodes| (*queue_nodes).spare.replace(queue_node)) };
         if let Some(other) = other {
-            // SAFETY: a spare place was allocated, and no other thread has it.
+            // SAFETY: a spare queue node was allocated, and no other thread has it.
             unsafe { M::free(other) }
         }
     }
@@ -78,16 +78,16 @@ impl<P: Default, M: Memory> Handle<P, M> {
 
 impl<P: Default, M: Memory> Default for Handle<P, M> {
     fn default() -> Self {
-        Self(M::Data::new(Places { enqueued: None, spare: None }))
+        Self(M::Data::new(QueueNodes { enqueued: None, spare: None }))
     }
 }
 
 impl<P: Default, M: Memory> Drop for Handle<P, M> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: no other thread has the handle or its spare place.
+        // SAFETY: no other thread has the handle or its spare queue node.
         unsafe {
-            if let Some(spare) = self.0.with(|places| (*places).spare.take()) {
+            if let Some(spare) = self.0.with(|queue_nodes| (*queue_nodes).spare.take()) {
                 M::free(spare);
             }
         }

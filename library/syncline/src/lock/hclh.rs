@@ -30,8 +30,9 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::handle::Handle;
-use super::{About, Algorithm, Described, Order, RawLock};
+use super::raw::RawLock;
 use crate::memory::{Link, Memory, Native, Padded, Word};
 use crate::wait::{PARKED, Park, Wait};
 
@@ -50,7 +51,7 @@ const SPLICED: u32 = 4;
 pub struct Hclh<W: Wait = Park, M: Memory = Native, const GROUPS: usize = 4, const LEVEL: usize = 0>
 {
     /// The last node of all. Its thread may have released the lock.
-    global: Padded<M::Link<Place<M>>>,
+    global: Padded<M::Link<QueueNode<M>>>,
     groups: [Padded<Group<M>>; GROUPS],
     wait: PhantomData<W>,
 }
@@ -58,15 +59,15 @@ pub struct Hclh<W: Wait = Park, M: Memory = Native, const GROUPS: usize = 4, con
 /// A group of near processors.
 #[derive(Debug, Default)]
 struct Group<M: Memory> {
-    /// The last place of the group's queue, which stays when it is spliced.
-    tail: M::Link<Place<M>>,
+    /// The last queue node of the group's queue, which stays when it is spliced.
+    tail: M::Link<QueueNode<M>>,
     /// Whether the group's last master had to wait for the lock.
     crowded: M::Word,
 }
 
-/// A thread's place, first in its group's queue and then in the global one.
+/// A thread's queue node, first in its group's queue and then in the global one.
 #[derive(Debug, Default)]
-pub struct Place<M: Memory> {
+pub struct QueueNode<M: Memory> {
     /// Watched by the one behind in the group's queue: turns to `SPLICED`, or else to `GRANTED`.
     local: M::Word,
     /// Watched by the one behind in the global queue, if `local` is `SPLICED`.
@@ -78,66 +79,66 @@ pub struct Place<M: Memory> {
 impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GROUPS, LEVEL> {
     /// Moves the group's queue, of which we are the first, to the end of the global one, and
     /// returns the last that was there, if any.
-    fn splice(&self, group: &Group<M>) -> Option<M::Ref<Place<M>>> {
+    fn splice(&self, group: &Group<M>) -> Option<M::Ref<QueueNode<M>>> {
         // Relaxed: a hint.
         if group.crowded.load(Relaxed) != 0 {
             M::delay(GATHERING);
         }
         // Acquire: pairs with the Release of the swap in `acquire`.
-        let last = group.tail.load(Acquire).expect("our place, or one behind it");
+        let last = group.tail.load(Acquire).expect("our queue_node, or one behind it");
         // AcqRel: all that are spliced are initialised for the next splice, as is `previous`
         // for us.
         let previous = self.global.swap(Some(last), AcqRel);
         // Its thread waits for us, or is us. After this the next master may splice.
-        // SAFETY: the place is behind ours, or is ours, so its thread has not got the lock.
-        W::hand_over::<M>(&unsafe { M::follow::<Place<M>>(last) }.local, SPLICED);
+        // SAFETY: the queue node is behind ours, or is ours, so its thread has not got the lock.
+        W::hand_over::<M>(&unsafe { M::follow::<QueueNode<M>>(last) }.local, SPLICED);
         previous
     }
 
-    /// Leaves a place that was `SPLICED`, and keeps it if the other one behind it has left too.
+    /// Leaves a queue node that was `SPLICED`, and keeps it if the other one behind it has left too.
     ///
     /// # Safety
     ///
     /// The caller was behind it, in one of the queues.
-    unsafe fn leave(node: &Handle<Place<M>, M>, place: M::Ref<Place<M>>) {
+    unsafe fn leave(node: &Handle<QueueNode<M>, M>, queue_node: M::Ref<QueueNode<M>>) {
         // SAFETY: it stays until both have left.
-        let left = unsafe { &M::follow::<Place<M>>(place).left };
+        let left = unsafe { &M::follow::<QueueNode<M>>(queue_node).left };
         // AcqRel: the first one's use comes before the second one frees it.
         if left.load(Acquire) != 0 || left.swap(1, AcqRel) != 0 {
             // SAFETY: released, as one of the two waited for, and nobody is behind it any more.
-            unsafe { node.keep(place) };
+            unsafe { node.keep(queue_node) };
         }
     }
 }
 
-// SAFETY: each place but the first of the global queue has another before it, directly or by
+// SAFETY: each queue node but the first of the global queue has another before it, directly or by
 // being spliced along, and its thread waits until that one is released. The order of holders is
-// carried by the word that is waited for. No place is used again before both behind it have left.
+// carried by the word that is waited for. No queue node is used again before both behind it have left.
 unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
     for Hclh<W, M, GROUPS, LEVEL>
 {
     type Memory = M;
-    type Node = Handle<Place<M>, M>;
+    type Node = Handle<QueueNode<M>, M>;
 
     #[inline]
     unsafe fn acquire(&self, node: &Self::Node) {
         const { assert!(GROUPS > 0) };
         let group = &*self.groups[M::group(LEVEL) % GROUPS];
         // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
-        let (mine, place) = unsafe {
+        let (mine, queue_node) = unsafe {
             let mine = node.take();
-            (mine, M::follow::<Place<M>>(mine))
+            (mine, M::follow::<QueueNode<M>>(mine))
         };
         // Relaxed: the swap publishes them.
-        place.local.store(WAITING, Relaxed);
-        place.global.store(WAITING, Relaxed);
-        place.left.store(0, Relaxed);
-        // AcqRel: publishes our place to the ones behind us, and pairs with the swap of the one
+        queue_node.local.store(WAITING, Relaxed);
+        queue_node.global.store(WAITING, Relaxed);
+        queue_node.left.store(0, Relaxed);
+        // AcqRel: publishes our queue node to the ones behind us, and pairs with the swap of the one
         // before us, which published its own.
         let before = group.tail.swap(Some(mine), AcqRel);
         if let Some(before) = before {
             // SAFETY: it stays until we, which are behind it, have left it.
-            let state = unsafe { &M::follow::<Place<M>>(before).local };
+            let state = unsafe { &M::follow::<QueueNode<M>>(before).local };
             W::wait::<M>(state, 0, None, |state| state != WAITING);
             // Relaxed: we have just waited for it, and it does not change any more.
             if state.load(Relaxed) != SPLICED {
@@ -152,7 +153,7 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
         }
         if let Some(previous) = previous {
             // SAFETY: it stays until we, which are behind it, have left it.
-            let state = unsafe { &M::follow::<Place<M>>(previous).global };
+            let state = unsafe { &M::follow::<QueueNode<M>>(previous).global };
             // Relaxed: a hint, and others of the group may write it as well.
             group.crowded.store(u32::from(state.load(Relaxed) != GRANTED), Relaxed);
             W::wait::<M>(state, 0, None, |state| state == GRANTED);
@@ -168,13 +169,13 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
 
     #[inline]
     unsafe fn release(&self, node: &Self::Node) {
-        // SAFETY: the node is our caller's, and its place stays until it is released.
-        let place = unsafe { M::follow::<Place<M>>(node.enqueued()) };
+        // SAFETY: the node is our caller's, and its queue node stays until it is released.
+        let queue_node = unsafe { M::follow::<QueueNode<M>>(node.enqueued()) };
         // Relaxed: whether it was spliced was settled before we got the lock.
-        if place.local.load(Relaxed) & !PARKED == SPLICED {
-            W::hand_over::<M>(&place.global, GRANTED);
+        if queue_node.local.load(Relaxed) & !PARKED == SPLICED {
+            W::hand_over::<M>(&queue_node.global, GRANTED);
         } else {
-            W::hand_over::<M>(&place.local, GRANTED);
+            W::hand_over::<M>(&queue_node.local, GRANTED);
         }
     }
 }
@@ -187,9 +188,9 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Drop
         let last = self.global.load(Relaxed);
         let tails = self.groups.iter().map(|group| group.tail.load(Relaxed));
         // Of a group's tail that isn't the last of all, the one behind it globally has left it.
-        for place in tails.filter(|&tail| tail != last).chain([last]).flatten() {
+        for queue_node in tails.filter(|&tail| tail != last).chain([last]).flatten() {
             // SAFETY: the tails are the queues' own, and nobody uses the lock any more.
-            unsafe { M::free(place) };
+            unsafe { M::free(queue_node) };
         }
     }
 }
@@ -215,7 +216,7 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> fmt::Debug
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const GROUPS: usize, const LEVEL: usize> Zeroable
     for Hclh<W, M, GROUPS, LEVEL>
 where
-    M::Link<Place<M>>: Zeroable,
+    M::Link<QueueNode<M>>: Zeroable,
 {
 }
 

@@ -24,10 +24,11 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::linked::linked;
 use super::private::Private;
+use super::raw::{RawLock, TryLock};
 use super::tree::{above, smallest_group};
-use super::{About, Algorithm, Described, Order, RawLock, TryLock};
 use crate::memory::{Lazy, Link, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
@@ -58,7 +59,7 @@ struct Queue<M: Memory> {
     entry: Lazy<Entry<M>, M>,
 }
 
-/// A thread's or group's place in a queue.
+/// A thread's or group's node in a queue.
 #[derive(Debug, Default)]
 struct Entry<M: Memory> {
     next: M::Link<Self>,
@@ -73,7 +74,7 @@ struct Entry<M: Memory> {
 pub struct Node<M: Memory> {
     entry: Entry<M>,
     /// Which queue it is in; the thread may be elsewhere when it releases.
-    place: Private<M>,
+    index: Private<M>,
 }
 
 impl<W: Wait, M: Memory, const QUEUES: usize> Default for Hmcs<W, M, QUEUES> {
@@ -89,10 +90,10 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const QUEUES: usize> Zeroable fo
 }
 
 impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
-    /// A group's place in the queue above, for the first of its own queue, which has this entry.
+    /// A group's node in the queue above, for the first of its own queue, which has this entry.
     #[inline]
-    fn enter_above(&self, place: usize, entry: &Entry<M>) -> &Entry<M> {
-        let queue = &self.queues[place];
+    fn enter_above(&self, index: usize, entry: &Entry<M>) -> &Entry<M> {
+        let queue = &self.queues[index];
         // SAFETY: only the first of the queue comes here, and firsts take turns.
         unsafe {
             queue.entry.exchange(&entry.above);
@@ -100,24 +101,24 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         }
     }
 
-    /// Takes the group's place in the queue above along, as the first of its own queue.
+    /// Takes the group's node in the queue above along, as the first of its own queue.
     #[inline]
-    fn leave_above<'a>(&self, place: usize, entry: &'a Entry<M>) -> &'a Entry<M> {
+    fn leave_above<'a>(&self, index: usize, entry: &'a Entry<M>) -> &'a Entry<M> {
         // SAFETY: as in `enter_above`.
         unsafe {
-            self.queues[place].entry.exchange(&entry.above);
+            self.queues[index].entry.exchange(&entry.above);
             entry.above.get()
         }
     }
 
     #[inline]
-    fn acquire_at(&self, place: usize, entry: &Entry<M>) {
+    fn acquire_at(&self, index: usize, entry: &Entry<M>) {
         // Relaxed: the swap publishes them.
         entry.next.store(None, Relaxed);
         entry.status.store(WAITING, Relaxed);
         // AcqRel: pairs with the Release of the last holder's exchange, and publishes our entry
         // to the swap of the one behind us.
-        if let Some(previous) = self.queues[place].tail.swap(Some(M::refer(entry)), AcqRel) {
+        if let Some(previous) = self.queues[index].tail.swap(Some(M::refer(entry)), AcqRel) {
             // SAFETY: the entry before ours stays until its release has seen our link.
             let previous = unsafe { M::follow(previous) };
             // Release: pairs with the Acquire in `successor`: our entry is initialised.
@@ -130,15 +131,15 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         }
         // Relaxed: of use to the thread that holds the lock through this entry, in turn.
         entry.status.store(GRANTED, Relaxed);
-        if place > 0 {
-            self.acquire_at(above(place), self.enter_above(place, entry));
+        if index > 0 {
+            self.acquire_at(above(index), self.enter_above(index, entry));
         }
     }
 
     #[inline]
-    fn release_at(&self, place: usize, entry: &Entry<M>) {
-        if place == 0 {
-            return self.leave(place, entry, GRANTED);
+    fn release_at(&self, index: usize, entry: &Entry<M>) {
+        if index == 0 {
+            return self.leave(index, entry, GRANTED);
         }
         // Relaxed: written by us, or before we got the lock.
         let status = entry.status.load(Relaxed);
@@ -150,16 +151,16 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
                 return W::hand_over::<M>(&next.status, status + STEP);
             }
         }
-        let groups = self.leave_above(place, entry);
-        self.leave(place, entry, CLIMB);
+        let groups = self.leave_above(index, entry);
+        self.leave(index, entry, CLIMB);
         // The lock may be gone after.
-        self.release_at(above(place), groups);
+        self.release_at(above(index), groups);
     }
 
     /// Leaves a queue, and tells the one behind, if any, whether it has the lock.
     #[inline]
-    fn leave(&self, place: usize, entry: &Entry<M>, status: u32) {
-        if let Some(next) = self.successor(place, entry) {
+    fn leave(&self, index: usize, entry: &Entry<M>, status: u32) {
+        if let Some(next) = self.successor(index, entry) {
             // SAFETY: the successor's entry stays until we have handed over to it.
             W::hand_over::<M>(&unsafe { M::follow(next) }.status, status);
         }
@@ -167,28 +168,28 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
 
     /// The entry behind this one, or `None` once the queue is empty.
     #[inline]
-    fn successor(&self, place: usize, entry: &Entry<M>) -> Option<M::Ref<Entry<M>>> {
+    fn successor(&self, index: usize, entry: &Entry<M>) -> Option<M::Ref<Entry<M>>> {
         // Acquire: pairs with the Release of the successor's link.
         let next = entry.next.load(Acquire);
         // Release: pairs with the Acquire of the next swap.
-        if next.is_some() || self.queues[place].tail.exchange(Some(M::refer(entry)), None, Release)
+        if next.is_some() || self.queues[index].tail.exchange(Some(M::refer(entry)), None, Release)
         {
             return next;
         }
         Some(linked::<W, M, _>(&entry.next))
     }
 
-    fn try_acquire_at(&self, place: usize, entry: &Entry<M>) -> bool {
+    fn try_acquire_at(&self, index: usize, entry: &Entry<M>) -> bool {
         // Relaxed: as in `acquire_at`.
         entry.next.store(None, Relaxed);
         entry.status.store(GRANTED, Relaxed);
         // AcqRel: as the swap in `acquire_at`.
-        if !self.queues[place].tail.exchange(None, Some(M::refer(entry)), AcqRel) {
+        if !self.queues[index].tail.exchange(None, Some(M::refer(entry)), AcqRel) {
             return false;
         }
-        let taken = place == 0 || self.try_acquire_at(above(place), self.enter_above(place, entry));
+        let taken = index == 0 || self.try_acquire_at(above(index), self.enter_above(index, entry));
         if !taken {
-            self.leave(place, entry, CLIMB);
+            self.leave(index, entry, CLIMB);
         }
         taken
     }
@@ -204,14 +205,14 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for Hmcs<W, M, QUEU
 
     #[inline]
     unsafe fn acquire(&self, node: &Node<M>) {
-        let place = smallest_group::<M, QUEUES>();
-        node.place.set(place);
-        self.acquire_at(place, &node.entry);
+        let index = smallest_group::<M, QUEUES>();
+        node.index.set(index);
+        self.acquire_at(index, &node.entry);
     }
 
     #[inline]
     unsafe fn release(&self, node: &Node<M>) {
-        self.release_at(node.place.get(), &node.entry);
+        self.release_at(node.index.get(), &node.entry);
     }
 }
 
@@ -220,9 +221,9 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for Hmcs<W, M, QUEU
 unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TryLock for Hmcs<W, M, QUEUES> {
     #[inline]
     unsafe fn try_acquire(&self, node: &Node<M>) -> bool {
-        let place = smallest_group::<M, QUEUES>();
-        node.place.set(place);
-        self.try_acquire_at(place, &node.entry)
+        let index = smallest_group::<M, QUEUES>();
+        node.index.set(index);
+        self.try_acquire_at(index, &node.entry)
     }
 }
 

@@ -7,23 +7,23 @@
 //! (`timed_queue.rs`), in which it is known at once of each grant whether a waiter has got it: what
 //! a group holds is only ever left to a waiter that takes it, even if its deadline has just passed.
 //!
-//! A thread that gives up in its own group's queue marks its place and goes. A thread that gives up
-//! in a queue further up was the first of those below: it marks the group's place there, and then
+//! A thread that gives up in its own group's queue marks its queue node and goes. A thread that gives up
+//! in a queue further up was the first of those below: it marks the group's queue node there, and then
 //! tells the next one in the group that it is first now, but that the group does not have the lock.
 //! That thread queues for the lock again, behind those of other groups. So giving up takes a few
-//! steps at each level, and an exchange for each place of its group that was left behind it.
+//! steps at each level, and an exchange for each queue node of its group that was left behind it.
 //!
 //! As there, a thread that hands over further up first leaves the queues below, and takes the
 //! group's stand along: so a release ends with the hand-over, after which the lock may be gone.
 //!
-//! Uncontended it costs more than [`Hmcs`](super::Hmcs), since places are on lines of the
+//! Uncontended it costs more than [`Hmcs`](super::Hmcs), since queue nodes are on lines of the
 //! memory's and not on the caller's stack. A lock that is dropped while it is held leaks what is
 //! in its queues.
 //!
 //! Source: Chabbi, Amer, Wen and Liu, "An Efficient Abortable-Locking Protocol for Multi-level
 //! NUMA Systems" (PPoPP 2017), HMCS-T: a thread that gives up a level has the group's next one
-//! climb again. There a thread keeps the node that it has left, and takes up its old place if it
-//! comes again before another thread has freed it; here the place is the queue's, as in He, Scherer
+//! climb again. There a thread keeps the node that it has left, and takes up its old queue node if it
+//! comes again before another thread has freed it; here the queue node is the queue's, as in He, Scherer
 //! and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and a
 //! thread that comes again queues anew.
 
@@ -35,11 +35,12 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::handle::Handle;
 use super::private::Private;
-use super::timed_queue::{FIRST, Place, Queue};
+use super::raw::{RawLock, TimedLock, TryLock};
+use super::timed_queue::{FIRST, Queue, QueueNode};
 use super::tree::{above, smallest_group};
-use super::{About, Algorithm, Described, Order, RawLock, TimedLock, TryLock};
 use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
@@ -67,7 +68,7 @@ struct Group<M: Memory> {
 /// Where a thread or a group stands in a queue.
 #[derive(Default)]
 struct Stand<M: Memory> {
-    handle: Handle<Place<M>, M>,
+    handle: Handle<QueueNode<M>, M>,
     /// In the queue above: a spare for the group, or the stand that was taken from the group to
     /// hand over with.
     above: Lazy<Self, M>,
@@ -114,9 +115,9 @@ impl<M: Memory> fmt::Debug for Node<M> {
 
 /// A way to join a queue and to wait for the grant: with a deadline, or without one. As a type, it
 /// costs no check at each level.
-trait Join<M: Memory>: Fn(&Queue<M>, &Handle<Place<M>, M>) -> Option<u32> + Copy {}
+trait Join<M: Memory>: Fn(&Queue<M>, &Handle<QueueNode<M>, M>) -> Option<u32> + Copy {}
 
-impl<M: Memory, F: Fn(&Queue<M>, &Handle<Place<M>, M>) -> Option<u32> + Copy> Join<M> for F {}
+impl<M: Memory, F: Fn(&Queue<M>, &Handle<QueueNode<M>, M>) -> Option<u32> + Copy> Join<M> for F {}
 
 impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
     /// Joins a group's queue in this way, and acquires the lock for the group if the group doesn't
@@ -138,7 +139,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
                 }
                 granted = HELD;
             }
-            // Relaxed: of use to the thread that holds the lock through this place, in turn.
+            // Relaxed: of use to the thread that holds the lock through this queue node, in turn.
             Queue::<M>::note(&mine.handle).store(granted, Relaxed);
         }
         true
@@ -206,7 +207,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
 // SAFETY: the thread that is first in the machine's queue, or was handed what its group held there,
 // is the only one: each queue has one first, and only the first queues for the group or passes on
 // what the group holds. Without waiters the order of holders is carried by the tails, with waiters
-// by the states of their places.
+// by the states of their queue nodes.
 unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for TimedHmcs<W, M, QUEUES> {
     type Memory = M;
     type Node = Node<M>;

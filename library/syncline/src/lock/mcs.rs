@@ -12,8 +12,9 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::linked::linked;
-use super::{About, Algorithm, Contended, Described, Order, RawLock, TryLock};
+use super::raw::{Contended, RawLock, TryLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{Park, Wait};
 

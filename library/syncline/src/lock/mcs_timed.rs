@@ -1,21 +1,21 @@
 //! An MCS lock whose waiters can give up.
 //!
-//! As in [`Mcs`](super::Mcs), waiters are linked and each watches its own place. A thread that
-//! gives up marks its place, and the holder that comes to it frees it and goes on to the next
+//! As in [`Mcs`](super::Mcs), waiters are linked and each watches its own queue node. A thread that
+//! gives up marks its queue node, and the holder that comes to it frees it and goes on to the next
 //! (`timed_queue.rs`).
 //!
-//! So giving up takes a count and an exchange, and no thread waits for another. But the place stays
+//! So giving up takes a count and an exchange, and no thread waits for another. But the queue node stays
 //! in the queue until a holder comes by; and when there are 64 of them, a thread that comes with a
 //! deadline waits beside the queue. Where many waits with short timeouts meet a lock that is held
-//! for long, use [`TimedClh`](super::TimedClh), whose waiters remove each other's places and keep
+//! for long, use [`TimedClh`](super::TimedClh), whose waiters remove each other's queue nodes and keep
 //! their order. A lock that is dropped while it is held leaks what is in its queue.
 //!
 //! Source: He, Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin
 //! Locks" (HiPC 2005), the MCS time-published lock without the published time: waiters are not
 //! passed over for being off their processors, and a thread that comes again does not take up its
-//! old place: there, as in Chabbi et al.'s HMCS-T (PPoPP 2017), a thread keeps its node for the
-//! lock, so that each thread has one place in a queue at most. Here a thread may forget a lock, and
-//! has no place to keep nodes of all locks that it ever gave up; so what was left is bounded for
+//! old queue node: there, as in Chabbi et al.'s HMCS-T (PPoPP 2017), a thread keeps its node for the
+//! lock, so that each thread has one node in a queue at most. Here a thread may forget a lock, and
+//! has no room to keep nodes of all locks that it ever gave up; so what was left is bounded for
 //! each queue.
 
 use core::marker::PhantomData;
@@ -23,9 +23,10 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::handle::Handle;
-use super::timed_queue::{FIRST, Place, Queue};
-use super::{About, Algorithm, Contended, Described, Order, RawLock, TimedLock, TryLock};
+use super::raw::{Contended, RawLock, TimedLock, TryLock};
+use super::timed_queue::{FIRST, Queue, QueueNode};
 use crate::memory::{Memory, Native};
 use crate::wait::{Park, Wait};
 
@@ -45,7 +46,7 @@ unsafe impl<W: Wait, M: Memory> Zeroable for TimedMcs<W, M> where Queue<M>: Zero
 // the tail (Release in `behind`, Acquire in `join`), with waiters by their states.
 unsafe impl<W: Wait, M: Memory> RawLock for TimedMcs<W, M> {
     type Memory = M;
-    type Node = Handle<Place<M>, M>;
+    type Node = Handle<QueueNode<M>, M>;
 
     #[inline]
     unsafe fn acquire(&self, node: &Self::Node) {

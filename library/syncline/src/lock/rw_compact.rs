@@ -43,8 +43,9 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Algorithm, Described, Downgrade, Order, RawLock, RawSharedLock};
-use super::{TimedLock, TimedSharedLock, TryLock, TrySharedLock};
+use super::about::{About, Algorithm, Described, Order};
+use super::raw::{Downgrade, RawLock, RawSharedLock};
+use super::raw::{TimedLock, TimedSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Address, Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 

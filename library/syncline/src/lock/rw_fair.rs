@@ -29,8 +29,9 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
 use super::linked::linked;
-use super::{About, Algorithm, Described, Order, RawLock, RawSharedLock};
+use super::raw::{RawLock, RawSharedLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{Park, Wait};
 

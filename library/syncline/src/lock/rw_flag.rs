@@ -34,8 +34,9 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Algorithm, Described, Order, RawLock, RawSharedLock};
-use super::{TimedLock, TimedSharedLock, TryLock, TrySharedLock};
+use super::about::{About, Algorithm, Described, Order};
+use super::raw::{RawLock, RawSharedLock};
+use super::raw::{TimedLock, TimedSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Spin, Wait, Yield};
 

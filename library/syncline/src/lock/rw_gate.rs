@@ -38,8 +38,10 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, Downgrade, FairRw, Order};
-use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
+use super::about::{About, Described, Order};
+use super::raw::Downgrade;
+use super::raw::{RawLock, RawSharedLock, TryLock, TrySharedLock};
+use super::rw_fair::FairRw;
 use crate::memory::{Address, Memory, Own, Word};
 use crate::wait::PARKED;
 

@@ -19,9 +19,10 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
+use super::about::{About, Algorithm, Described, Order};
+use super::raw::Contended;
+use super::raw::{RawLock, RawSharedLock, TryLock, TrySharedLock};
 use super::rw_queues::{ACTIVE, FULL, READER, ReaderNode, Readers, WriterNode, Writers};
-use super::{About, Algorithm, Contended, Described, Order};
-use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Park, Wait};
 

@@ -15,7 +15,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
-use super::{About, Algorithm, Contended, Described, Order, RawLock, TryLock};
+use super::about::{About, Algorithm, Described, Order};
+use super::raw::{Contended, RawLock, TryLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 

@@ -1,23 +1,23 @@
 //! The queue of MCS locks whose waiters can give up.
 //!
-//! Waiters are linked and each watches its own place. Both a waiter that gives up and the thread
-//! that hands over to it exchange the place's state, and the thread that comes second finds what
+//! Waiters are linked and each watches its own queue node. Both a waiter that gives up and the thread
+//! that hands over to it exchange the queue node's state, and the thread that comes second finds what
 //! the other has done: the waiter finds that it was granted something after all, or the one before
-//! it finds that the waiter has left. Then that one frees the place and goes on to the next. So it
+//! it finds that the waiter has left. Then that one frees the queue node and goes on to the next. So it
 //! is known at once whether a waiter has got a grant, and no thread waits for another.
 //!
 //! ```text
-//!   WAITING -> LEFT         by its owner, whose place it is no more
+//!   WAITING -> LEFT         by its owner, whose queue node it is no more
 //!   WAITING -> FIRST, ...   by the one before it; even numbers from FIRST on are the lock's own
 //!   LEFT    -> FIRST, ...   likewise, who so finds that it has been left
 //! ```
 //!
-//! A place that was left stays in the queue until a first one comes by. There are at most
+//! A queue node that was left stays in the queue until a first one comes by. There are at most
 //! [`Memory::BATCH`] of them, and one more for each thread that is about to leave: the thread that
 //! may give up and comes when there are this many does not join the queue, but waits beside it
 //! until a first one has passed some. So threads that come again and again with short deadlines,
 //! while the lock is held, need no memory for it, and a hand-over passes a bounded number of
-//! places. Those beside the queue lose their order; a thread that waits without a deadline is never
+//! queue nodes. Those beside the queue lose their order; a thread that waits without a deadline is never
 //! among them.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -35,7 +35,7 @@ const LEFT: u32 = 2;
 /// Granted: to be the first of the queue.
 pub const FIRST: u32 = 4;
 
-/// What a place that was left adds to their count. Bit 0 is [`PARKED`], for the threads beside the
+/// What a queue node that was left adds to their count. Bit 0 is [`PARKED`], for the threads beside the
 /// queue.
 const ONE_LEFT: u32 = 2;
 
@@ -43,36 +43,36 @@ const ONE_LEFT: u32 = 2;
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Queue<M: Memory> {
-    tail: M::Link<Place<M>>,
-    /// How many places were left and not passed yet, in units of [`ONE_LEFT`].
+    tail: M::Link<QueueNode<M>>,
+    /// How many queue nodes were left and not passed yet, in units of [`ONE_LEFT`].
     left: M::Word,
 }
 
-/// A place in the queue. Once left it belongs to the first, which finds it.
+/// A node in the queue. Once left it belongs to the first, which finds it.
 #[derive(Debug, Default)]
-pub struct Place<M: Memory> {
+pub struct QueueNode<M: Memory> {
     next: M::Link<Self>,
     state: M::Word,
 }
 
 // SAFETY: a link and a word, so it may be zero when these may.
-unsafe impl<M: Memory<Word: Zeroable>> Zeroable for Queue<M> where M::Link<Place<M>>: Zeroable {}
+unsafe impl<M: Memory<Word: Zeroable>> Zeroable for Queue<M> where M::Link<QueueNode<M>>: Zeroable {}
 
 impl<M: Memory> Queue<M> {
-    /// A place that may be put into the queue.
+    /// A queue node that may be put into the queue.
     ///
     /// # Safety
     ///
     /// The handle is the caller's alone.
     #[inline]
-    unsafe fn place(handle: &Handle<Place<M>, M>) -> M::Ref<Place<M>> {
+    unsafe fn queue_node(handle: &Handle<QueueNode<M>, M>) -> M::Ref<QueueNode<M>> {
         // SAFETY: our caller's promise, and what the handle gives is ours until it is enqueued.
         unsafe {
             let mine = handle.take();
-            let place = M::follow::<Place<M>>(mine);
+            let queue_node = M::follow::<QueueNode<M>>(mine);
             // Relaxed: the swap or exchange that enqueues it publishes them.
-            place.next.store(None, Relaxed);
-            place.state.store(WAITING, Relaxed);
+            queue_node.next.store(None, Relaxed);
+            queue_node.state.store(WAITING, Relaxed);
             mine
         }
     }
@@ -86,33 +86,33 @@ impl<M: Memory> Queue<M> {
     #[inline]
     pub unsafe fn join<W: Wait>(
         &self,
-        handle: &Handle<Place<M>, M>,
+        handle: &Handle<QueueNode<M>, M>,
         deadline: Option<Duration>,
     ) -> Option<u32> {
         if deadline.is_some_and(|deadline| !self.wait_for_room::<W>(deadline)) {
             return None;
         }
         // SAFETY: our caller's promise.
-        let mine = unsafe { Self::place(handle) };
+        let mine = unsafe { Self::queue_node(handle) };
         // AcqRel: pairs with the Release of the last first one's exchange, and publishes our
-        // place to the swap of the one behind us.
+        // queue node to the swap of the one behind us.
         let Some(previous) = self.tail.swap(Some(mine), AcqRel) else { return Some(FIRST) };
         // SAFETY: ours stays until we have left it or the queue, the one before ours until a
         // first one has seen our link, whether its owner has left or not.
-        let (place, before) =
-            unsafe { (M::follow::<Place<M>>(mine), M::follow::<Place<M>>(previous)) };
-        // Release: pairs with the Acquire in `behind`: our place is initialised.
+        let (queue_node, before) =
+            unsafe { (M::follow::<QueueNode<M>>(mine), M::follow::<QueueNode<M>>(previous)) };
+        // Release: pairs with the Acquire in `behind`: our queue node is initialised.
         before.next.store(Some(mine), Release);
-        if W::wait::<M>(&place.state, 0, deadline, |state| state >= FIRST).is_some() {
+        if W::wait::<M>(&queue_node.state, 0, deadline, |state| state >= FIRST).is_some() {
             // Relaxed: we have just waited for it.
-            return Some(place.state.load(Relaxed));
+            return Some(queue_node.state.load(Relaxed));
         }
-        // Relaxed: the swap publishes it to the thread that passes the place. The queue may be gone
+        // Relaxed: the swap publishes it to the thread that passes the queue node. The queue may be gone
         // then.
         self.left.fetch_add(ONE_LEFT, Relaxed);
         // Acquire: pairs with the Release of `replace`, if we were granted something after all.
-        // Release: pairs with its Acquire, since the place is then the first one's to free.
-        let granted = place.state.swap(LEFT, AcqRel) & !PARKED;
+        // Release: pairs with its Acquire, since the queue node is then the first one's to free.
+        let granted = queue_node.state.swap(LEFT, AcqRel) & !PARKED;
         if granted < FIRST {
             return None;
         }
@@ -120,7 +120,7 @@ impl<M: Memory> Queue<M> {
         Some(granted)
     }
 
-    /// Waits beside the queue while too many places in it were left; such a queue is not empty.
+    /// Waits beside the queue while too many queue nodes in it were left; such a queue is not empty.
     /// Says whether that ended before the deadline.
     #[inline]
     fn wait_for_room<W: Wait>(&self, deadline: Duration) -> bool {
@@ -129,7 +129,7 @@ impl<M: Memory> Queue<M> {
         room(self.left.load(Relaxed)) || W::wait::<M>(&self.left, 0, Some(deadline), room).is_some()
     }
 
-    /// A place that was counted is no longer left, or is out of the queue. The caller is first, so
+    /// A queue node that was counted is no longer left, or is out of the queue. The caller is first, so
     /// the queue is still there.
     #[cold]
     fn passed(&self) {
@@ -153,10 +153,10 @@ impl<M: Memory> Queue<M> {
     ///
     /// Same requirements as [`join`](Self::join).
     #[inline]
-    pub unsafe fn try_join(&self, handle: &Handle<Place<M>, M>) -> bool {
-        // SAFETY: our caller's promise, and a place that is not enqueued is ours.
+    pub unsafe fn try_join(&self, handle: &Handle<QueueNode<M>, M>) -> bool {
+        // SAFETY: our caller's promise, and a queue node that is not enqueued is ours.
         unsafe {
-            let mine = Self::place(handle);
+            let mine = Self::queue_node(handle);
             // AcqRel: as the swap in `join`.
             let joined = self.tail.exchange(None, Some(mine), AcqRel);
             if !joined {
@@ -172,8 +172,8 @@ impl<M: Memory> Queue<M> {
     ///
     /// The caller is the queue's first, with this handle.
     #[inline(always)]
-    pub unsafe fn leave<W: Wait>(&self, handle: &Handle<Place<M>, M>, granted: u32) {
-        // SAFETY: the caller's place is its own, and so is each that it finds left.
+    pub unsafe fn leave<W: Wait>(&self, handle: &Handle<QueueNode<M>, M>, granted: u32) {
+        // SAFETY: the caller's queue node is its own, and so is each that it finds left.
         unsafe {
             let mut mine = handle.enqueued();
             let Some(mut next) = self.behind::<W>(mine) else { return handle.keep(mine) };
@@ -191,12 +191,12 @@ impl<M: Memory> Queue<M> {
     ///
     /// Same requirements as [`leave`](Self::leave).
     #[inline]
-    pub unsafe fn pass<W: Wait>(&self, handle: &Handle<Place<M>, M>, granted: u32) -> bool {
+    pub unsafe fn pass<W: Wait>(&self, handle: &Handle<QueueNode<M>, M>, granted: u32) -> bool {
         // SAFETY: as in `leave`.
         unsafe {
             let mut mine = handle.enqueued();
             // Acquire: pairs with the Release of the link.
-            while let Some(next) = M::follow::<Place<M>>(mine).next.load(Acquire) {
+            while let Some(next) = M::follow::<QueueNode<M>>(mine).next.load(Acquire) {
                 if self.grant::<W>(handle, mine, next, granted) {
                     return true;
                 }
@@ -214,23 +214,23 @@ impl<M: Memory> Queue<M> {
     /// Same requirements as [`leave`](Self::leave); the reference lives for as long as the caller
     /// is the first.
     #[inline]
-    pub unsafe fn note<'a>(handle: &Handle<Place<M>, M>) -> &'a M::Word {
-        // SAFETY: the caller's place is its own, and no other thread uses its state any more.
-        unsafe { &M::follow::<Place<M>>(handle.enqueued()).state }
+    pub unsafe fn note<'a>(handle: &Handle<QueueNode<M>, M>) -> &'a M::Word {
+        // SAFETY: the caller's queue node is its own, and no other thread uses its state any more.
+        unsafe { &M::follow::<QueueNode<M>>(handle.enqueued()).state }
     }
 
-    /// Whether a place is behind the first; its waiter may have given up.
+    /// Whether a queue node is behind the first; its waiter may have given up.
     ///
     /// # Safety
     ///
     /// Same requirements as [`leave`](Self::leave).
     #[inline]
-    pub unsafe fn is_followed(handle: &Handle<Place<M>, M>) -> bool {
-        // SAFETY: the caller's place is its own. Relaxed: a hint.
-        unsafe { M::follow::<Place<M>>(handle.enqueued()).next.load(Relaxed).is_some() }
+    pub unsafe fn is_followed(handle: &Handle<QueueNode<M>, M>) -> bool {
+        // SAFETY: the caller's queue node is its own. Relaxed: a hint.
+        unsafe { M::follow::<QueueNode<M>>(handle.enqueued()).next.load(Relaxed).is_some() }
     }
 
-    /// Gives up a place, and grants this to the next one. If that was left, it is the caller's.
+    /// Gives up a queue node, and grants this to the next one. If that was left, it is the caller's.
     ///
     /// # Safety
     ///
@@ -238,15 +238,15 @@ impl<M: Memory> Queue<M> {
     #[inline]
     unsafe fn grant<W: Wait>(
         &self,
-        handle: &Handle<Place<M>, M>,
-        mine: M::Ref<Place<M>>,
-        next: M::Ref<Place<M>>,
+        handle: &Handle<QueueNode<M>, M>,
+        mine: M::Ref<QueueNode<M>>,
+        next: M::Ref<QueueNode<M>>,
         granted: u32,
     ) -> bool {
-        // SAFETY: the next place stays until we have granted this to it. Nobody uses ours any
+        // SAFETY: the next queue node stays until we have granted this to it. Nobody uses ours any
         // more, since the next one is linked.
         unsafe {
-            let left = W::replace::<M>(&M::follow::<Place<M>>(next).state, granted) == LEFT;
+            let left = W::replace::<M>(&M::follow::<QueueNode<M>>(next).state, granted) == LEFT;
             handle.keep(mine);
             if left {
                 self.passed();
@@ -255,22 +255,22 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// The place behind the first one, or `None` once the queue is empty.
+    /// The queue node behind the first one, or `None` once the queue is empty.
     ///
     /// # Safety
     ///
     /// `mine` is the caller's and first.
     #[inline]
-    unsafe fn behind<W: Wait>(&self, mine: M::Ref<Place<M>>) -> Option<M::Ref<Place<M>>> {
+    unsafe fn behind<W: Wait>(&self, mine: M::Ref<QueueNode<M>>) -> Option<M::Ref<QueueNode<M>>> {
         // SAFETY: our caller's promise.
-        let place = unsafe { M::follow::<Place<M>>(mine) };
+        let queue_node = unsafe { M::follow::<QueueNode<M>>(mine) };
         // Acquire: pairs with the Release of the link.
-        let next = place.next.load(Acquire);
+        let next = queue_node.next.load(Acquire);
         // Release: pairs with the Acquire of the next swap or exchange.
         if next.is_some() || self.tail.exchange(Some(mine), None, Release) {
             return next;
         }
-        Some(linked::<W, M, _>(&place.next))
+        Some(linked::<W, M, _>(&queue_node.next))
     }
 }
 
@@ -285,14 +285,14 @@ mod tests {
     use crate::memory::Native;
     use crate::wait::Park;
 
-    type At = Handle<Place<Native>, Native>;
+    type At = Handle<QueueNode<Native>, Native>;
 
-    fn next(place: &NonNull<Place<Native>>) -> Option<NonNull<Place<Native>>> {
+    fn next(queue_node: &NonNull<QueueNode<Native>>) -> Option<NonNull<QueueNode<Native>>> {
         // SAFETY: what is in the queue stays until its first leaves.
-        Link::load(&unsafe { Native::follow::<Place<Native>>(*place) }.next, Acquire)
+        Link::load(&unsafe { Native::follow::<QueueNode<Native>>(*queue_node) }.next, Acquire)
     }
 
-    /// How many places are in the queue behind its first.
+    /// How many queue nodes are in the queue behind its first.
     fn behind(first: &At) -> usize {
         // SAFETY: the handle is this test's alone.
         successors(next(&unsafe { first.enqueued() }), next).count()
@@ -315,7 +315,7 @@ mod tests {
             give_up(&queue, 10_000);
             assert_eq!(behind(&first), Native::BATCH as usize);
             queue.leave::<Park>(&first, FIRST);
-            assert!(queue.try_join(&first), "places are left");
+            assert!(queue.try_join(&first), "queue_nodes are left");
             assert_eq!(queue.left.load(Relaxed) & !PARKED, 0);
             queue.leave::<Park>(&first, FIRST);
         }

@@ -27,8 +27,10 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{CompactRw, Downgrade, Futex, RawLock, RawSharedLock, TimedLock, TimedSharedLock};
-use super::{TimedUpgrade, TryLock, TrySharedLock, Upgrade};
+use super::futex::Futex;
+use super::raw::{Downgrade, RawLock, RawSharedLock, TimedLock, TimedSharedLock};
+use super::raw::{TimedUpgrade, TryLock, TrySharedLock, Upgrade};
+use super::rw_compact::CompactRw;
 use crate::wait::Park;
 
 /// A shared lock `S`, and a turn for those that write or may come to.

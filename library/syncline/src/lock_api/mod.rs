@@ -18,33 +18,20 @@
 //! Where a crate is written for parking_lot's `RawMutex` and `RawRwLock`, use the types of these
 //! names here instead: the default locks.
 
+mod raw;
 #[cfg(feature = "lock_api_0_4")]
 mod v0_4;
 #[cfg(feature = "lock_api")]
 mod v0_5;
 
+pub use raw::Raw;
 #[cfg(feature = "lock_api")]
 pub use v0_5::{Node, NodeOf, SharedNodeOf};
 
-use core::mem::MaybeUninit;
-
-use bytemuck::Zeroable;
-
 use crate::lock::{GatedClh, Upgradable};
-
-/// A lock of the catalogue, with `lock_api`'s traits.
-#[derive(Debug, Default)]
-#[repr(transparent)]
-pub struct Raw<L>(L);
 
 /// The default mutex's lock, by parking_lot's name.
 pub type RawMutex = Raw<GatedClh>;
 /// A reader-writer lock that can do all that parking_lot's can, but for fair and recursive
 /// acquisitions. Without upgradable reads, `Raw<CompactRw>` has faster writers.
 pub type RawRwLock = Raw<Upgradable>;
-
-/// A fresh lock.
-const fn free<L: Zeroable>() -> Raw<L> {
-    // SAFETY: a lock of zeros is a fresh one.
-    Raw(unsafe { MaybeUninit::zeroed().assume_init() })
-}

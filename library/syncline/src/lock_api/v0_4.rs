@@ -1,14 +1,13 @@
 //! The traits of `lock_api` 0.4, whose guards carry nothing from the acquisition to the release.
 //!
-//! So a lock has them whose acquisitions need no queue node: `tas`, `ttas`, `ticket`, `futex`,
-//! `rw_flag`, `rw_compact`, all gated locks, and [`Upgradable`](crate::lock::Upgradable) over one
-//! of the shared ones.
+//! So a lock has them whose acquisitions need no queue node: those of which `docs/locks.md` says so, all
+//! gated locks, and [`Upgradable`](crate::lock::Upgradable) over one of the shared ones.
 
 use bytemuck::Zeroable;
 use lock_api_0_4::{GuardNoSend, RawMutex, RawRwLock, RawRwLockDowngrade};
 use lock_api_0_4::{RawRwLockUpgrade, RawRwLockUpgradeDowngrade};
 
-use super::{Raw, free};
+use super::raw::{Raw, free};
 use crate::lock::{Downgrade, RawLock, RawSharedLock, TryLock, TrySharedLock, Upgrade};
 
 /// A lock whose acquisitions need no node.

@@ -7,7 +7,7 @@ use bytemuck::Zeroable;
 use lock_api::{RawMutex, RawRwLock, RawRwLockDowngrade};
 use lock_api::{RawRwLockUpgrade, RawRwLockUpgradeDowngrade};
 
-use super::{Raw, free};
+use super::raw::{Raw, free};
 use crate::lock::{Downgrade, RawLock, RawSharedLock, TryLock, TrySharedLock, Upgrade};
 use crate::memory::{Memory, Pooled};
 

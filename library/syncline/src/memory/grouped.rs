@@ -7,8 +7,10 @@ use core::time::Duration;
 use std::cell::{Cell, RefCell};
 use std::vec::Vec;
 
+use super::interface::{Address, Memory};
+use super::native::Native;
 use super::native::Owned;
-use super::{Address, Memory, Native, OnStack};
+use super::node::OnStack;
 
 /// The native memory with small limits, in which threads choose their groups.
 #[derive(Clone, Copy, Debug, Default)]

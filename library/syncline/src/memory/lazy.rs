@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use bytemuck::Zeroable;
 
-use super::{Link, Memory};
+use super::interface::{Link, Memory};
 
 /// A node at an address that stays, which lives as long as this. One without a size needs no
 /// memory and gets none: each turn makes a value, which is never dropped.

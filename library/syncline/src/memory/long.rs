@@ -6,7 +6,8 @@
 use core::fmt::Debug;
 use core::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
 
-use super::{Memory, Native};
+use super::interface::Memory;
+use super::native::Native;
 
 /// A memory that has words of 64 bits.
 ///

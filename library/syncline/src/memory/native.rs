@@ -8,7 +8,9 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering, Ordering::Relaxed};
 use core::time::Duration;
 
-use super::{Address, Data, Link, Memory, OnStack, Word, barrier, group, place, pool};
+use super::interface::{Address, Data, Link, Memory, Word};
+use super::node::OnStack;
+use super::{barrier, group, place, pool};
 
 /// The processor's own memory.
 #[derive(Clone, Copy, Debug, Default)]

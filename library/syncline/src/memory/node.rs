@@ -7,7 +7,7 @@ use core::mem::forget;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
-use super::Memory;
+use super::interface::Memory;
 
 /// A node on its caller's stack, or wherever else the caller keeps this.
 ///

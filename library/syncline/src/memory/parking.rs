@@ -16,7 +16,7 @@ use core::time::Duration;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
-use crate::memory::Address;
+use crate::memory::interface::Address;
 
 /// Sleepers whose words' addresses lead to one number.
 struct List(Mutex<Vec<Sleeper>>);

@@ -14,7 +14,7 @@ mod linux {
     use core::sync::atomic::AtomicU32;
     use core::time::Duration;
 
-    use crate::memory::Address;
+    use crate::memory::interface::Address;
 
     pub fn yield_now() {
         // SAFETY: it takes nothing and always succeeds.
@@ -108,7 +108,7 @@ mod elsewhere {
     use core::sync::atomic::AtomicU32;
     use core::time::Duration;
 
-    use crate::memory::Address;
+    use crate::memory::interface::Address;
 
     pub fn now() -> Duration {
         Duration::ZERO

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::Deref;
 
-use super::OnceLock;
+use super::once_lock::OnceLock;
 use crate::memory::{Data, Memory, Native};
 
 /// In native memory it can be put in place at compile time.

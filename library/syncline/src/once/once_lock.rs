@@ -7,7 +7,7 @@ use super::raw::{FRESH, RawOnce};
 use crate::memory::{Data, Memory, Native};
 
 /// In native memory the cell can be made at compile time.
-type Place<T> = <Native as Memory>::Data<MaybeUninit<T>>;
+type Value<T> = <Native as Memory>::Data<MaybeUninit<T>>;
 
 /// A cell for a value that is written once, by the thread that comes first.
 ///
@@ -37,7 +37,7 @@ unsafe impl<T: Send, M: Memory> Send for OnceLock<T, M> {}
 impl<T> OnceLock<T> {
     /// An empty cell, in native memory. In other memories use `Default`.
     pub const fn new() -> Self {
-        Self { once: RawOnce::new(), value: Place::<T>::new(MaybeUninit::uninit()) }
+        Self { once: RawOnce::new(), value: Value::<T>::new(MaybeUninit::uninit()) }
     }
 }
 
@@ -127,9 +127,9 @@ impl<T, M: Memory> Default for OnceLock<T, M> {
 
 impl<T> From<T> for OnceLock<T> {
     fn from(value: T) -> Self {
-        let place = Self::new();
-        place.get_or_init(|| value);
-        place
+        let cell = Self::new();
+        cell.get_or_init(|| value);
+        cell
     }
 }
 

@@ -5,7 +5,7 @@ use core::ptr::{from_ref, null_mut};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
-use super::this_thread;
+use super::number::this_thread;
 
 /// The thread that holds a lock exclusively, if any, and the line where it was taken.
 #[derive(Debug, Default)]

@@ -72,7 +72,7 @@ pub struct Served<W: Wait = Park, M: LongMemory = Native> {
 
 type Seats<W, M> = Guarded<Option<Vec<Client<W, M>>>, Mcs<W, M>>;
 
-/// A session's place: channels to all servers.
+/// A session's channels to all servers.
 struct Client<W: Wait, M: LongMemory> {
     number: usize,
     servers: Vec<Link<W, M>>,
@@ -90,7 +90,7 @@ struct Link<W: Wait, M: LongMemory> {
 }
 
 /// A thread's part.
-pub struct Place<W: Wait, M: LongMemory> {
+pub struct Thread<W: Wait, M: LongMemory> {
     client: Option<Client<W, M>>,
     /// The stamps of all cells that were read.
     reads: Vec<NonNull<M::Long>>,
@@ -98,7 +98,7 @@ pub struct Place<W: Wait, M: LongMemory> {
 }
 
 // SAFETY: the cells are shared by all threads, and used during an attempt alone.
-unsafe impl<W: Wait, M: LongMemory> Send for Place<W, M> {}
+unsafe impl<W: Wait, M: LongMemory> Send for Thread<W, M> {}
 
 impl<W: Wait, M: LongMemory> Served<W, M> {
     /// An engine for this many sessions at a time, and its servers: each is to run in a thread of
@@ -189,7 +189,7 @@ impl<W: Wait, M: LongMemory> Client<W, M> {
     }
 }
 
-impl<W: Wait, M: LongMemory> Place<W, M> {
+impl<W: Wait, M: LongMemory> Thread<W, M> {
     fn client(&mut self) -> &mut Client<W, M> {
         self.client.as_mut().expect("a session has a client until it ends")
     }
@@ -209,17 +209,17 @@ impl<W: Wait, M: LongMemory> Place<W, M> {
 // says that it is aborted was all held at that look.
 unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
     type Memory = M;
-    type Thread = Place<W, M>;
+    type Thread = Thread<W, M>;
 
     /// Panics if there are as many sessions already as the engine was made for.
-    fn enter(&self) -> Place<W, M> {
+    fn enter(&self) -> Thread<W, M> {
         let client = self.seats.with(|seats| seats.as_mut().and_then(Vec::pop));
         assert!(client.is_some(), "the engine is closed, or was made for fewer sessions");
-        Place { client, reads: Vec::new(), failures: 0 }
+        Thread { client, reads: Vec::new(), failures: 0 }
     }
 
-    fn exit(&self, place: &mut Place<W, M>) {
-        let client = place.client.take();
+    fn exit(&self, thread: &mut Thread<W, M>) {
+        let client = thread.client.take();
         // The rest is dropped outside of the lock.
         drop(self.seats.with(|seats| match seats {
             Some(seats) => {
@@ -239,9 +239,9 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         stamp.wrapping_sub(self.base) < STAMPS
     }
 
-    fn begin(&self, place: &mut Place<W, M>) {
-        place.reads.clear();
-        let client = place.client();
+    fn begin(&self, thread: &mut Thread<W, M>) {
+        thread.reads.clear();
+        let client = thread.client();
         client.attempt += 1;
         // Release: pairs with the Acquire of a server that finds the last attempt over.
         self.statuses[client.number].store(status(client.attempt, RUNNING), Release);
@@ -249,7 +249,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
 
     unsafe fn read<R>(
         &self,
-        place: &mut Place<W, M>,
+        thread: &mut Thread<W, M>,
         at: NonNull<M::Long>,
         load: impl Fn() -> R,
     ) -> Result<R> {
@@ -258,15 +258,15 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         if !self.owns(stamp) {
             foreign();
         }
-        place.reads.push(at);
-        let client = place.client();
+        thread.reads.push(at);
+        let client = thread.client();
         client.hold(self.number(stamp), false)?;
         let value = load();
         if self.holds_all(client) { Ok(value) } else { Err(Stop::CONFLICT) }
     }
 
-    fn commit(&self, place: &mut Place<W, M>, writes: &mut Writes<M>) -> Result<()> {
-        let client = place.client();
+    fn commit(&self, thread: &mut Thread<W, M>, writes: &mut Writes<M>) -> Result<()> {
+        let client = thread.client();
         for write in writes.entries() {
             // Relaxed: a cell's stamp never changes here.
             client.hold(self.number(write.stamp().load(Relaxed)), true)?;
@@ -280,34 +280,34 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         if written > 0 && self.sleepers.any() {
             self.sleepers.wake(|at| writes.find(at).is_some());
         }
-        place.succeeded(written);
+        thread.succeeded(written);
         Ok(())
     }
 
-    fn give_way(&self, place: &mut Place<W, M>) {
-        place.client().release();
-        place.failures += 1;
-        W::pause::<M>(place.failures);
+    fn give_way(&self, thread: &mut Thread<W, M>) {
+        thread.client().release();
+        thread.failures += 1;
+        W::pause::<M>(thread.failures);
     }
 
-    fn wait_for_change(&self, place: &mut Place<W, M>) {
-        assert!(!place.reads.is_empty(), "retry without having read anything would wait forever");
-        place.failures = 0;
-        let reads = take(&mut place.reads);
+    fn wait_for_change(&self, thread: &mut Thread<W, M>) {
+        assert!(!thread.reads.is_empty(), "retry without having read anything would wait forever");
+        thread.failures = 0;
+        let reads = take(&mut thread.reads);
         self.sleepers.sleep_while(&reads, || {
-            let client = place.client();
+            let client = thread.client();
             let held = self.keep_all(client);
             // From here on what we have read can be written, and a thread that writes it sees that
             // we sleep.
             client.release();
             held
         });
-        place.reads = reads;
+        thread.reads = reads;
     }
 
-    fn leave(&self, place: &mut Place<W, M>) {
-        place.failures = 0;
-        place.client().release();
+    fn leave(&self, thread: &mut Thread<W, M>) {
+        thread.failures = 0;
+        thread.client().release();
     }
 }
 
@@ -317,8 +317,8 @@ impl<W: Wait, M: LongMemory> fmt::Debug for Served<W, M> {
     }
 }
 
-impl<W: Wait, M: LongMemory> fmt::Debug for Place<W, M> {
+impl<W: Wait, M: LongMemory> fmt::Debug for Thread<W, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place").finish_non_exhaustive()
+        f.debug_struct("Thread").finish_non_exhaustive()
     }
 }

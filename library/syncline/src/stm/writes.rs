@@ -114,7 +114,7 @@ pub struct Writes<M: LongMemory> {
     objects: Vec<Box<dyn Install>>,
     /// A bit for each cell; a cell whose bit is not set is not here.
     filter: u64,
-    /// If there are more than [`FEW`]: places of entries plus one, or 0, by hash. At most half
+    /// If there are more than [`FEW`]: indices of entries plus one, or 0, by hash. At most half
     /// full.
     index: Vec<u32>,
 }
@@ -202,9 +202,9 @@ impl<M: LongMemory> Writes<M> {
         }
         let mut at = self.home(hash(stamp));
         loop {
-            let place = self.index[at].checked_sub(1)? as usize;
-            if self.entries[place].stamp == stamp {
-                return Some(&self.entries[place]);
+            let entry = self.index[at].checked_sub(1)? as usize;
+            if self.entries[entry].stamp == stamp {
+                return Some(&self.entries[entry]);
             }
             at = (at + 1) % self.index.len();
         }
@@ -218,8 +218,8 @@ impl<M: LongMemory> Writes<M> {
 
     /// What is to be installed in a variable.
     pub(super) fn object(&mut self, stamp: NonNull<M::Long>) -> Option<&mut dyn Install> {
-        let place = self.find(stamp)?.bits.get() as usize;
-        Some(&mut *self.objects[place])
+        let object = self.find(stamp)?.bits.get() as usize;
+        Some(&mut *self.objects[object])
     }
 
     /// Adds an entry for a word that has none.
@@ -307,14 +307,14 @@ impl<M: LongMemory> Writes<M> {
         self.enter(first);
     }
 
-    /// Enters the places from this one on in the index, which has room for them.
+    /// Enters the entries from this one on in the index, which has room for them.
     fn enter(&mut self, first: usize) {
-        for place in first..self.entries.len() {
-            let mut at = self.home(hash(self.entries[place].stamp));
+        for entry in first..self.entries.len() {
+            let mut at = self.home(hash(self.entries[entry].stamp));
             while self.index[at] != 0 {
                 at = (at + 1) % self.index.len();
             }
-            self.index[at] = place as u32 + 1;
+            self.index[at] = entry as u32 + 1;
         }
     }
 
@@ -424,24 +424,24 @@ mod tests {
         let mut writes = Writes::<Native>::default();
         for count in [3, 1000, 8, 9, 40, 0, 17] {
             writes.clear();
-            for place in (0..count).rev() {
-                let stamp = NonNull::from(&stamps[place]);
+            for cell in (0..count).rev() {
+                let stamp = NonNull::from(&stamps[cell]);
                 assert!(writes.find(stamp).is_none());
                 // SAFETY: both outlive the entries.
-                unsafe { writes.add_word(stamp, NonNull::from(&words[place]), place as u64 + 7) };
+                unsafe { writes.add_word(stamp, NonNull::from(&words[cell]), cell as u64 + 7) };
                 let found = writes.again().find(stamp).map(|write| write.stamp);
                 assert_eq!(found, Some(stamp));
             }
-            for (place, stamp) in stamps.iter().enumerate() {
+            for (cell, stamp) in stamps.iter().enumerate() {
                 let value = writes.word(NonNull::from(stamp)).map(Cell::get);
-                assert_eq!(value, (place < count).then_some(place as u64 + 7));
+                assert_eq!(value, (cell < count).then_some(cell as u64 + 7));
             }
         }
         let sorted: Vec<_> = writes.in_order().iter().map(|write| write.stamp).collect();
         assert!(sorted.is_sorted());
-        for (place, stamp) in stamps.iter().enumerate() {
+        for (cell, stamp) in stamps.iter().enumerate() {
             let value = writes.word(NonNull::from(stamp)).map(Cell::get);
-            assert_eq!(value, (place < 17).then_some(place as u64 + 7));
+            assert_eq!(value, (cell < 17).then_some(cell as u64 + 7));
         }
         writes.install(|_| {});
         assert_eq!(words[16].load(Relaxed), 23);
@@ -452,20 +452,20 @@ mod tests {
         let stamps: Vec<AtomicU64> = (0..20).map(AtomicU64::new).collect();
         let words: Vec<AtomicU64> = (0..20).map(AtomicU64::new).collect();
         let values = || words.iter().map(|word| word.load(Relaxed)).collect::<Vec<_>>();
-        let write = |writes: &mut Writes<Native>, place: usize, value| {
-            let (stamp, word) = (NonNull::from(&stamps[place]), NonNull::from(&words[place]));
+        let write = |writes: &mut Writes<Native>, cell: usize, value| {
+            let (stamp, word) = (NonNull::from(&stamps[cell]), NonNull::from(&words[cell]));
             // SAFETY: both outlive the entries, and there is one thread.
             unsafe { writes.overwrite(stamp, word, value) };
         };
         for cells in [1, 2, 20] {
             let mut writes = Writes::<Native>::default();
             for value in 100..105 {
-                (0..cells).for_each(|place| write(&mut writes, place, value));
+                (0..cells).for_each(|cell| write(&mut writes, cell, value));
             }
             // A cell is kept a few times at most.
             assert!(writes.entries().len() <= cells.max(FEWEST + 1));
             let (written, mut before) = (values(), writes.present());
-            (0..cells).rev().for_each(|place| write(&mut writes, place, 7));
+            (0..cells).rev().for_each(|cell| write(&mut writes, cell, 7));
             assert!(stamps[..cells].iter().all(|stamp| writes.find(stamp.into()).is_some()));
             writes.take_back();
             assert_eq!(values(), (0..20).collect::<Vec<_>>());

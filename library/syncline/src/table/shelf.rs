@@ -46,8 +46,8 @@ impl Keys {
 #[repr(C, align(64))]
 struct Values<V, M: Memory>([M::Data<MaybeUninit<V>>; KEYS]);
 
-/// Where a key is: its line, and its place in the line.
-type Place = (usize, usize);
+/// Where a key is: its line, and its slot in the line.
+type Position = (usize, usize);
 
 /// The content of a bucket.
 pub(super) struct Shelf<V, M: Memory> {
@@ -78,7 +78,7 @@ impl<V, M: Memory> Shelf<V, M> {
     }
 
     #[inline]
-    fn find(&self, key: u64) -> Option<Place> {
+    fn find(&self, key: u64) -> Option<Position> {
         self.keys.iter().enumerate().find_map(|(line, keys)| {
             // SAFETY: no other thread accesses the keys, as said above; the reference ends here.
             let at = unsafe { keys.look(|keys| (*keys).find(key)) };
@@ -88,7 +88,7 @@ impl<V, M: Memory> Shelf<V, M> {
 
     /// The position of the key, or else a vacant one; each line's keys are compared at once.
     #[inline]
-    fn find_or_vacancy(&self, key: u64) -> Result<Place, Option<Place>> {
+    fn find_or_vacancy(&self, key: u64) -> Result<Position, Option<Position>> {
         let mut vacancy = None;
         for (line, keys) in self.keys.iter().enumerate() {
             // SAFETY: as in `find`.
@@ -115,15 +115,15 @@ impl<V, M: Memory> Shelf<V, M> {
     pub(super) fn put(&self, key: u64, value: V) -> Result<Option<V>, V> {
         let (line, at) = match self.find_or_vacancy(key) {
             Ok((line, at)) => {
-                let place = &self.values[line].0[at];
+                let slot = &self.values[line].0[at];
                 // SAFETY: no other thread accesses the value, which is there, as its key is.
-                return Ok(Some(unsafe { place.with(|old| ptr::replace(old.cast(), value)) }));
+                return Ok(Some(unsafe { slot.with(|old| ptr::replace(old.cast(), value)) }));
             }
             Err(Some(vacancy)) => vacancy,
             Err(None) => return Err(value),
         };
         // SAFETY: no other thread accesses the value, and there is none.
-        unsafe { self.values[line].0[at].with(|place| place.cast::<V>().write(value)) };
+        unsafe { self.values[line].0[at].with(|slot| slot.cast::<V>().write(value)) };
         let enter = |keys: *mut Keys| {
             // SAFETY: no other thread accesses the keys.
             let keys = unsafe { &mut *keys };

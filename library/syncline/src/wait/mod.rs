@@ -14,105 +14,13 @@
 //! before the word was written is visible after the wait.
 
 mod park;
+#[doc(hidden)]
+pub mod policy;
 mod spin;
-mod r#yield;
+#[doc(hidden)]
+pub mod r#yield;
 
 pub use park::Park;
+pub use policy::{PARKED, Wait};
 pub use spin::Spin;
 pub use r#yield::Yield;
-
-use core::fmt::Debug;
-use core::sync::atomic::Ordering::AcqRel;
-use core::time::Duration;
-
-use crate::memory::{Memory, Word};
-
-/// The bit of a word by which a sleeper asks to be woken.
-pub const PARKED: u32 = 1;
-
-/// A way to wait.
-pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
-    /// The policy's name in the catalogue.
-    const NAME: &'static str;
-
-    /// Whether waiters may sleep, so that the thread that lets them go on has to wake them.
-    const SLEEPS: bool;
-
-    /// Whether waiters let others run while they wait, rather than only look.
-    const YIELDS: bool;
-
-    /// A word's value, without [`PARKED`].
-    #[inline(always)]
-    fn unmarked(word: u32) -> u32 {
-        if Self::SLEEPS { word & !PARKED } else { word }
-    }
-
-    /// Waits until `done` holds for the word's value, which is passed without [`PARKED`], or
-    /// until the deadline on the memory's clock; no deadline is `None`. A thread that parks does so
-    /// under `key`. `done` depends on the value alone: what it says of a value holds for as long as
-    /// the word has it.
-    ///
-    /// Returns `None` if the deadline passed first. Otherwise returns [`PARKED`] if this thread
-    /// has slept, else 0: where several threads wait for one value, and only one is woken by it,
-    /// that one must put the bit back into the word, since others may still sleep.
-    #[inline(always)]
-    fn wait<M: Memory>(
-        word: &M::Word,
-        key: u32,
-        deadline: Option<Duration>,
-        done: impl Fn(u32) -> bool,
-    ) -> Option<u32> {
-        Self::wait_fetching::<M>(word, key, deadline, |_| (), done)
-    }
-
-    /// Like [`wait`](Self::wait), for a waiter that has a way of its own to get the word's line:
-    /// `fetch` is called right before each look, with nothing in between.
-    fn wait_fetching<M: Memory>(
-        word: &M::Word,
-        key: u32,
-        deadline: Option<Duration>,
-        fetch: impl Fn(&M::Word),
-        done: impl Fn(u32) -> bool,
-    ) -> Option<u32>;
-
-    /// Writes an (even) value to a word, with Release ordering, and wakes one waiter.
-    ///
-    /// The word may be gone once it is written: the waiter may free it at once.
-    fn hand_over<M: Memory>(word: &M::Word, value: u32);
-
-    /// Writes an (even) value to a word, with Release ordering, and wakes all threads that wait for
-    /// the word: for one that several threads may wait for, each for its own value.
-    fn announce<M: Memory>(word: &M::Word, value: u32);
-
-    /// Writes an (even) value to a word as [`hand_over`](Self::hand_over) does, and returns what
-    /// it held, without [`PARKED`] and with Acquire ordering: for a word that the waiter changes
-    /// too, when it gives up.
-    #[inline]
-    fn replace<M: Memory>(word: &M::Word, value: u32) -> u32 {
-        let address = word.address();
-        // AcqRel: pairs with the Acquire of `wait`, and with the swap by which a waiter gives up.
-        let old = word.swap(value, AcqRel);
-        if old & PARKED != 0 {
-            M::unpark(address, Some(0), 1);
-        }
-        old & !PARKED
-    }
-
-    /// Adds 2 to a word for whose values several threads wait, each for its own and under that
-    /// value halved as its key, with Release ordering, and wakes the thread that waits for the new
-    /// value. `value` is what the word holds now; the caller is the only writer. `last` says that
-    /// no thread waited for a later value when the caller looked; it is of no use to a policy that
-    /// never sleeps.
-    fn advance<M: Memory>(word: &M::Word, value: u32, last: bool);
-
-    /// A pause between two looks at a word or link, in a wait that is bound to be short, since
-    /// another thread is between two steps; `looks` counts from 1. It may yield if that thread
-    /// seems to be off its processor.
-    fn pause_at<M: Memory, T>(word: &T, looks: u32);
-
-    /// Like [`pause_at`](Self::pause_at), in a loop that reads more than one word.
-    #[inline(always)]
-    fn pause<M: Memory>(looks: u32) {
-        Self::pause_at::<M, ()>(&(), looks);
-    }
-}

@@ -8,7 +8,8 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
-use super::{PARKED, Wait, Yield};
+use super::policy::{PARKED, Wait};
+use super::r#yield::Yield;
 use crate::memory::{Memory, Word};
 
 /// A waiter that can sleep loses patience this many times sooner than one that can't: after about

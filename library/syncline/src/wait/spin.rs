@@ -5,7 +5,7 @@
 use core::sync::atomic::Ordering::{Acquire, Release};
 use core::time::Duration;
 
-use super::Wait;
+use super::policy::Wait;
 use crate::memory::{Memory, Word};
 
 /// Spin until it is over.

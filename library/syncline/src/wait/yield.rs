@@ -5,7 +5,8 @@
 use core::sync::atomic::Ordering::Acquire;
 use core::time::Duration;
 
-use super::{Spin, Wait};
+use super::policy::Wait;
+use super::spin::Spin;
 use crate::memory::{Memory, Word};
 
 /// Spin for a while, then yield the processor between looks.

@@ -34,8 +34,9 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
+use super::best_effort::BestEffort;
 use super::best_effort::Tries;
-use super::{BestEffort, Global};
+use super::global::Global;
 use crate::lock::{RawLock, RawSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Word};
 use crate::wait::Wait;

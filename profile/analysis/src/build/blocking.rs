@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use syncline_recording::{Primitive, ProcessFile, Row};
 
+use super::ops::wants;
 use super::stacks::Stacks;
 use super::tally::Clock;
-use super::wants;
 use crate::model::{Blocker, Blocking, Site};
 
 /// A waiter and a holder of one lock.

@@ -9,6 +9,7 @@ mod blocking;
 mod locks;
 mod nesting;
 mod notes;
+mod ops;
 mod sections;
 mod sites;
 mod stacks;
@@ -17,14 +18,15 @@ mod threads;
 mod timeline;
 
 use syncline_recording::layout::{PROCESS_EXITED, PROCESS_LEFT, SEEN};
-use syncline_recording::{Class, Ending, Op, ProcessFile, Session, Thread};
+use syncline_recording::{Ending, ProcessFile, Session, Thread};
 
 use crate::findings;
-use crate::model::{Kind, Process, State, Times, Waiting};
+use crate::model::{Process, State, Times, Waiting};
 use crate::options::Options;
 use blocking::Pairs;
 use locks::Locks;
 use nesting::Nests;
+pub use ops::wants_or_waits;
 use sites::Sites;
 use stacks::Stacks;
 use syncline_code::symbols::Symbols;
@@ -160,19 +162,4 @@ fn seen(status: u32) -> State {
         (0, status) => State::Exited { status: Some(status as i32) },
         (signal, _) => State::Killed { signal: signal as i32 },
     }
-}
-
-/// Whether an operation takes a lock, so that contention and quadrants mean something.
-fn takes_lock(op: Op) -> bool {
-    wants(op) && Kind::of(op.primitive()) == Kind::Lock
-}
-
-/// Whether an operation may find its object taken.
-fn wants(op: Op) -> bool {
-    matches!(op.class(), Class::Acquire | Class::Try)
-}
-
-/// Whether an operation is a use of its object: not a wake-up, nor its creation.
-pub fn wants_or_waits(op: Op) -> bool {
-    wants(op) || op.class() == Class::Wait
 }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use syncline_recording::{Primitive, Row};
 
+use super::ops::wants;
 use super::stacks::Stacks;
-use super::wants;
 use crate::model::{Lock, Nesting, Outer};
 
 /// What was seen so far.

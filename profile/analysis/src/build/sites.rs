@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use syncline_recording::Op;
 
+use super::ops::takes_lock;
 use super::stacks::Stacks;
-use super::takes_lock;
 use super::tally::{Clock, Tally};
 use crate::model::{Kind, Quadrant, Site, Way};
 use crate::options::Thresholds;

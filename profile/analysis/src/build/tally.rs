@@ -3,7 +3,7 @@
 use syncline_recording::layout::{BUCKETS, ThreadRecord};
 use syncline_recording::{Class, Op, ProcessFile, Row, Session};
 
-use super::wants;
+use super::ops::wants;
 use crate::model::{Figures, Histogram, HolderTime};
 
 /// The clock of a recording.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use syncline_recording::ProcessFile;
 use syncline_recording::layout::{THREAD_EXITED, ThreadRecord};
 
+use super::ops::takes_lock;
 use super::stacks::Stacks;
-use super::takes_lock;
 use super::tally::{Clock, Tally, waiting_op};
 use crate::model::{Kind, Lock, Thread, Times, Waiting, WaitingNow};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Place;
+use super::place::Place;
 use crate::model::{Finding, Gain, Process, Rule};
 
 /// A predicted gain that differs by less than this share of the run time is the same: two

@@ -10,15 +10,17 @@
 //! the one that lost most of all.
 
 mod findings;
+mod place;
 mod sites;
 
 use serde::Serialize;
 
-use crate::Analysis;
+use crate::analysis::Analysis;
+use crate::model::Process;
 pub use crate::model::Run;
-use crate::model::{Frame, Process};
 pub use findings::{Fate, FindingChange};
 pub(crate) use findings::{Key, key};
+use sites::per_second;
 pub use sites::{Rates, SiteChange};
 
 /// The differences of two recordings.
@@ -33,13 +35,6 @@ pub struct Diff {
     pub findings: Vec<FindingChange>,
     /// The call sites of both, most changed first.
     pub sites: Vec<SiteChange>,
-}
-
-/// A call site, identified so that it is found again although lines have moved.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Place {
-    function: String,
-    file: Option<String>,
 }
 
 /// Compares two recordings; `None` if either of them is empty.
@@ -66,24 +61,5 @@ pub(crate) fn run(process: &Process) -> Run {
         waited: process.waiting.locks,
         lock_share: process.lock_share,
         acquisitions_per_second: per_second(acquisitions as f64, process),
-    }
-}
-
-/// An amount per second of the run.
-fn per_second(sum: f64, process: &Process) -> f64 {
-    if process.seconds > 0.0 { sum / process.seconds } else { 0.0 }
-}
-
-impl Place {
-    /// The call site of a frame. An offset behind a function's name changes as easily as a line,
-    /// and is left out; one behind the name of a file is all that is known.
-    fn of(frame: &Frame, process: &Process) -> Place {
-        let module = frame.module.map(|module| process.modules[module].name());
-        let function = match frame.function.rsplit_once("+0x") {
-            Some((name, _)) if frame.file.is_none() && module != Some(name) => name,
-            _ => &frame.function,
-        };
-        let file = frame.file.as_deref().map(|file| file.rsplit('/').next().unwrap_or(file));
-        Place { function: function.to_owned(), file: file.map(str::to_owned) }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use syncline_recording::Op;
 
-use super::{Place, per_second};
+use super::place::Place;
 use crate::model::{Figures, Kind, Process};
 
 /// A call site before and after: an operation in a function.
@@ -73,6 +73,11 @@ pub fn changes(before: &Process, after: &Process) -> Vec<SiteChange> {
             .then_with(|| by(|rates| rates.calls))
     });
     changes
+}
+
+/// An amount per second of the run.
+pub fn per_second(sum: f64, process: &Process) -> f64 {
+    if process.seconds > 0.0 { sum / process.seconds } else { 0.0 }
 }
 
 type Key = (Op, Place);

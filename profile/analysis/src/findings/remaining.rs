@@ -306,7 +306,7 @@ fn worked(process: &Process, site: &Site) -> Option<f64> {
     let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
     let could_run = |thread: &Thread| (thread.seconds - thread.ready.unwrap_or(0.0)).max(0.0);
     let seconds: f64 = threads().map(could_run).sum();
-    let worked: f64 = threads().map(|thread| thread.worked()).sum();
+    let worked: f64 = threads().map(|thread| (thread.worked() - thread.slept()).max(0.0)).sum();
     (seconds > 0.0).then(|| (worked / seconds).min(1.0))
 }
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use syncline_recording::{ProcessFile, Thread};
 
-use crate::Analysis;
+use crate::analysis::Analysis;
 use crate::build::waiting_op;
 use crate::model::{Kind, Stuck};
 use crate::options::Options;

@@ -2,7 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{Category, OpenQuestion, Rule};
+use super::question::OpenQuestion;
+use super::rule::{Category, Rule};
 
 /// A problem.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use syncline_recording::{Class, Op, Primitive};
 
-use super::{Blocker, Figures, Kind, Quadrant};
+use super::blocking::Blocker;
+use super::figures::{Figures, Kind};
+use super::quadrant::Quadrant;
 
 /// A lock, or what else threads wait for: all that was done at one address with one kind of
 /// primitive.

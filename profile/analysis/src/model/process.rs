@@ -4,12 +4,24 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use syncline_code::model::{Frame, Module, Stack};
 use syncline_code::symbols::place::wraps_locks;
 
-use super::{
-    Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Remaining, Runs, Seen,
-    Site, Stack, Stuck, Thread, Timeline, Times, Waiting, WhatIf,
-};
+use super::blocking::Blocking;
+use super::figures::{Kind, Waiting};
+use super::finding::Finding;
+use super::lock::Lock;
+use super::nesting::Nesting;
+use super::note::Note;
+use super::quadrant::QuadrantCounts;
+use super::remaining::Remaining;
+use super::runs::{Runs, Seen};
+use super::site::Site;
+use super::stuck::Stuck;
+use super::thread::Thread;
+use super::timeline::Timeline;
+use super::times::Times;
+use super::whatif::WhatIf;
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -95,7 +107,7 @@ pub struct Process {
     /// The program and its libraries.
     pub modules: Vec<Module>,
     /// What could not be seen.
-    #[serde(serialize_with = "super::with_messages")]
+    #[serde(serialize_with = "super::note::with_messages")]
     pub notes: Vec<Note>,
 }
 
@@ -178,6 +190,6 @@ impl Process {
 
     /// The locks, without what is not one.
     pub fn only_locks(&self) -> impl Iterator<Item = &Lock> {
-        self.locks.iter().filter(|lock| lock.kind == super::Kind::Lock)
+        self.locks.iter().filter(|lock| lock.kind == Kind::Lock)
     }
 }

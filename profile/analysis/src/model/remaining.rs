@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Kind, OpenQuestion};
+use super::figures::Kind;
+use super::question::OpenQuestion;
 
 /// Locks of one kind, or an event, that much of the threads' time goes to, with what is known of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

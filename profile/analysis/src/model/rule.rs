@@ -6,7 +6,7 @@
 use serde::Serialize;
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
-use super::Delayed;
+use super::whatif::Delayed;
 
 /// The kind of a problem: SyncPerf's five (Table 1), and kinds that it could not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

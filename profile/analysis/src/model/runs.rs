@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Rule;
+use super::rule::Rule;
 
 /// A run, in few numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]

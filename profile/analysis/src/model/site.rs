@@ -1,9 +1,12 @@
 //! A call site, summed over locks and threads.
 
 use serde::Serialize;
+use syncline_code::model::Section;
 use syncline_recording::Op;
 
-use super::{Figures, Inspected, Kind, Quadrant, Section};
+use super::figures::{Figures, Kind};
+use super::inspected::Inspected;
+use super::quadrant::Quadrant;
 
 /// A position in the source that does one operation, summed over all locks and all threads: many
 /// thousand quiet locks that one line takes are one busy site.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use syncline_recording::{Op, Primitive};
 
+use super::figures::Waiting;
 use super::times::Known;
-use super::{Times, Waiting};
+use super::times::Times;
 
 /// A thread, or several successive ones with the same start function, if there were more threads
 /// than a recording distinguishes.
@@ -53,10 +54,16 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// Seconds that it did not wait.
+    /// Seconds that it did not wait for others. A sleep of a given length is none: it may stand for a device,
+    /// or keep a clock.
     pub fn active(&self) -> f64 {
         let waiting = self.waiting.locks + self.waiting.futexes + self.waiting.events;
-        (self.seconds - waiting).max(0.0)
+        (self.seconds - waiting + self.slept()).max(0.0)
+    }
+
+    /// Seconds that it slept for given lengths of time.
+    pub fn slept(&self) -> f64 {
+        self.waited_for.get(&Primitive::Sleep).copied().unwrap_or(0.0)
     }
 
     /// Divides its life by kinds, by what else is known of it.

@@ -55,11 +55,11 @@ impl How {
 pub struct Words {
     /// Something was left out, since it would have become too large.
     pub is_cut: bool,
-    /// Open addressing: place in `records` plus 1, or 0. Memory that a large set needed is kept for
+    /// Open addressing: index in `records` plus 1, or 0. Memory that a large set needed is kept for
     /// the next one, and left out of use until then: a small set is to be small in the caches.
     index: Vec<u32>,
-    /// This many places of it are in use, a power of two; the others are 0.
-    places: usize,
+    /// This many slots of it are in use, a power of two; the others are 0.
+    slots: usize,
     records: Vec<WordRecord>,
 }
 
@@ -102,7 +102,7 @@ impl Covered {
 impl Words {
     /// An empty set.
     pub fn new() -> Words {
-        Words { is_cut: false, index: vec![0; SMALLEST], places: SMALLEST, records: Vec::new() }
+        Words { is_cut: false, index: vec![0; SMALLEST], slots: SMALLEST, records: Vec::new() }
     }
 
     /// Its words.
@@ -112,8 +112,8 @@ impl Words {
 
     /// Empties it.
     pub fn clear(&mut self) {
-        self.index[..self.places].fill(0);
-        self.places = SMALLEST;
+        self.index[..self.slots].fill(0);
+        self.slots = SMALLEST;
         self.records.clear();
         self.is_cut = false;
     }
@@ -136,8 +136,8 @@ impl Words {
         else {
             return false;
         };
-        let is_full = |place: usize, word: u64| {
-            let record = self.records.get(place);
+        let is_full = |number: usize, word: u64| {
+            let record = self.records.get(number);
             record.is_some_and(|record| record.address == word && how.is_all_in(record))
         };
         // Its words came into the set one behind the other, or are looked for without success.
@@ -195,27 +195,27 @@ impl Words {
     #[inline]
     fn record(&mut self, word: u64, hint: &mut Hint) -> &mut WordRecord {
         let is_at =
-            |place: u32| self.records.get(place as usize).is_some_and(|r| r.address == word);
+            |number: u32| self.records.get(number as usize).is_some_and(|r| r.address == word);
         if !is_at(hint.0) {
             hint.0 = if is_at(hint.0 + 1) { hint.0 + 1 } else { self.find(word) as u32 };
         }
         &mut self.records[hint.0 as usize]
     }
 
-    fn place(&self, word: u64) -> usize {
+    fn slot(&self, word: u64) -> usize {
         // A multiplicative hash (Knuth, volume 3, section 6.4), from its high bits.
         let hash = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (hash >> (64 - self.places.trailing_zeros())) as usize
+        (hash >> (64 - self.slots.trailing_zeros())) as usize
     }
 
     #[inline(never)]
     fn find(&mut self, word: u64) -> usize {
-        let mut place = self.place(word);
+        let mut slot = self.slot(word);
         loop {
-            match self.index[place] {
+            match self.index[slot] {
                 0 => break,
                 n if self.records[n as usize - 1].address == word => return n as usize - 1,
-                _ => place = (place + 1) & (self.places - 1),
+                _ => slot = (slot + 1) & (self.slots - 1),
             }
         }
         self.records.push(WordRecord {
@@ -227,25 +227,25 @@ impl Words {
             written: 0,
             flags: 0,
         });
-        self.index[place] = self.records.len() as u32;
-        if self.records.len() * 2 > self.places {
+        self.index[slot] = self.records.len() as u32;
+        if self.records.len() * 2 > self.slots {
             self.grow();
         }
         self.records.len() - 1
     }
 
     fn grow(&mut self) {
-        self.index[..self.places].fill(0);
-        self.places *= 2;
-        if self.index.len() < self.places {
-            self.index.resize(self.places, 0);
+        self.index[..self.slots].fill(0);
+        self.slots *= 2;
+        if self.index.len() < self.slots {
+            self.index.resize(self.slots, 0);
         }
         for n in 0..self.records.len() {
-            let mut place = self.place(self.records[n].address);
-            while self.index[place] != 0 {
-                place = (place + 1) & (self.places - 1);
+            let mut slot = self.slot(self.records[n].address);
+            while self.index[slot] != 0 {
+                slot = (slot + 1) & (self.slots - 1);
             }
-            self.index[place] = n as u32 + 1;
+            self.index[slot] = n as u32 + 1;
         }
     }
 }

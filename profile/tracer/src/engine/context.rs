@@ -26,7 +26,7 @@ use crate::aside;
 /// Bytes of the cache. When it is full all of it is given up: 4 MiB hold some 60,000
 /// instructions, more than the sections of a program run over and over.
 const CACHE: usize = 4 << 20;
-/// Places of the table, found by the low 16 bits of an address.
+/// Slots of the table, found by the low 16 bits of an address.
 pub const TABLE: usize = 1 << 16;
 const STACK: usize = 256 << 10;
 /// Bytes of the log that are filled before it is read: some 10,000 accesses, few enough to be in the

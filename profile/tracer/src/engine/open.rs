@@ -26,8 +26,8 @@ pub struct Open {
     touched: Vec<Touched>,
     /// The words of the entries of `blocks`.
     windows: Vec<Window>,
-    /// For each block of the cache its place in `blocks` plus 1, or 0.
-    places: Vec<u32>,
+    /// For each block of the cache its index in `blocks` plus 1, or 0.
+    indices: Vec<u32>,
 }
 
 /// What a block did in a section.
@@ -59,7 +59,7 @@ const LONGEST_WAIT: u32 = 64;
 
 /// What does not change while a thread is traced.
 #[derive(Clone, Copy)]
-pub struct Places {
+pub struct Bases {
     /// The thread's stack: its lowest address and one past the last.
     pub stack: (u64, u64),
     /// The thread's base for `fs`.
@@ -79,7 +79,7 @@ impl Open {
             blocks: Vec::new(),
             touched: Vec::new(),
             windows: Vec::new(),
-            places: Vec::new(),
+            indices: Vec::new(),
         }
     }
 
@@ -92,9 +92,9 @@ impl Open {
 
     /// A block ran, and logged these words.
     #[inline]
-    pub fn ran(&mut self, number: u32, block: &Block, slots: &[u64], places: Places) {
-        let place = self.place(number, block);
-        let ran = &mut self.blocks[place];
+    pub fn ran(&mut self, number: u32, block: &Block, slots: &[u64], bases: Bases) {
+        let index = self.index_of(number, block);
+        let ran = &mut self.blocks[index];
         ran.times += 1;
         if ran.has_windows {
             let windows = &self.windows[ran.first_window..][..slots.len()];
@@ -104,25 +104,25 @@ impl Open {
                 return;
             }
         }
-        self.look_at(place, block, slots, places);
+        self.look_at(index, block, slots, bases);
     }
 
     /// Takes the accesses of a block that has just run one by one.
-    fn look_at(&mut self, place: usize, block: &Block, slots: &[u64], places: Places) {
-        let ran = &mut self.blocks[place];
+    fn look_at(&mut self, index: usize, block: &Block, slots: &[u64], bases: Bases) {
+        let ran = &mut self.blocks[index];
         let touched = &mut self.touched[ran.first..][..block.accesses.len()];
         let passed_over = settle(ran, touched, ran.times - 1);
         ran.looked_at = ran.times;
         for (access, touched) in block.accesses.iter().zip(touched) {
             let was_outside = touched.outside;
-            let at = access.start(slots, places.fs);
+            let at = access.start(slots, bases.fs);
             let words = &mut self.words;
             match access.shape {
                 // Nearly all are such.
-                Shape::Plain(size) => touched.touch(words, access, at, size.into(), places.stack),
+                Shape::Plain(size) => touched.touch(words, access, at, size.into(), bases.stack),
                 _ => access.other_pieces(at, slots, &mut |address, bytes| {
                     if bytes > 0 {
-                        touched.touch(words, access, address, bytes, places.stack);
+                        touched.touch(words, access, address, bytes, bases.stack);
                     }
                 }),
             }
@@ -136,14 +136,14 @@ impl Open {
         if ran.times >= ran.next_windows && block.is_plain {
             ran.next_windows = ran.times + ran.wait;
             ran.wait = LONGEST_WAIT.min(ran.wait * 2);
-            self.make_windows(place, block, slots, places);
+            self.make_windows(index, block, slots, bases);
         }
     }
 
     /// Computes with which words of an entry, around these, its block would add nothing.
     #[inline(never)]
-    fn make_windows(&mut self, place: usize, block: &Block, slots: &[u64], places: Places) {
-        let ran = &mut self.blocks[place];
+    fn make_windows(&mut self, index: usize, block: &Block, slots: &[u64], bases: Bases) {
+        let ran = &mut self.blocks[index];
         let touched = &mut self.touched[ran.first..][..block.accesses.len()];
         if ran.first_window == NO_WINDOWS {
             ran.first_window = self.windows.len();
@@ -154,25 +154,25 @@ impl Open {
         for (access, touched) in block.accesses.iter().zip(touched) {
             let Address::Slot(slot, _) = access.address else { continue };
             let slot = usize::from(slot);
-            let at = access.start(slots, places.fs);
-            let (down, up) = touched.room(access, at, &self.words, places.stack);
+            let at = access.start(slots, bases.fs);
+            let (down, up) = touched.room(access, at, &self.words, bases.stack);
             windows[slot].narrow(slots[slot], down, up);
         }
         ran.has_windows = true;
     }
 
     #[inline]
-    fn place(&mut self, number: u32, block: &Block) -> usize {
-        match self.places.get(number as usize) {
-            Some(&place) if place != 0 => place as usize - 1,
+    fn index_of(&mut self, number: u32, block: &Block) -> usize {
+        match self.indices.get(number as usize) {
+            Some(&index) if index != 0 => index as usize - 1,
             _ => self.new_place(number, block),
         }
     }
 
     fn new_place(&mut self, number: u32, block: &Block) -> usize {
         let number_index = number as usize;
-        if self.places.len() <= number_index {
-            self.places.resize(number_index + 1, 0);
+        if self.indices.len() <= number_index {
+            self.indices.resize(number_index + 1, 0);
         }
         let first = self.touched.len();
         self.touched.resize(first + block.accesses.len(), Touched::NOTHING);
@@ -186,14 +186,14 @@ impl Open {
             first,
             first_window: NO_WINDOWS,
         });
-        self.places[number_index] = self.blocks.len() as u32;
+        self.indices[number_index] = self.blocks.len() as u32;
         self.blocks.len() - 1
     }
 
     /// Turns counts of blocks into counts of instructions.
     pub fn fold(&mut self, blocks: &[Block]) {
         for mut ran in self.blocks.drain(..) {
-            self.places[ran.block as usize] = 0;
+            self.indices[ran.block as usize] = 0;
             let block = &blocks[ran.block as usize];
             let touched = &mut self.touched[ran.first..][..block.accesses.len()];
             let times = ran.times;

@@ -8,7 +8,7 @@ use syncline_trace::layout::{STOP_LIMIT, STOP_NONE, SectionRecord, SystemCallRec
 
 use super::address_set::{Hint, How};
 use super::block::{BLOCKS, Block};
-use super::open::{Open, Places};
+use super::open::{Bases, Open};
 
 /// Entries with this number are events; their one word is the event's place.
 pub const EVENT: u32 = 0x4000_0000;
@@ -135,9 +135,9 @@ impl Sections {
     #[inline]
     fn ran(&mut self, number: u32, block: &Block, slots: &[u64]) {
         self.instructions += block.steps.len() as u64;
-        let places = Places { stack: self.stack, fs: self.fs };
+        let bases = Bases { stack: self.stack, fs: self.fs };
         for open in &mut self.open {
-            open.ran(number, block, slots, places);
+            open.ran(number, block, slots, bases);
         }
     }
 

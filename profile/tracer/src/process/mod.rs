@@ -50,7 +50,7 @@ pub struct Process {
 
 /// Threads that are found by number; of more, some are not known as holders.
 const THREADS: usize = 4096;
-/// Places for call sites, and for locks.
+/// Slots for call sites, and for locks.
 const PLACES: usize = 4096;
 const LOW_HALF: u64 = 0xffff_ffff;
 

@@ -14,7 +14,7 @@ use syncline_trace::writer::Writer;
 
 /// Words of which that is kept, at most.
 const MOST: u32 = 64;
-/// Places for words that were looked at.
+/// Slots for words that were looked at.
 const WORDS: usize = 1 << 8;
 const PAGE: u64 = 4096;
 /// What is kept: the word's page, the one below it and the one above.

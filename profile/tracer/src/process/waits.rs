@@ -27,13 +27,13 @@ pub const WATCHED: usize = 3;
 /// that are traced some can't be compared.
 pub const ENOUGH: u32 = 256;
 /// A family replaces a watched one that is waited for less by this part, as a divisor, lest two that
-/// are alike change places for ever.
+/// are alike replace each other for ever.
 const MARGIN: u64 = 8;
-/// Places for families, and how many are looked at for a site. If others have them all, it shares the
+/// Slots for families, and how many are looked at for a site. If others have them all, it shares the
 /// first.
 const FAMILIES: usize = 1 << 9;
 const PROBES: usize = 8;
-/// Places for locks that were waited for; one that loses its place may be of another family next time.
+/// Slots for locks that were waited for; one that loses its slot may be of another family next time.
 const LOCKS: usize = 1 << 12;
 /// Bits of a lock's word that name its family. Addresses have 47 bits.
 const FAMILY_BITS: u32 = 16;
@@ -83,8 +83,8 @@ pub struct Waits {
     locks: [AtomicU64; LOCKS],
 }
 
-fn mixed(number: u64, places: usize) -> usize {
-    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - places.ilog2())) as usize
+fn mixed(number: u64, slots: usize) -> usize {
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - slots.ilog2())) as usize
 }
 
 impl Waits {
@@ -137,15 +137,15 @@ impl Waits {
 
     /// A section of a lock at a call site is traced.
     pub fn traced(&self, lock: u64, site: u64) {
-        let Some(place) = self.watch(lock, site) else { return };
-        let number = self.first[place].load(Relaxed) as usize;
+        let Some(slot) = self.watch(lock, site) else { return };
+        let number = self.first[slot].load(Relaxed) as usize;
         let Some(family) = number.checked_sub(1).map(|n| &self.families[n]) else { return };
         if family.traced.fetch_add(1, Relaxed) + 1 >= ENOUGH {
             self.alone(|| {
                 // Checks again, now that no other thread changes it: it may belong to another
                 // family by now.
-                if self.first[place].load(Relaxed) as usize == number {
-                    self.first[place].store(0, Relaxed);
+                if self.first[slot].load(Relaxed) as usize == number {
+                    self.first[slot].store(0, Relaxed);
                     self.least.store(0, Relaxed);
                     self.watch_all();
                 }
@@ -161,9 +161,9 @@ impl Waits {
 
     fn family_at(&self, site: u64) -> usize {
         let first = mixed(site, FAMILIES);
-        let mut places = (0..PROBES).map(|probe| (first + probe) % FAMILIES);
-        let is_its = |place: &usize| [0, site].contains(&self.families[*place].site.load(Relaxed));
-        places.find(is_its).unwrap_or(first)
+        let mut slots = (0..PROBES).map(|probe| (first + probe) % FAMILIES);
+        let is_its = |slot: &usize| [0, site].contains(&self.families[*slot].site.load(Relaxed));
+        slots.find(is_its).unwrap_or(first)
     }
 
     /// Does work for one thread at a time, unless a thread does it already. No thread waits: a
@@ -179,21 +179,21 @@ impl Waits {
 
     /// Makes a family one of the three if it is waited for more than one of them.
     fn promote(&self, number: usize, waited: u64) {
-        let of = |place: usize| {
-            let number = self.first[place].load(Relaxed) as usize;
+        let of = |slot: usize| {
+            let number = self.first[slot].load(Relaxed) as usize;
             number.checked_sub(1).map(|number| &self.families[number])
         };
-        let waited_for = |place| of(place).map_or(0, |family| family.waited.load(Relaxed));
-        let least = |place: &usize| (of(*place).is_some(), waited_for(*place));
-        let Some(place) = (0..WATCHED).min_by_key(least) else { return };
-        let bound = |place| waited_for(place) + waited_for(place) / MARGIN;
+        let waited_for = |slot| of(slot).map_or(0, |family| family.waited.load(Relaxed));
+        let least = |slot: &usize| (of(*slot).is_some(), waited_for(*slot));
+        let Some(slot) = (0..WATCHED).min_by_key(least) else { return };
+        let bound = |slot| waited_for(slot) + waited_for(slot) / MARGIN;
         let family = &self.families[number];
-        if !family.is_first.load(Relaxed) && (of(place).is_none() || waited > bound(place)) {
-            if let Some(other) = of(place) {
+        if !family.is_first.load(Relaxed) && (of(slot).is_none() || waited > bound(slot)) {
+            if let Some(other) = of(slot) {
                 other.is_first.store(false, Relaxed);
             }
             family.is_first.store(true, Relaxed);
-            self.first[place].store(number as u32 + 1, Relaxed);
+            self.first[slot].store(number as u32 + 1, Relaxed);
             self.watch_all();
         }
         // While there is room for another one, that is 0.
@@ -221,7 +221,7 @@ mod tests {
 
     const SITE: u64 = 0x40_0000;
 
-    /// A lock with a place of its own for its family, as most have.
+    /// A lock with a slot of its own for its family, as most have.
     fn lock(n: u64) -> (u64, u64) {
         (0x10_0000 + 64 * n, SITE + 5 * n)
     }

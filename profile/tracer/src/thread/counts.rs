@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use syncline_trace::layout::CountRecord;
 use syncline_trace::writer::Writer;
 
-use super::rows::{More, Place, Row};
+use super::rows::{More, Row, Slot};
 use super::state::Thread;
 use crate::{aside, clock, select, tls};
 
@@ -17,18 +17,18 @@ impl Thread {
     #[inline]
     pub fn row(&mut self, lock: u64, site: u64, op: u32) -> usize {
         match self.rows.find(lock, site) {
-            Place::At(place) => place,
-            Place::Free(place) | Place::Taken(place) => self.new_row(place, lock, site, op),
+            Slot::At(slot) => slot,
+            Slot::Free(slot) | Slot::Taken(slot) => self.new_row(slot, lock, site, op),
         }
     }
 
     #[cold]
-    fn new_row(&mut self, place: usize, lock: u64, site: u64, op: u32) -> usize {
-        let Some((row, more)) = self.rows.at(place) else { return place };
-        self.rows.use_row(place);
+    fn new_row(&mut self, slot: usize, lock: u64, site: u64, op: u32) -> usize {
+        let Some((row, more)) = self.rows.at(slot) else { return slot };
+        self.rows.use_row(slot);
         if row.lock.load(Ordering::Relaxed) != 0 {
             aside::allowed(|| write_row(&mut self.writer, row, more));
-            if self.timed.1 == place {
+            if self.timed.1 == slot {
                 tls::set_timed(0);
             }
         }
@@ -49,7 +49,7 @@ impl Thread {
             self.process.expect_wait(lock, site, expected.unwrap_or(0));
         }
         row.lock.store(lock, Ordering::Release);
-        place
+        slot
     }
 
     /// Prefetches the row of a lock and a call site.

@@ -13,9 +13,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::alloc::{self, List};
 
-/// Places for (lock, call site): servers have some ten thousand locks.
+/// Slots for (lock, call site): servers have some ten thousand locks.
 pub const ROWS: usize = 1 << 14;
-/// Places that are looked at for a row. If others have them all, one of theirs is written out.
+/// Slots that are looked at for a row. If others have them all, one of theirs is written out.
 pub const PROBES: usize = 8;
 /// Rows of a group: those of a page.
 const GROUP: usize = 128;
@@ -77,7 +77,7 @@ pub struct Rows {
 }
 
 /// Where a row is.
-pub enum Place {
+pub enum Slot {
     /// Here.
     At(usize),
     /// Nowhere yet; this one is free.
@@ -104,9 +104,9 @@ impl Rows {
 
     /// One of them.
     #[inline]
-    pub fn at(&self, place: usize) -> Option<(&'static Row, &'static More)> {
+    pub fn at(&self, slot: usize) -> Option<(&'static Row, &'static More)> {
         let table = self.table?;
-        Some((&table.rows[place % ROWS], &table.more[place % ROWS]))
+        Some((&table.rows[slot % ROWS], &table.more[slot % ROWS]))
     }
 
     #[inline]
@@ -128,40 +128,39 @@ impl Rows {
     /// Looks for the row of a lock and a site. Call sites are scattered, locks are not: a thread
     /// that takes many in turn takes neighbours.
     #[inline]
-    pub fn find(&self, lock: u64, site: u64) -> Place {
-        let Some(table) = self.table else { return Place::Taken(0) };
+    pub fn find(&self, lock: u64, site: u64) -> Slot {
+        let Some(table) = self.table else { return Slot::Taken(0) };
         let first = Rows::first(lock, site);
         for probe in 0..PROBES {
-            let place = (first + probe) % ROWS;
-            let row = &table.rows[place];
+            let slot = (first + probe) % ROWS;
+            let row = &table.rows[slot];
             let found = (row.lock.load(Ordering::Relaxed), row.site.load(Ordering::Relaxed));
             if found == (lock, site) {
-                return Place::At(place);
+                return Slot::At(slot);
             }
             if found.0 == 0 {
-                return Place::Free(place);
+                return Slot::Free(slot);
             }
         }
-        Place::Taken(first)
+        Slot::Taken(first)
     }
 
     /// Notes that a row is used.
-    pub fn use_row(&mut self, place: usize) {
-        let group = place / GROUP;
+    pub fn use_row(&mut self, slot: usize) {
+        let group = slot / GROUP;
         self.used[group / 64] |= 1 << (group % 64);
     }
 
     /// The rows of all groups that were used.
     pub fn used(&self) -> impl Iterator<Item = (&'static Row, &'static More)> + use<> {
         let Rows { table, used } = *self;
-        let is_used = move |place: &usize| {
-            let group = place / GROUP;
+        let is_used = move |slot: &usize| {
+            let group = slot / GROUP;
             used[group / 64] >> (group % 64) & 1 != 0
         };
-        let places =
-            (0..ROWS).step_by(GROUP).filter(is_used).flat_map(|first| first..first + GROUP);
+        let slots = (0..ROWS).step_by(GROUP).filter(is_used).flat_map(|first| first..first + GROUP);
         table.into_iter().flat_map(move |table| {
-            places.clone().map(move |place| (&table.rows[place], &table.more[place]))
+            slots.clone().map(move |slot| (&table.rows[slot], &table.more[slot]))
         })
     }
 

@@ -4,9 +4,9 @@ use regex::bytes::Regex;
 use syncline_try::{Load, Measure, Ready};
 
 use crate::arguments::{Program, parse_percent, parse_runs};
-use crate::exec::Locks;
 use crate::mends::Mend;
 use crate::statuses;
+use syncline_targets::Locks;
 
 /// Find out which locks make a program faster
 ///

@@ -20,7 +20,9 @@ use syncline_policy::{Files, Plan, Policy, Remark, Rule, Subject, Why};
 use syncline_statistics::{Looks, fewest};
 use syncline_try::{Experiment, Failed, Variant};
 
-use crate::exec::{Locks, Variables, files, planned, variables};
+use syncline_targets::Locks;
+
+use crate::exec::{Variables, files, planned, variables};
 use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
 use crate::mends::Mend;
 use crate::record::find_program;

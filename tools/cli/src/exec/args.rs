@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::locks::Locks;
 use super::place::Placement;
 use crate::arguments::Program;
 use crate::statuses;
+use syncline_targets::Locks;
 
 /// Run a program with other locks in place of its own
 ///

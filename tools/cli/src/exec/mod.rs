@@ -4,11 +4,9 @@
 //! service managers see the program alone.
 
 pub mod args;
-mod locks;
 mod place;
 mod policy;
 
-pub use locks::Locks;
 pub use place::Placement;
 pub use policy::{files, plan, read};
 
@@ -20,6 +18,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use syncline_policy::Plan;
+use syncline_targets::Locks;
 
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 use crate::record::{Signals, find_library, find_program, preload};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use syncline_probe::topology::{Place, Topology};
+use syncline_probe::topology::Topology;
 
 use crate::failure::{Failure, RECORD_FAILED};
 
@@ -23,10 +23,10 @@ pub enum Placement {
 impl Placement {
     /// The placements that differ on this machine.
     pub fn different() -> Vec<Placement> {
-        let Ok(places) = places() else { return Vec::new() };
-        let sockets: BTreeSet<_> = places.iter().map(|place| place.package).collect();
+        let Ok(topology) = topology() else { return Vec::new() };
+        let sockets: BTreeSet<_> = topology.threads.iter().map(|t| t.package).collect();
         let mut all = vec![Placement::Packed];
-        if spread(&places) != packed(&places) {
+        if topology.spread() != topology.packed() {
             all.push(Placement::Spread);
         }
         if sockets.len() > 1 {
@@ -43,17 +43,18 @@ impl Placement {
 
     /// The value of the variable that the library in the program reads.
     pub fn variable(self) -> Result<(&'static str, OsString), Failure> {
-        let places = places()?;
-        let first = packed(&places);
+        let topology = topology()?;
+        let first = topology.packed();
         let (how, processors) = match self {
             Placement::OneSocket => {
-                let socket = places.iter().find(|p| p.processor == first[0]).map(|p| p.package);
-                let on_it = places.iter().filter(|place| Some(place.package) == socket);
-                ("set", on_it.map(|place| place.processor).collect())
+                let threads = &topology.threads;
+                let socket = threads.iter().find(|t| t.processor == first[0]).map(|t| t.package);
+                let on_it = threads.iter().filter(|thread| Some(thread.package) == socket);
+                ("set", on_it.map(|thread| thread.processor).collect())
             }
             Placement::OneProcessor => ("set", vec![first[0]]),
             Placement::Packed => ("each", first),
-            Placement::Spread => ("each", spread(&places)),
+            Placement::Spread => ("each", topology.spread()),
         };
         let list: Vec<String> = processors.iter().map(ToString::to_string).collect();
         Ok(("SYNCLINE_PLACE", format!("{how} {}", list.join(",")).into()))
@@ -61,67 +62,10 @@ impl Placement {
 }
 
 /// The hardware threads that may be used; at least one.
-fn places() -> Result<Vec<Place>, Failure> {
+fn topology() -> Result<Topology, Failure> {
     let topology = Topology::here().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     match topology.threads.is_empty() {
         true => Err(Failure::message(RECORD_FAILED, "no processor may be used")),
-        false => Ok(topology.threads),
-    }
-}
-
-/// Socket by socket; within one first a hardware thread of each core, then the second ones.
-fn packed(places: &[Place]) -> Vec<usize> {
-    let mut ordered: Vec<_> = places
-        .iter()
-        .map(|place| {
-            let before = places.iter().filter(|p| p.processor < place.processor);
-            let sibling = before.filter(|p| p.core == place.core).count();
-            (place.package, sibling, place.processor)
-        })
-        .collect();
-    ordered.sort_unstable();
-    ordered.into_iter().map(|(.., processor)| processor).collect()
-}
-
-/// The sockets in turn.
-fn spread(places: &[Place]) -> Vec<usize> {
-    let package = |processor: &usize| {
-        places.iter().find(|place| place.processor == *processor).map(|place| place.package)
-    };
-    let packed = packed(places);
-    let mut ordered: Vec<_> = packed
-        .iter()
-        .enumerate()
-        .map(|(at, processor)| {
-            let socket = package(processor);
-            let before = packed[..at].iter().filter(|other| package(other) == socket).count();
-            (before, at, *processor)
-        })
-        .collect();
-    ordered.sort_unstable();
-    ordered.into_iter().map(|(.., processor)| processor).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Two sockets of two cores with two hardware threads each, numbered as Linux does.
-    fn machine() -> Vec<Place> {
-        let place = |processor: usize| Place {
-            processor,
-            core: processor % 4,
-            l2: None,
-            llc: None,
-            node: 0,
-            package: processor % 4 / 2,
-        };
-        (0..8).map(place).collect()
-    }
-
-    #[test]
-    fn packed_fills_a_socket_and_spread_takes_turns() {
-        assert_eq!(packed(&machine()), [0, 1, 4, 5, 2, 3, 6, 7]);
-        assert_eq!(spread(&machine()), [0, 2, 1, 3, 4, 6, 5, 7]);
+        false => Ok(topology),
     }
 }

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use syncline_policy::{Files, Plan, Policy};
+use syncline_targets::Locks;
 
-use super::locks::Locks;
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::find_program;
 

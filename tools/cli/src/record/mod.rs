@@ -18,7 +18,6 @@ mod privilege;
 pub mod program;
 mod run;
 mod runs;
-mod sanitizer;
 mod session;
 pub mod windows;
 

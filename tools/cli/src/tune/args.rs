@@ -6,8 +6,8 @@ use syncline_statistics::Looks;
 
 use crate::arguments::{MOST_RUNS, Program, parse_runs};
 use crate::attempt::args::{Mattering, Measuring};
-use crate::exec::Locks;
 use crate::statuses;
+use syncline_targets::Locks;
 
 /// Find the best lock for each call site, and write a policy
 ///

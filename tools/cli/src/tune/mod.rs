@@ -6,7 +6,6 @@
 pub mod args;
 mod search;
 mod show;
-mod target;
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -19,6 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use syncline_analysis::model::Process;
 use syncline_analysis::{Analysis, Error, Options};
 use syncline_policy::{Files, Policy};
+use syncline_targets::objects::{Target, targets};
 use syncline_try::once;
 
 use crate::attempt::{begin, explain, notice_interrupts, progress_bar};
@@ -27,8 +27,6 @@ use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::find_program;
 use args::Tune;
 use search::Search;
-pub use target::place as call_of;
-use target::{Target, targets};
 
 const NOTHING: &str =
     "No lock cost this program time that another lock could save; nothing was tried.\n";

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use indicatif::ProgressBar;
 use syncline_policy::{Files, Plan, Policy, Rule};
 use syncline_statistics::{Interval, fewest};
+use syncline_targets::objects::Target;
 use syncline_try::{Comparison, Experiment, Failed, Outcome, Step, Variant, Verdict};
 
 use super::args::Tune;
-use super::target::Target;
 use crate::attempt::{MISS, OWN, begin, explain, variant};
 use crate::exec::planned;
 use crate::failure::{Failure, RECORD_FAILED};

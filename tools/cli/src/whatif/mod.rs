@@ -3,9 +3,8 @@
 pub mod args;
 mod counts;
 mod document;
+mod recorded;
 mod show;
-mod sizes;
-mod target;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -22,6 +21,8 @@ use syncline_policy::{Files, Plan, Remark};
 use syncline_present::number::duration;
 use syncline_recording::layout::CLOCK_TSC;
 use syncline_statistics::{Looks, fewest};
+use syncline_targets::delays::{self, Added, sizes};
+use syncline_targets::sites::{Target, most_frequent};
 use syncline_try::{
     Comparison, Experiment, Failed, Measure, Outcome, Sample, Variant, Verdict, once,
 };
@@ -34,8 +35,7 @@ use crate::record::{Clock, find_library, find_program, preload};
 use counts::Counts;
 use document::Document;
 pub use document::add_to;
-use sizes::{Added, sizes};
-use target::{Recorded, Target, targets};
+use recorded::{Recorded, targets};
 
 /// The library that delays.
 const LIBRARY: &str = "libsyncline_delay.so";
@@ -91,12 +91,12 @@ pub fn run(args: &args::WhatIf) -> Result<ExitCode, Failure> {
         library,
         ticks_per_second: ticks_per_second()?,
         own: Counts::create(folder.path().join("own")).map_err(failed)?,
-        others: (0..targets.len() * sizes::COUNT)
+        others: (0..targets.len() * delays::COUNT)
             .map(|at| Counts::create(folder.path().join(at.to_string())))
             .collect::<Result<_, _>>()
             .map_err(failed)?,
     };
-    let bar = progress_bar(1 + args.runs * (1 + sizes::COUNT * targets.len()));
+    let bar = progress_bar(1 + args.runs * (1 + delays::COUNT * targets.len()));
     begin(&bar, OWN);
     let first = slowed.first_run(interrupted)?;
     let (reached, unreached) = slowed.reached(targets, &first)?;
@@ -169,7 +169,7 @@ impl Slowed<'_> {
     }
 
     fn counts(&self, one: &Reached, size: usize) -> &Counts {
-        &self.others[one.place * sizes::COUNT + size]
+        &self.others[one.place * delays::COUNT + size]
     }
 
     /// The first run: how long it takes, and how often it comes where.
@@ -216,7 +216,7 @@ impl Slowed<'_> {
             let of = |delayed| self.own.of(place, delayed).map_err(failed);
             let delayed = match target.delayed {
                 Some(delayed) => delayed,
-                None => most(of(Delayed::Section)?, of(Delayed::Try)?, of(Delayed::Wait)?),
+                None => most_frequent(of(Delayed::Section)?, of(Delayed::Try)?, of(Delayed::Wait)?),
             };
             let times = of(delayed)?;
             if times == 0 {
@@ -315,7 +315,7 @@ impl Slowed<'_> {
             Measure::Printed { .. } | Measure::Made { .. } => self.seconds(first),
         };
         let of_place: Vec<&Comparison> =
-            outcome.others.iter().skip(number * sizes::COUNT).take(sizes::COUNT).collect();
+            outcome.others.iter().skip(number * delays::COUNT).take(delays::COUNT).collect();
         let failed = of_place.iter().find_map(|comparison| match &comparison.verdict {
             Verdict::Failed(why) => Some(why.clone()),
             _ => None,
@@ -327,7 +327,7 @@ impl Slowed<'_> {
             own: costs(&outcome.values),
             others: of_place.iter().map(|comparison| costs(&comparison.values)).collect(),
         };
-        let miss = MISS / (2 * outcome.others.len() / sizes::COUNT).max(1) as f64;
+        let miss = MISS / (2 * outcome.others.len() / delays::COUNT).max(1) as f64;
         let follows = if failed.is_some() { None } else { added.follows(miss) };
         let section = one.target.section.filter(|_| one.delayed == Delayed::Section);
         let mut whatif = WhatIf {
@@ -344,17 +344,8 @@ impl Slowed<'_> {
             saves_at_most: None,
             predicted: one.target.predicted,
         };
-        whatif.saves_at_most = sizes::saves_at_most(&whatif);
+        whatif.saves_at_most = delays::saves_at_most(&whatif);
         Ok(whatif)
-    }
-}
-
-/// What there is most of: sections, unless tries are refused more often than not.
-fn most(sections: u64, tries: u64, waits: u64) -> Delayed {
-    match (sections, tries, waits) {
-        (sections, tries, _) if tries > sections => Delayed::Try,
-        (0, _, 1..) => Delayed::Wait,
-        _ => Delayed::Section,
     }
 }
 

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use syncline_analysis::model::WhatIf;
 use syncline_present::number::{counted, duration, percent};
 use syncline_report::whatif;
+use syncline_targets::sites::Target;
 
-use super::target::Target;
 use syncline_present::terminal::wrapped;
 
 /// All places; intervals need this many rounds.

@@ -17,20 +17,19 @@ const LEFT: [&str; 1] = ["recorder"];
 /// Crates, and folders of a crate, in which files that stand beside or in each other come back to each
 /// other.
 ///
-/// - `dsm/program`: a lock of a program calls the program, which has all its locks.
-/// - `replace/memory`: lines ask whether a thread's end is noticed, and the end gives lines back. In one file
-///   the compiler inlines more, and the library's code grows from 812 to 834 kB.
-/// - `sim/engine`: each file has a part of the engine, and the functions of the engine that are about it.
-/// - `syncline`: a lock's file names what it needs by the folder's public names, since the checkers
-///   compile broken copies of it outside of the crate.
+/// - `sim/engine`: the engine is one thing, which all its parts change. Each file has a part of it, and the
+///   functions of the engine that are about it.
+/// - `syncline/mutex`, `syncline/rwlock`: a lock hands out guards, and a guard says which lock it is of.
+/// - `syncline/stm`: an engine makes cells, a cell is used by transactions, and a transaction runs on the
+///   default engine unless it names another.
 const LEFT_IN_FOLDERS: [&str; 7] = [
-    "analysis",
-    "dsm/program",
+    "analysis/findings",
     "recorder",
     "recording",
-    "replace/memory",
     "sim/engine",
-    "syncline",
+    "syncline/mutex",
+    "syncline/rwlock",
+    "syncline/stm",
 ];
 
 /// Which files import which.

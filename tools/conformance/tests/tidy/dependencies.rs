@@ -26,7 +26,7 @@ const LAST: [&str; 11] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 25] = [
+const LIMITED: [(&str, &[&str]); 26] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-present", &[]),
@@ -47,6 +47,17 @@ const LIMITED: [(&str, &[&str]); 25] = [
     ),
     ("syncline-policy", &["syncline-code"]),
     ("syncline-try", &["syncline-statistics"]),
+    (
+        "syncline-targets",
+        &[
+            "syncline",
+            "syncline-analysis",
+            "syncline-policy",
+            "syncline-recording",
+            "syncline-statistics",
+            "syncline-try",
+        ],
+    ),
     ("syncline-replace", &["syncline-interpose", "syncline"]),
     ("syncline-delay", &["syncline-interpose"]),
     ("syncline-fabric", &["syncline"]),

@@ -91,7 +91,8 @@ fn code(text: &str) -> String {
     let mut inside: Vec<usize> = Vec::new();
     let mut code = String::new();
     for line in text.lines().take_while(|line| !line.starts_with("mod tests {")) {
-        let line = line.split("//").next().unwrap_or_default().replace("$crate::", "");
+        let line =
+            line.split("//").next().unwrap_or_default().replace("$crate::", "").replace("r#", "");
         let depth = line.len() - line.trim_start().len();
         if inside.last() == Some(&depth) && line.trim() == "}" {
             inside.pop();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32};
 use syncline::memory::{Memory, Native};
 
 use super::super::arena::Lock;
-use super::queues::{FIRST, Place, Places, TimedMcs};
+use super::queues::{FIRST, QueueNode, QueueNodes, TimedMcs};
 use super::{Mcs, Node, Ticket, Ttas};
 
 pub const GROUPS: usize = 4;
@@ -37,15 +37,15 @@ impl Lock for HierarchicalTicket {
     type Thread = Cell<usize>;
 
     #[inline(always)]
-    fn with<R: Send>(&self, place: &mut Cell<usize>, section: impl FnOnce() -> R + Send) -> R {
-        place.set(Native::group(0) % GROUPS);
-        let group = &self.groups[place.get()].0;
+    fn with<R: Send>(&self, near: &mut Cell<usize>, section: impl FnOnce() -> R + Send) -> R {
+        near.set(Native::group(0) % GROUPS);
+        let group = &self.groups[near.get()].0;
         group.local.acquire();
         if group.passes.load(Relaxed) == 0 {
             self.global.0.acquire();
         }
         let result = section();
-        let group = &self.groups[place.get()].0;
+        let group = &self.groups[near.get()].0;
         let passes = group.passes.load(Relaxed);
         let served = group.local.serving.load(Relaxed) & !1;
         if passes < BATCH && group.local.next.load(Relaxed) != served.wrapping_add(2) {
@@ -84,11 +84,11 @@ impl McsGroup {
 
 /// The object in this slot, which is made if there is none yet.
 #[inline(always)]
-pub fn here<T: Default>(place: &AtomicPtr<T>) -> &T {
-    let mut there = place.load(Relaxed);
+pub fn here<T: Default>(link: &AtomicPtr<T>) -> &T {
+    let mut there = link.load(Relaxed);
     if there.is_null() {
         there = fresh();
-        place.store(there, Relaxed);
+        link.store(there, Relaxed);
     }
     // SAFETY: it is never freed.
     unsafe { &*there }
@@ -190,31 +190,31 @@ struct TimedGroup {
 }
 
 impl Lock for TimedCohort {
-    type Thread = (Places<Place>, Cell<usize>);
+    type Thread = (QueueNodes<QueueNode>, Cell<usize>);
 
     #[inline(always)]
     fn with<R: Send>(
         &self,
-        (places, near): &mut Self::Thread,
+        (nodes, near): &mut Self::Thread,
         section: impl FnOnce() -> R + Send,
     ) -> R {
         near.set(Native::group(0) % GROUPS);
         let group = &self.groups[near.get()].0;
-        group.local.acquire(places);
+        group.local.acquire(nodes);
         if group.passes.load(Relaxed) == 0 {
             self.global.0.acquire();
         }
         let result = section();
         let group = &self.groups[near.get()].0;
         let passes = group.passes.load(Relaxed);
-        if passes < BATCH && group.local.is_followed(places) {
+        if passes < BATCH && group.local.is_followed(nodes) {
             group.passes.store(passes + 1, Relaxed);
-            if group.local.pass(places, FIRST) {
+            if group.local.pass(nodes, FIRST) {
                 return result;
             }
         }
         group.passes.store(0, Relaxed);
-        group.local.release(places);
+        group.local.release(nodes);
         self.global.0.release();
         result
     }

@@ -76,26 +76,26 @@ impl Lock for Anderson {
 
 /// A thread's queue nodes: the enqueued one, and a spare one. They are in cells, since a lock
 /// accesses its nodes through shared references.
-pub struct Places<P> {
+pub struct QueueNodes<P> {
     enqueued: Cell<*mut P>,
     spare: Cell<*mut P>,
 }
 
-impl<P> Default for Places<P> {
+impl<P> Default for QueueNodes<P> {
     fn default() -> Self {
         Self { enqueued: Cell::new(ptr::null_mut()), spare: Cell::new(ptr::null_mut()) }
     }
 }
 
-impl<P: Default> Places<P> {
+impl<P: Default> QueueNodes<P> {
     #[inline(always)]
     pub fn take(&self) -> *mut P {
-        let mut place = self.spare.replace(ptr::null_mut());
-        if place.is_null() {
-            place = fresh();
+        let mut node = self.spare.replace(ptr::null_mut());
+        if node.is_null() {
+            node = fresh();
         }
-        self.enqueued.set(place);
-        place
+        self.enqueued.set(node);
+        node
     }
 
     #[inline(always)]
@@ -104,8 +104,8 @@ impl<P: Default> Places<P> {
     }
 
     #[inline(always)]
-    pub fn keep(&self, place: *mut P) {
-        let other = self.spare.replace(place);
+    pub fn keep(&self, node: *mut P) {
+        let other = self.spare.replace(node);
         if !other.is_null() {
             free(other);
         }
@@ -118,9 +118,9 @@ fn fresh<P: Default>() -> *mut P {
 }
 
 #[cold]
-fn free<P>(place: *mut P) {
+fn free<P>(node: *mut P) {
     // SAFETY: it comes from `fresh`, and no other thread has it.
-    drop(unsafe { Box::from_raw(place) });
+    drop(unsafe { Box::from_raw(node) });
 }
 
 const WAITING: u32 = 0;
@@ -131,15 +131,15 @@ const RELEASED: u32 = 2;
 pub struct Clh(AtomicPtr<AtomicU32>);
 
 impl Lock for Clh {
-    type Thread = Places<AtomicU32>;
+    type Thread = QueueNodes<AtomicU32>;
 
     #[inline(always)]
     fn with<R: Send>(
         &self,
-        places: &mut Places<AtomicU32>,
+        nodes: &mut QueueNodes<AtomicU32>,
         section: impl FnOnce() -> R + Send,
     ) -> R {
-        let mine = places.take();
+        let mine = nodes.take();
         // SAFETY: it is this thread's until it is released, and so is the previous one until that
         // was seen.
         unsafe { (*mine).store(WAITING, Relaxed) };
@@ -149,19 +149,19 @@ impl Lock for Clh {
             while unsafe { (*previous).load(Acquire) } != RELEASED {
                 spin_loop();
             }
-            places.keep(previous);
+            nodes.keep(previous);
         }
         let result = section();
         // SAFETY: as above.
-        unsafe { (*places.enqueued()).store(RELEASED, Release) };
+        unsafe { (*nodes.enqueued()).store(RELEASED, Release) };
         result
     }
 }
 
 /// A node of a queue that waiters can leave.
 #[derive(Default)]
-pub struct Place {
-    next: AtomicPtr<Place>,
+pub struct QueueNode {
+    next: AtomicPtr<QueueNode>,
     state: AtomicU32,
 }
 
@@ -171,18 +171,18 @@ pub const FIRST: u32 = 4;
 
 /// The MCS lock whose waiters can give up; here none does.
 #[derive(Default)]
-pub struct TimedMcs(AtomicPtr<Place>);
+pub struct TimedMcs(AtomicPtr<QueueNode>);
 
 impl TimedMcs {
     #[inline(always)]
-    pub fn acquire(&self, places: &Places<Place>) {
-        self.join(places);
+    pub fn acquire(&self, nodes: &QueueNodes<QueueNode>) {
+        self.join(nodes);
     }
 
     /// Waits to become the first, and returns what was granted.
     #[inline(always)]
-    pub fn join(&self, places: &Places<Place>) -> u32 {
-        let mine = places.take();
+    pub fn join(&self, nodes: &QueueNodes<QueueNode>) -> u32 {
+        let mine = nodes.take();
         // SAFETY: it is this thread's until the hand-over; the previous node lives until its thread
         // has seen the link.
         unsafe {
@@ -202,66 +202,66 @@ impl TimedMcs {
 
     /// A word that the first waiter may use.
     #[inline(always)]
-    pub fn note(places: &Places<Place>) -> &AtomicU32 {
+    pub fn note(nodes: &QueueNodes<QueueNode>) -> &AtomicU32 {
         // SAFETY: it is this thread's until the hand-over.
-        unsafe { &(*places.enqueued()).state }
+        unsafe { &(*nodes.enqueued()).state }
     }
 
     /// Hands over to the next waiter that has not left, if there is one.
     #[inline(always)]
-    pub fn pass(&self, places: &Places<Place>, granted: u32) -> bool {
+    pub fn pass(&self, nodes: &QueueNodes<QueueNode>, granted: u32) -> bool {
         // SAFETY: it is this thread's until the hand-over, and so are the nodes that were left.
         unsafe {
             loop {
-                let mine = places.enqueued();
+                let mine = nodes.enqueued();
                 let next = (*mine).next.load(Acquire);
                 if next.is_null() {
                     return false;
                 }
                 let left = (*next).state.swap(granted, AcqRel) == LEFT;
-                places.keep(mine);
+                nodes.keep(mine);
                 if !left {
                     return true;
                 }
-                places.enqueued.set(next);
+                nodes.enqueued.set(next);
             }
         }
     }
 
     /// Whether a thread is linked behind the holder.
     #[inline(always)]
-    pub fn is_followed(&self, places: &Places<Place>) -> bool {
+    pub fn is_followed(&self, nodes: &QueueNodes<QueueNode>) -> bool {
         // SAFETY: it is this thread's until the hand-over.
-        !unsafe { (*places.enqueued()).next.load(Relaxed) }.is_null()
+        !unsafe { (*nodes.enqueued()).next.load(Relaxed) }.is_null()
     }
 
     #[inline(always)]
-    pub fn release(&self, places: &Places<Place>) {
-        self.leave(places, FIRST);
+    pub fn release(&self, nodes: &QueueNodes<QueueNode>) {
+        self.leave(nodes, FIRST);
     }
 
     #[inline(always)]
-    pub fn leave(&self, places: &Places<Place>, granted: u32) {
-        let mut mine = places.enqueued();
+    pub fn leave(&self, nodes: &QueueNodes<QueueNode>, granted: u32) {
+        let mut mine = nodes.enqueued();
         // SAFETY: it is this thread's until the hand-over, and so are the nodes that were left. The
         // next node lives until the hand-over to it.
         unsafe {
-            let Some(mut next) = self.behind(mine) else { return places.keep(mine) };
+            let Some(mut next) = self.behind(mine) else { return nodes.keep(mine) };
             loop {
                 let left = (*next).state.swap(granted, AcqRel) == LEFT;
-                places.keep(mine);
+                nodes.keep(mine);
                 if !left {
                     return;
                 }
                 mine = next;
-                let Some(one) = self.behind(mine) else { return places.keep(mine) };
+                let Some(one) = self.behind(mine) else { return nodes.keep(mine) };
                 next = one;
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn behind(&self, mine: *mut Place) -> Option<*mut Place> {
+    unsafe fn behind(&self, mine: *mut QueueNode) -> Option<*mut QueueNode> {
         // SAFETY: our caller's promise.
         let mut next = unsafe { (*mine).next.load(Acquire) };
         if next.is_null() {
@@ -279,13 +279,17 @@ impl TimedMcs {
 }
 
 impl Lock for TimedMcs {
-    type Thread = Places<Place>;
+    type Thread = QueueNodes<QueueNode>;
 
     #[inline(always)]
-    fn with<R: Send>(&self, places: &mut Places<Place>, section: impl FnOnce() -> R + Send) -> R {
-        self.acquire(places);
+    fn with<R: Send>(
+        &self,
+        nodes: &mut QueueNodes<QueueNode>,
+        section: impl FnOnce() -> R + Send,
+    ) -> R {
+        self.acquire(nodes);
         let result = section();
-        self.release(places);
+        self.release(nodes);
         result
     }
 }
@@ -302,11 +306,11 @@ pub struct Link {
 pub struct TimedClh(AtomicPtr<Link>);
 
 impl Lock for TimedClh {
-    type Thread = Places<Link>;
+    type Thread = QueueNodes<Link>;
 
     #[inline(always)]
-    fn with<R: Send>(&self, places: &mut Places<Link>, section: impl FnOnce() -> R + Send) -> R {
-        let mine = places.take();
+    fn with<R: Send>(&self, nodes: &mut QueueNodes<Link>, section: impl FnOnce() -> R + Send) -> R {
+        let mine = nodes.take();
         // SAFETY: it is this thread's until it is released; those before it until that was seen.
         unsafe {
             (*mine).previous.store(ptr::null_mut(), Relaxed);
@@ -318,7 +322,7 @@ impl Lock for TimedClh {
                 }
                 let beyond = (*previous).previous.load(Relaxed);
                 if beyond.is_null() {
-                    places.keep(previous);
+                    nodes.keep(previous);
                 } else {
                     free(previous);
                 }
@@ -326,9 +330,9 @@ impl Lock for TimedClh {
             }
         }
         let result = section();
-        let mine = places.enqueued();
+        let mine = nodes.enqueued();
         if self.0.compare_exchange(mine, ptr::null_mut(), AcqRel, Relaxed).is_ok() {
-            places.keep(mine);
+            nodes.keep(mine);
         } else {
             // SAFETY: it is this thread's until it is released.
             unsafe { (*mine).state.store(RELEASED, Release) };

@@ -80,14 +80,14 @@ impl CompactRw {
 /// Readers and writers in one queue.
 #[derive(Default)]
 pub struct FairRw {
-    tail: AtomicPtr<Place>,
-    first: AtomicPtr<Place>,
+    tail: AtomicPtr<QueueNode>,
+    first: AtomicPtr<QueueNode>,
     readers: AtomicU32,
 }
 
 #[derive(Default)]
-pub struct Place {
-    next: AtomicPtr<Place>,
+pub struct QueueNode {
+    next: AtomicPtr<QueueNode>,
     gate: AtomicU32,
     state: AtomicU32,
 }
@@ -100,14 +100,14 @@ const READER: u32 = 2;
 /// More than the most readers that are let in.
 const FULL: u32 = 1 << 31;
 
-impl Place {
+impl QueueNode {
     fn wait(&self) {
         while self.gate.load(Acquire) != GRANTED {
             spin_loop();
         }
     }
 
-    fn linked(&self) -> *mut Place {
+    fn linked(&self) -> *mut QueueNode {
         loop {
             let next = self.next.load(Acquire);
             if !next.is_null() {
@@ -120,31 +120,27 @@ impl Place {
     /// # Safety
     ///
     /// Its thread waits.
-    unsafe fn grant(place: *mut Place) {
+    unsafe fn grant(node: *mut QueueNode) {
         // SAFETY: it lives until this store.
-        unsafe { &*place }.gate.store(GRANTED, Release);
+        unsafe { &*node }.gate.store(GRANTED, Release);
     }
 }
 
 impl Lock for FairRw {
     const SHARED: bool = true;
 
-    type Thread = (Place, Place);
+    type Thread = (QueueNode, QueueNode);
 
     #[inline(always)]
-    fn with<R: Send>(
-        &self,
-        (place, _): &mut Self::Thread,
-        section: impl FnOnce() -> R + Send,
-    ) -> R {
-        self.acquire(place);
+    fn with<R: Send>(&self, (node, _): &mut Self::Thread, section: impl FnOnce() -> R + Send) -> R {
+        self.acquire(node);
         let result = section();
-        if let Some(next) = self.behind(place) {
-            if place.state.load(Relaxed) & READER_BEHIND != 0 {
+        if let Some(next) = self.behind(node) {
+            if node.state.load(Relaxed) & READER_BEHIND != 0 {
                 self.readers.fetch_add(READER, Relaxed);
             }
             // SAFETY: it is behind this one.
-            unsafe { Place::grant(next) };
+            unsafe { QueueNode::grant(next) };
         }
         result
     }
@@ -152,14 +148,14 @@ impl Lock for FairRw {
     #[inline(always)]
     fn share<R: Send>(
         &self,
-        (_, place): &mut Self::Thread,
+        (_, node): &mut Self::Thread,
         section: impl FnOnce() -> R + Send,
     ) -> R {
-        self.acquire_shared(place);
+        self.acquire_shared(node);
         let result = section();
         let mut leaving = READER;
-        if let Some(next) = self.behind(place)
-            && place.state.load(Relaxed) & WRITER_BEHIND != 0
+        if let Some(next) = self.behind(node)
+            && node.state.load(Relaxed) & WRITER_BEHIND != 0
         {
             self.first.store(next, Relaxed);
             leaving -= WRITER;
@@ -173,17 +169,17 @@ impl Lock for FairRw {
 
 impl FairRw {
     #[inline(always)]
-    fn enqueue(&self, place: &Place) -> *mut Place {
-        place.next.store(ptr::null_mut(), Relaxed);
-        place.gate.store(WAITING, Relaxed);
-        place.state.store(0, Relaxed);
-        self.tail.swap(ptr::from_ref(place).cast_mut(), AcqRel)
+    fn enqueue(&self, node: &QueueNode) -> *mut QueueNode {
+        node.next.store(ptr::null_mut(), Relaxed);
+        node.gate.store(WAITING, Relaxed);
+        node.state.store(0, Relaxed);
+        self.tail.swap(ptr::from_ref(node).cast_mut(), AcqRel)
     }
 
     #[inline(always)]
-    fn acquire(&self, place: &Place) {
-        let ours = ptr::from_ref(place).cast_mut();
-        let previous = self.enqueue(place);
+    fn acquire(&self, node: &QueueNode) {
+        let ours = ptr::from_ref(node).cast_mut();
+        let previous = self.enqueue(node);
         if !previous.is_null() {
             // SAFETY: it lives until it has seen the link.
             let previous = unsafe { &*previous };
@@ -198,12 +194,12 @@ impl FairRw {
                 return;
             }
         }
-        place.wait();
+        node.wait();
     }
 
     #[inline(always)]
-    fn acquire_shared(&self, place: &Place) {
-        let previous = self.enqueue(place);
+    fn acquire_shared(&self, node: &QueueNode) {
+        let previous = self.enqueue(node);
         let mut readers = 0;
         if previous.is_null() {
             readers = self.readers.fetch_add(READER, Relaxed);
@@ -214,35 +210,35 @@ impl FairRw {
             if open {
                 readers = self.readers.fetch_add(READER, Relaxed);
             }
-            previous.next.store(ptr::from_ref(place).cast_mut(), Release);
+            previous.next.store(ptr::from_ref(node).cast_mut(), Release);
             if !open {
-                place.wait();
+                node.wait();
             }
         }
-        if place.state.fetch_or(OPEN, AcqRel) & READER_BEHIND != 0 {
-            let next = place.linked();
+        if node.state.fetch_or(OPEN, AcqRel) & READER_BEHIND != 0 {
+            let next = node.linked();
             self.readers.fetch_add(READER, Relaxed);
             // SAFETY: it is behind this one.
-            unsafe { Place::grant(next) };
+            unsafe { QueueNode::grant(next) };
         }
         assert!(readers & FULL == 0, "more readers than can be counted");
     }
 
     #[inline(always)]
-    fn behind(&self, place: &Place) -> Option<*mut Place> {
-        let ours = ptr::from_ref(place).cast_mut();
-        if place.next.load(Relaxed).is_null()
+    fn behind(&self, node: &QueueNode) -> Option<*mut QueueNode> {
+        let ours = ptr::from_ref(node).cast_mut();
+        if node.next.load(Relaxed).is_null()
             && self.tail.compare_exchange(ours, ptr::null_mut(), Release, Relaxed).is_ok()
         {
             return None;
         }
-        Some(place.linked())
+        Some(node.linked())
     }
 
     #[cold]
     fn wake_writer(&self) {
         self.readers.store(0, Relaxed);
         // SAFETY: a recorded writer waits.
-        unsafe { Place::grant(self.first.load(Relaxed)) };
+        unsafe { QueueNode::grant(self.first.load(Relaxed)) };
     }
 }

@@ -11,7 +11,7 @@ use syncline::memory::{Memory, Native};
 
 use super::super::arena::Lock;
 use super::near::{BATCH, GROUPS, Line, exchange, here};
-use super::queues::{FIRST, Place, Places, TimedMcs};
+use super::queues::{FIRST, QueueNode, QueueNodes, TimedMcs};
 
 /// Number of groups in a tree of two levels below the machine.
 const TREE: usize = 21;
@@ -19,13 +19,13 @@ const TREE: usize = 21;
 /// The index of the smallest group that contains this thread.
 #[inline(always)]
 fn smallest_group() -> usize {
-    let mut place = 0;
+    let mut index = 0;
     for level in 0..2 {
         if Native::is_divided(level) {
-            place = place * GROUPS + 1 + Native::group(level) % GROUPS;
+            index = index * GROUPS + 1 + Native::group(level) % GROUPS;
         }
     }
-    place
+    index
 }
 
 const WAITING: u32 = 0;
@@ -55,7 +55,7 @@ struct Entry {
 #[derive(Default)]
 pub struct Leaf {
     entry: Entry,
-    place: Cell<usize>,
+    index: Cell<usize>,
 }
 
 impl Lock for Hmcs {
@@ -63,21 +63,21 @@ impl Lock for Hmcs {
 
     #[inline(always)]
     fn with<R: Send>(&self, leaf: &mut Leaf, section: impl FnOnce() -> R + Send) -> R {
-        let place = smallest_group();
-        leaf.place.set(place);
-        self.acquire(place, &leaf.entry);
+        let index = smallest_group();
+        leaf.index.set(index);
+        self.acquire(index, &leaf.entry);
         let result = section();
-        self.release(leaf.place.get(), &leaf.entry);
+        self.release(leaf.index.get(), &leaf.entry);
         result
     }
 }
 
 impl Hmcs {
-    fn acquire(&self, place: usize, entry: &Entry) {
+    fn acquire(&self, index: usize, entry: &Entry) {
         let ours = ptr::from_ref(entry).cast_mut();
         entry.next.store(ptr::null_mut(), Relaxed);
         entry.status.store(WAITING, Relaxed);
-        let previous = self.0[place].0.tail.swap(ours, AcqRel);
+        let previous = self.0[index].0.tail.swap(ours, AcqRel);
         if !previous.is_null() {
             // SAFETY: the node before this one lives until its thread has seen the link.
             unsafe { &*previous }.next.store(ours, Release);
@@ -89,16 +89,16 @@ impl Hmcs {
             }
         }
         entry.status.store(GRANTED, Relaxed);
-        if place > 0 {
-            let group = &self.0[place].0.entry;
+        if index > 0 {
+            let group = &self.0[index].0.entry;
             exchange(group, &entry.above);
-            self.acquire((place - 1) / GROUPS, here(group));
+            self.acquire((index - 1) / GROUPS, here(group));
         }
     }
 
-    fn release(&self, place: usize, entry: &Entry) {
-        if place == 0 {
-            return self.leave(place, entry, GRANTED);
+    fn release(&self, index: usize, entry: &Entry) {
+        if index == 0 {
+            return self.leave(index, entry, GRANTED);
         }
         let status = entry.status.load(Relaxed);
         let next = entry.next.load(Acquire);
@@ -106,17 +106,17 @@ impl Hmcs {
             // SAFETY: the next node lives until it is granted the lock.
             return unsafe { &*next }.status.store(status + 2, Release);
         }
-        exchange(&self.0[place].0.entry, &entry.above);
+        exchange(&self.0[index].0.entry, &entry.above);
         let group = here(&entry.above);
-        self.leave(place, entry, CLIMB);
-        self.release((place - 1) / GROUPS, group);
+        self.leave(index, entry, CLIMB);
+        self.release((index - 1) / GROUPS, group);
     }
 
-    fn leave(&self, place: usize, entry: &Entry, status: u32) {
+    fn leave(&self, index: usize, entry: &Entry, status: u32) {
         let ours = ptr::from_ref(entry).cast_mut();
         let mut next = entry.next.load(Acquire);
         if next.is_null() {
-            let tail = &self.0[place].0.tail;
+            let tail = &self.0[index].0.tail;
             if tail.compare_exchange(ours, ptr::null_mut(), Release, Relaxed).is_ok() {
                 return;
             }
@@ -143,7 +143,7 @@ struct TimedQueue {
 
 #[derive(Default)]
 struct Stand {
-    places: Places<Place>,
+    nodes: QueueNodes<QueueNode>,
     above: AtomicPtr<Stand>,
 }
 
@@ -172,7 +172,7 @@ impl Lock for TimedHmcs {
 
 impl TimedHmcs {
     fn acquire(&self, group: usize, stand: &Stand) {
-        let mut granted = self.0[group].0.queue.join(&stand.places);
+        let mut granted = self.0[group].0.queue.join(&stand.nodes);
         if granted == FIRST {
             if group > 0 {
                 let above = &self.0[group].0.above;
@@ -181,20 +181,20 @@ impl TimedHmcs {
             }
             granted = HELD;
         }
-        TimedMcs::note(&stand.places).store(granted, Relaxed);
+        TimedMcs::note(&stand.nodes).store(granted, Relaxed);
     }
 
     fn release(&self, group: usize, stand: &Stand) {
         let TimedQueue { queue, above } = &self.0[group].0;
         if group == 0 {
-            return queue.leave(&stand.places, HELD);
+            return queue.leave(&stand.nodes, HELD);
         }
-        let granted = TimedMcs::note(&stand.places).load(Relaxed);
-        if granted < HELD + BATCH * 2 && queue.pass(&stand.places, granted + 2) {
+        let granted = TimedMcs::note(&stand.nodes).load(Relaxed);
+        if granted < HELD + BATCH * 2 && queue.pass(&stand.nodes, granted + 2) {
             return;
         }
         exchange(above, &stand.above);
-        queue.leave(&stand.places, FIRST);
+        queue.leave(&stand.nodes, FIRST);
         self.release((group - 1) / GROUPS, here(&stand.above));
     }
 }
@@ -225,18 +225,22 @@ const SPLICED: u32 = 4;
 const GATHERING: u32 = 8;
 
 impl Lock for Hclh {
-    type Thread = Places<Splice>;
+    type Thread = QueueNodes<Splice>;
 
     #[inline(always)]
-    fn with<R: Send>(&self, places: &mut Places<Splice>, section: impl FnOnce() -> R + Send) -> R {
-        self.acquire(places);
+    fn with<R: Send>(
+        &self,
+        nodes: &mut QueueNodes<Splice>,
+        section: impl FnOnce() -> R + Send,
+    ) -> R {
+        self.acquire(nodes);
         let result = section();
         // SAFETY: it is this thread's until it is released.
-        let place = unsafe { &*places.enqueued() };
-        if place.local.load(Relaxed) == SPLICED {
-            place.global.store(GRANTED, Release);
+        let node = unsafe { &*nodes.enqueued() };
+        if node.local.load(Relaxed) == SPLICED {
+            node.global.store(GRANTED, Release);
         } else {
-            place.local.store(GRANTED, Release);
+            node.local.store(GRANTED, Release);
         }
         result
     }
@@ -244,9 +248,9 @@ impl Lock for Hclh {
 
 impl Hclh {
     #[inline(always)]
-    fn acquire(&self, places: &Places<Splice>) {
+    fn acquire(&self, nodes: &QueueNodes<Splice>) {
         let group = &self.groups[Native::group(0) % GROUPS].0;
-        let mine = places.take();
+        let mine = nodes.take();
         // SAFETY: it is this thread's until it is released; those before it until this thread has
         // left them.
         unsafe {
@@ -259,12 +263,12 @@ impl Hclh {
                     spin_loop();
                 }
                 if (*before).local.load(Relaxed) != SPLICED {
-                    return places.keep(before);
+                    return nodes.keep(before);
                 }
             }
             let previous = self.splice(group);
             if !before.is_null() && before != previous {
-                Self::leave(places, before);
+                Self::leave(nodes, before);
             }
             if !previous.is_null() {
                 let state = &(*previous).global;
@@ -273,9 +277,9 @@ impl Hclh {
                     spin_loop();
                 }
                 if before == previous {
-                    places.keep(previous);
+                    nodes.keep(previous);
                 } else {
-                    Self::leave(places, previous);
+                    Self::leave(nodes, previous);
                 }
             }
         }
@@ -287,7 +291,7 @@ impl Hclh {
             Native::delay(GATHERING);
         }
         let last = group.tail.load(Acquire);
-        assert!(!last.is_null(), "our place, or one behind it");
+        assert!(!last.is_null(), "our node, or one behind it");
         let previous = self.global.0.swap(last, AcqRel);
         // SAFETY: its thread waits for this one, or is this one.
         unsafe { (*last).local.store(SPLICED, Release) };
@@ -298,11 +302,11 @@ impl Hclh {
     ///
     /// The caller was behind this node in one of the queues.
     #[inline(always)]
-    unsafe fn leave(places: &Places<Splice>, place: *mut Splice) {
+    unsafe fn leave(nodes: &QueueNodes<Splice>, node: *mut Splice) {
         // SAFETY: it lives until both threads have left it.
-        let left = unsafe { &(*place).left };
+        let left = unsafe { &(*node).left };
         if left.load(Acquire) != 0 || left.swap(1, AcqRel) != 0 {
-            places.keep(place);
+            nodes.keep(node);
         }
     }
 }

@@ -152,7 +152,7 @@ mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
     use super::*;
-    use crate::topology::Place;
+    use crate::topology::HardwareThread;
 
     #[test]
     fn the_clock_goes_on_and_its_rate_is_plausible() {
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_processor_that_can_not_be_had_is_an_error_and_nothing_runs() {
         let mut topology = Topology::here().unwrap();
-        topology.threads.push(Place { processor: 1023, ..Place::default() });
+        topology.threads.push(HardwareThread { processor: 1023, ..HardwareThread::default() });
         let bench = NativeBench::with(topology);
         let lines = Lines { region: Region::new(1).unwrap(), home: 0 };
         let last = bench.topology.threads.len() - 1;

@@ -1,30 +1,30 @@
 //! The ring of a channel of many senders and many receivers.
 //!
 //! ```text
-//!   tail   how many messages have a place so far: the number of the next to be sent
+//!   tail   how many messages have a slot so far: the number of the next to be sent
 //!   head   how many of them receivers have claimed: the number of the next to be received
-//!   turn   of each place: 2n, it is free for its message number n; 2n + 1, that is there
+//!   turn   of each slot: 2n, it is free for its message number n; 2n + 1, that is there
 //! ```
 //!
-//! A sender claims a number by raising `tail`, if its place is free; writes the message, which no
-//! other thread may; and gives the place to the receivers by its turn. A receiver does the same
-//! with `head`. So two senders meet at `tail` and at no place, and a sender and a receiver meet at
-//! places only.
+//! A sender claims a number by raising `tail`, if its slot is free; writes the message, which no
+//! other thread may; and gives the slot to the receivers by its turn. A receiver does the same
+//! with `head`. So two senders meet at `tail` and at no slot, and a sender and a receiver meet at
+//! slots only.
 //!
 //! 1. **Turns only grow**, and the thread that has claimed a number is the only one to change its
-//!    place's turn next. So no exchange of `tail` or `head` succeeds with an outdated number: the
+//!    slot's turn next. So no exchange of `tail` or `head` succeeds with an outdated number: the
 //!    number would have to be the same, and numbers have 64 bits.
-//! 2. **Nothing is there** for a receiver if the place's message has not come and `tail` says that
+//! 2. **Nothing is there** for a receiver if the slot's message has not come and `tail` says that
 //!    no sender has claimed its number. If one has, the message is under way, and the receiver
 //!    waits for it by looking again: the thread that slept instead would not be woken for the
 //!    messages behind it. **There is no room** for a sender likewise.
 //!
 //! Not lock-free: a sender that loses its processor between its claim and its turn holds up the
-//! receivers when they come to its place.
+//! receivers when they come to its slot.
 //!
-//! Sources: that each place has a turn is in the queue of Gottlieb, Lubachevsky and Rudolph, "Basic
+//! Sources: that each slot has a turn is in the queue of Gottlieb, Lubachevsky and Rudolph, "Basic
 //! Techniques for the Efficient Coordination of Very Large Numbers of Cooperating Sequential
-//! Processors", ACM TOPLAS 5(2), 1983; that a number is claimed by an exchange once the place is
+//! Processors", ACM TOPLAS 5(2), 1983; that a number is claimed by an exchange once the slot is
 //! seen to be free, so that one can also try, in Vyukov's bounded queue of 2010.
 
 use alloc::boxed::Box;
@@ -33,44 +33,43 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::memory::{Data, Long, LongMemory, Padded};
 
-/// A ring with a power of two of places.
+/// A ring with a power of two of slots.
 pub struct Queue<T, M: LongMemory> {
     tail: Padded<M::Long>,
     head: Padded<M::Long>,
-    places: Box<[Place<T, M>]>,
+    slots: Box<[Slot<T, M>]>,
 }
 
-struct Place<T, M: LongMemory> {
+struct Slot<T, M: LongMemory> {
     turn: M::Long,
     message: M::Data<MaybeUninit<T>>,
 }
 
 // SAFETY: a message goes from one thread to another, which its type allows, and the thread that has
-// claimed its number is alone with its place.
+// claimed its number is alone with its slot.
 unsafe impl<T: Send, M: LongMemory> Sync for Queue<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send, M: LongMemory> Send for Queue<T, M> {}
 
 impl<T, M: LongMemory> Queue<T, M> {
-    /// An empty ring with at least this many places.
+    /// An empty ring with at least this many slots.
     pub fn with_capacity(messages: usize) -> Self {
-        let place =
-            |_| Place { turn: M::Long::default(), message: Data::new(MaybeUninit::uninit()) };
-        let places = (0..messages.next_power_of_two()).map(place).collect();
-        Self { tail: Padded::default(), head: Padded::default(), places }
+        let slot = |_| Slot { turn: M::Long::default(), message: Data::new(MaybeUninit::uninit()) };
+        let slots = (0..messages.next_power_of_two()).map(slot).collect();
+        Self { tail: Padded::default(), head: Padded::default(), slots }
     }
 
-    /// How many places there are.
+    /// How many slots there are.
     pub fn capacity(&self) -> usize {
-        self.places.len()
+        self.slots.len()
     }
 
-    /// The place of a number, and its turn while it is free for it.
+    /// The slot of a number, and its turn while it is free for it.
     #[inline]
-    fn place(&self, number: u64) -> (&Place<T, M>, u64) {
-        let count = self.places.len();
-        let place = &self.places[number as usize & (count - 1)];
-        (place, (number >> count.trailing_zeros()) * 2)
+    fn slot(&self, number: u64) -> (&Slot<T, M>, u64) {
+        let count = self.slots.len();
+        let slot = &self.slots[number as usize & (count - 1)];
+        (slot, (number >> count.trailing_zeros()) * 2)
     }
 
     /// Puts a message in, or gives it back if there is no room.
@@ -80,19 +79,19 @@ impl<T, M: LongMemory> Queue<T, M> {
         loop {
             // Relaxed: the exchange looks again (1).
             let number = self.tail.load(Relaxed);
-            let (place, free) = self.place(number);
-            // Acquire: pairs with the Release of the receiver, which has done with the place.
-            let turn = place.turn.load(Acquire);
+            let (slot, free) = self.slot(number);
+            // Acquire: pairs with the Release of the receiver, which has done with the slot.
+            let turn = slot.turn.load(Acquire);
             // Relaxed: the turn carries the message.
             if turn == free && self.tail.exchange(number, number + 1, Relaxed).is_ok() {
-                // SAFETY: we have claimed the number, and the place is free.
-                unsafe { place.message.with(|to| (*to).write(message)) };
+                // SAFETY: we have claimed the number, and the slot is free.
+                unsafe { slot.message.with(|to| (*to).write(message)) };
                 // Release: pairs with the Acquire in `pop`.
-                place.turn.store(free + 1, Release);
+                slot.turn.store(free + 1, Release);
                 return Ok(());
             }
             // Relaxed: the thread that sleeps then has had a barrier, and others may be told late.
-            if turn < free && self.head.load(Relaxed) + self.places.len() as u64 == number {
+            if turn < free && self.head.load(Relaxed) + self.slots.len() as u64 == number {
                 return Err(message);
             }
             looks += 1;
@@ -107,15 +106,15 @@ impl<T, M: LongMemory> Queue<T, M> {
         loop {
             // Relaxed: the exchange looks again (1).
             let number = self.head.load(Relaxed);
-            let (place, free) = self.place(number);
+            let (slot, free) = self.slot(number);
             // Acquire: pairs with the Release in `push`: the message is there.
-            let turn = place.turn.load(Acquire);
+            let turn = slot.turn.load(Acquire);
             // Relaxed: the turn carries the room.
             if turn == free + 1 && self.head.exchange(number, number + 1, Relaxed).is_ok() {
                 // SAFETY: we have claimed the number, and the message is there.
-                let message = unsafe { place.message.with(|from| (*from).assume_init_read()) };
+                let message = unsafe { slot.message.with(|from| (*from).assume_init_read()) };
                 // Release: pairs with the Acquire in `push`.
-                place.turn.store(free + 2, Release);
+                slot.turn.store(free + 2, Release);
                 return Some(message);
             }
             // Relaxed: as in `push`.

@@ -22,7 +22,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering;
 
 pub use self::words::Words;
-use super::LongMemory;
+use super::long::LongMemory;
 
 /// Blocks begin at cache lines.
 const LINE: usize = 64;

@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering;
 
 use super::{BlockHead, Blocks, LINE, Words};
 pub use super::{bytes, slots};
-use crate::memory::{Long, LongMemory};
+use crate::memory::long::{Long, LongMemory};
 
 /// The bytes of a slot.
 pub const fn slot<R: Words, M: LongMemory>() -> usize {

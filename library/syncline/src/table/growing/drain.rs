@@ -4,11 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
 use super::bucket::{Bucket, Buckets};
+use super::directory::Directory;
 use super::storage::Storage;
-use super::table::HashTable;
 
-/// Drops all entries; the first panic goes on when all are dropped.
-pub(super) fn drain<K, V, S, P, M>(table: &mut HashTable<K, V, S, P, M>)
+/// Drops all entries of a table's buckets; the first panic goes on when all are dropped.
+pub(super) fn drain<K, V, P, M>(directory: &mut Directory<P::Raw, M>)
 where
     P: Storage<K, V>,
     M: Buckets<P::Raw>,
@@ -17,8 +17,8 @@ where
         return;
     }
     let mut first = None;
-    for at in 0..1 << table.directory.bits() {
-        let mut next = Some(table.directory.bucket(at));
+    for at in 0..1 << directory.bits() {
+        let mut next = Some(directory.bucket(at));
         while let Some(bucket) = next {
             for slot in bucket.tags().taken(Bucket::<P::Raw, M>::SLOTS) {
                 // SAFETY: no other thread uses the table any more, and the slot is taken.

@@ -8,13 +8,13 @@ use super::tags::Slots;
 use super::version::Seen;
 
 /// Where an entry is: the home bucket or one behind it, and the slot.
-pub(super) struct Place<R: Copy, M: Buckets<R>> {
+pub(super) struct Position<R: Copy, M: Buckets<R>> {
     bucket: Bucket<R, M>,
     slot: usize,
 }
 
 /// An entry, and where it is.
-pub(super) type Found<R, M> = (Place<R, M>, R);
+pub(super) type Found<R, M> = (Position<R, M>, R);
 
 /// A locked home bucket; it is released when this is dropped.
 pub(super) struct Held<'t, R: Copy, M: Buckets<R>> {
@@ -58,7 +58,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
                 // SAFETY: the bucket is locked, and only taken slots have tags.
                 let raw = unsafe { bucket.get(slot) };
                 if is(&raw) {
-                    return Some((Place { bucket, slot }, raw));
+                    return Some((Position { bucket, slot }, raw));
                 }
             }
         }
@@ -66,14 +66,15 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
     }
 
     /// All entries, and where they are.
-    pub(super) fn places(&self) -> Vec<Found<R, M>> {
-        let mut places = Vec::with_capacity(Bucket::<R, M>::SLOTS);
+    pub(super) fn entries(&self) -> Vec<Found<R, M>> {
+        let mut entries = Vec::with_capacity(Bucket::<R, M>::SLOTS);
         for bucket in self.chain() {
             let taken = bucket.tags().taken(Bucket::<R, M>::SLOTS);
             // SAFETY: the bucket is locked, and the slots are taken.
-            places.extend(taken.map(|slot| (Place { bucket, slot }, unsafe { bucket.get(slot) })));
+            entries
+                .extend(taken.map(|slot| (Position { bucket, slot }, unsafe { bucket.get(slot) })));
         }
-        places
+        entries
     }
 
     /// The home bucket itself.
@@ -88,10 +89,10 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
 
     /// Exchanges an entry for one with an equal key.
     #[inline]
-    pub(super) fn replace(&mut self, place: &Place<R, M>, raw: R) {
+    pub(super) fn replace(&mut self, position: &Position<R, M>, raw: R) {
         self.changed = true;
         // SAFETY: the bucket is locked.
-        unsafe { place.bucket.set(place.slot, raw) };
+        unsafe { position.bucket.set(position.slot, raw) };
     }
 
     /// Adds an entry, whose key is not there.
@@ -125,12 +126,12 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
 
     /// Takes an entry out.
     #[inline]
-    pub(super) fn remove(&mut self, place: &Place<R, M>) {
+    pub(super) fn remove(&mut self, position: &Position<R, M>) {
         self.changed = true;
         // SAFETY: the bucket is locked.
-        unsafe { place.bucket.vacate(place.slot) };
+        unsafe { position.bucket.vacate(position.slot) };
         if self.home.next().is_some() {
-            self.fill(place.bucket);
+            self.fill(position.bucket);
         }
     }
 
@@ -159,10 +160,10 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
     pub(super) fn split(&mut self, sibling: &mut Self, depth: u32, hash: impl Fn(&R) -> u64) {
         let goes = |raw: &R| hash(raw) >> depth & 1 == 1;
         if self.home.next().is_some() {
-            let entries = self.places();
+            let entries = self.entries();
             let entries: Vec<_> = entries
                 .into_iter()
-                .map(|(place, raw)| (place.bucket.tags().at(place.slot), goes(&raw), raw))
+                .map(|(position, raw)| (position.bucket.tags().at(position.slot), goes(&raw), raw))
                 .collect();
             sibling.begin(depth + 1);
             self.begin(depth + 1);
@@ -194,10 +195,10 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
     }
 
     /// Takes an entry out, and leaves the buckets behind as they are, until [`tidy`](Self::tidy).
-    pub(super) fn vacate(&mut self, place: &Place<R, M>) {
+    pub(super) fn vacate(&mut self, position: &Position<R, M>) {
         self.changed = true;
         // SAFETY: the bucket is locked.
-        unsafe { place.bucket.vacate(place.slot) };
+        unsafe { position.bucket.vacate(position.slot) };
     }
 
     /// Moves entries forward, and gives back buckets behind that are empty then.
@@ -205,9 +206,9 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         if self.home.next().is_none() || !self.changed {
             return;
         }
-        let tag = |place: &Place<R, M>| place.bucket.tags().at(place.slot);
+        let tag = |position: &Position<R, M>| position.bucket.tags().at(position.slot);
         let entries: Vec<_> =
-            self.places().into_iter().map(|(place, raw)| (tag(&place), raw)).collect();
+            self.entries().into_iter().map(|(position, raw)| (tag(&position), raw)).collect();
         self.begin(self.depth().unwrap_or_default());
         entries.into_iter().for_each(|(tag, raw)| self.add(tag, raw));
     }

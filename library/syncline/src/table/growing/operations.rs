@@ -62,14 +62,14 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         let mut next = Some(0);
         while let Some(ending) = next {
             let mut held = self.lock_leaf(ending);
-            let mut places = held.places();
+            let mut entries = held.entries();
             // SAFETY: the bucket is locked.
-            places.retain(|(_, raw)| unsafe { !keep(P::key(raw), P::value(raw)) });
-            places.iter().for_each(|(place, _)| held.vacate(place));
+            entries.retain(|(_, raw)| unsafe { !keep(P::key(raw), P::value(raw)) });
+            entries.iter().for_each(|(position, _)| held.vacate(position));
             held.tidy();
             next = after(ending, held.depth().unwrap_or_default());
             drop(held);
-            for (_, raw) in places {
+            for (_, raw) in entries {
                 // SAFETY: it was just taken out.
                 unsafe { self.storage.retire(raw) };
             }
@@ -127,11 +127,11 @@ where
     pub fn insert(&self, key: K, value: V) -> Option<Ref<'_, K, V, P>> {
         let hash = self.hash(&key);
         let mut held = self.lock(hash);
-        let Some((place, old)) = held.find(tag(hash), Self::is(&key)) else {
+        let Some((position, old)) = held.find(tag(hash), Self::is(&key)) else {
             held.add(tag(hash), P::make(key, value));
             return None;
         };
-        held.replace(&place, P::make(key, value));
+        held.replace(&position, P::make(key, value));
         drop(held);
         Some(self.retired(old))
     }
@@ -145,8 +145,8 @@ where
     {
         let hash = self.hash(key);
         let mut held = self.lock(hash);
-        let (place, old) = held.find(tag(hash), Self::is(key))?;
-        held.remove(&place);
+        let (position, old) = held.find(tag(hash), Self::is(key))?;
+        held.remove(&position);
         drop(held);
         Some(self.retired(old))
     }
@@ -164,11 +164,11 @@ where
     {
         let hash = self.hash(key);
         let mut held = self.lock(hash);
-        let (place, old) = held.find(tag(hash), Self::is(key))?;
+        let (position, old) = held.find(tag(hash), Self::is(key))?;
         // SAFETY: the bucket is locked.
         let (key, value) = unsafe { (P::key(&old), P::value(&old)) };
         let new = P::make(key.clone(), next(value));
-        held.replace(&place, new);
+        held.replace(&position, new);
         // Before the lock is released, since then others may take it out.
         let new = self.refer(new);
         drop(held);
@@ -176,7 +176,7 @@ where
         Some(new)
     }
 
-    /// The place of a key, locked until the entry is dropped or used up: to look, and put in what
+    /// The entry of a key, locked until the entry is dropped or used up: to look, and put in what
     /// follows from it, in one step.
     ///
     /// ```

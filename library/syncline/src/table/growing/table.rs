@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 
 use super::bucket::{Bucket, Buckets};
 use super::directory::{Directory, mask};
+use super::drain::drain;
 use super::held::Held;
 use super::reference::Ref;
 use super::storage::{Boxed, Flat, Storage};
@@ -303,6 +304,6 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> fmt::Debug for HashTable<K, 
 /// Drops the entries that are left. If one panics so does this, when all are dropped.
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Drop for HashTable<K, V, S, P, M> {
     fn drop(&mut self) {
-        super::drain::drain(self);
+        drain::<K, V, P, M>(&mut self.directory);
     }
 }

@@ -49,10 +49,14 @@ impl Crew {
         self.work.iter().sum()
     }
 
-    /// Processor time of its threads, as far as that is known, and otherwise their work, in seconds.
-    pub fn on_cpu(&self, process: &Process) -> f64 {
-        let cpu = |(&thread, &work): (&usize, &f64)| process.threads[thread].cpu.unwrap_or(work);
-        self.threads.iter().zip(&self.work).map(cpu).sum()
+    /// Seconds that its threads are known to have spent on their work: processor time, if that is known, and
+    /// sleeps of given lengths.
+    pub fn seen_at_work(&self, process: &Process) -> f64 {
+        let seen = |(&thread, &work): (&usize, &f64)| {
+            let thread = &process.threads[thread];
+            thread.cpu.map_or(work, |cpu| cpu + thread.slept())
+        };
+        self.threads.iter().zip(&self.work).map(seen).sum()
     }
 
     /// Work of the busiest of them, in seconds.

@@ -17,9 +17,10 @@ use crate::model::{Finding, Process, Remedy, Rule};
 
 /// The least share of their time that the threads of the busiest group do not wait.
 const BUSY: f64 = 0.7;
-/// The least share of its work for which the busiest group is on processors. A server's thread that sleeps
-/// until a request comes has not more to do, and looks like one that waits for a device.
-const ON_CPU: f64 = 0.1;
+/// The least share of its work for which the busiest group was seen at it, on processors or asleep for a given
+/// time. A server's thread that sleeps in the kernel until a request comes has not more to do, and looks like
+/// one that waits for a device.
+const SEEN: f64 = 0.1;
 /// The largest share of their time that threads of a group may be active for the group to give some
 /// away.
 const IDLE: f64 = 0.7;
@@ -42,7 +43,7 @@ pub fn unequal(process: &Process, crews: &[Crew]) -> Option<Finding> {
         && before >= TIMES * after
         && before - after >= FLOOR * process.seconds
         && crews[0].active_share() >= BUSY
-        && crews[0].on_cpu(process) >= ON_CPU * crews[0].sum()
+        && crews[0].seen_at_work(process) >= SEEN * crews[0].sum()
         && waits.into_iter().all(|place| crews[place].active_share() <= IDLE);
     applies.then(|| finding(&crews, &proposed, before / after))
 }

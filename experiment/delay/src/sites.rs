@@ -1,11 +1,11 @@
-//! Identifies the place that a call comes from: the innermost caller that is no wrapper of locks,
+//! Identifies the call site that a call comes from: the innermost caller that is no wrapper of locks,
 //! if it is one of the named ones.
 //!
-//! The places come as entries that end in `;`, as `syncline-policy` writes them:
+//! The call sites come as entries that end in `;`, as `syncline-policy` writes them:
 //!
 //! ```text
-//!   a N FROM TO MODULE     a call from there is at place N, in hexadecimal, from 1
-//!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the place
+//!   a N FROM TO MODULE     a call from there is at call site N, in hexadecimal, from 1
+//!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the call site
 //!   l START                so is any from libraries whose names start with this
 //! ```
 //!
@@ -30,16 +30,16 @@ use crate::options;
 use crate::tls::{looking, set_looking};
 use crate::unwind::{Caller, return_address_above};
 
-/// Counters have room for this many places.
+/// Counters have room for this many call sites.
 const MOST: u64 = 5;
 /// Wrappers that may stand above each other.
 const DEPTH: usize = 16;
 
-/// A place that was named.
+/// A call site that was named.
 #[derive(Clone, Copy)]
-pub struct Place(NonZeroU8);
+pub struct Site(NonZeroU8);
 
-impl Place {
+impl Site {
     /// From 1.
     #[inline(always)]
     pub fn number(self) -> u64 {
@@ -57,7 +57,7 @@ impl Place {
 #[derive(Clone, Copy)]
 enum Meaning {
     Other,
-    Place(Place),
+    Site(Site),
     /// The next return address lies this many bytes further up.
     Wrapper(usize),
 }
@@ -66,7 +66,7 @@ impl Meaning {
     fn to_bits(self) -> u64 {
         match self {
             Meaning::Other => 1,
-            Meaning::Place(place) => 2 | place.number() << 2,
+            Meaning::Site(site) => 2 | site.number() << 2,
             Meaning::Wrapper(above) => 3 | (above as u64) << 2,
         }
     }
@@ -75,16 +75,16 @@ impl Meaning {
     fn of_bits(bits: u64) -> Option<Meaning> {
         match bits & 3 {
             1 => Some(Meaning::Other),
-            2 => NonZeroU8::new((bits >> 2) as u8).map(|number| Meaning::Place(Place(number))),
+            2 => NonZeroU8::new((bits >> 2) as u8).map(|number| Meaning::Site(Site(number))),
             3 => Some(Meaning::Wrapper((bits >> 2) as usize)),
             _ => None,
         }
     }
 }
 
-/// The place of a call; `None` before [`start`].
+/// The call site of a call; `None` before [`start`].
 #[inline(always)]
-pub fn of(caller: Caller) -> Option<Place> {
+pub fn of(caller: Caller) -> Option<Site> {
     // Acquire: pairs with the Release in `start`, so that a thread that looks sees the entries.
     if TEXT.load(Acquire).is_null() {
         return None;
@@ -92,12 +92,12 @@ pub fn of(caller: Caller) -> Option<Place> {
     // SAFETY: `entry!` passes where the return address lies.
     match known(unsafe { *caller }) {
         Some(Meaning::Other) => None,
-        Some(Meaning::Place(place)) => Some(place),
+        Some(Meaning::Site(site)) => Some(site),
         _ => through_wrappers(caller),
     }
 }
 
-fn through_wrappers(caller: Caller) -> Option<Place> {
+fn through_wrappers(caller: Caller) -> Option<Site> {
     let mut at = caller;
     for _ in 0..DEPTH {
         // SAFETY: it lies on the calling thread's stack: the program's own call, or one that was
@@ -105,7 +105,7 @@ fn through_wrappers(caller: Caller) -> Option<Place> {
         let address = unsafe { *at };
         match known(address).or_else(|| learn(at, address))? {
             Meaning::Other => return None,
-            Meaning::Place(place) => return Some(place),
+            Meaning::Site(site) => return Some(site),
             Meaning::Wrapper(above) => {
                 let next = at.wrapping_byte_add(above);
                 // SAFETY: as above; a wrapper's frame lies below that of its caller.
@@ -128,7 +128,7 @@ fn above_exactly(at: Caller) -> Option<Caller> {
 fn learn(at: Caller, address: usize) -> Option<Meaning> {
     aside(|| {
         let meaning = match named(address.wrapping_sub(1)) {
-            Named::Place(place) => Meaning::Place(place),
+            Named::Site(site) => Meaning::Site(site),
             Named::Wrapper => match return_address_above(at) {
                 Some(next) => Meaning::Wrapper(next.addr() - at.addr()),
                 None => Meaning::Other,
@@ -140,7 +140,7 @@ fn learn(at: Caller, address: usize) -> Option<Meaning> {
     })
 }
 
-/// Runs a function that may itself use a lock; such a call then has no place.
+/// Runs a function that may itself use a lock; such a call then has no call site.
 fn aside<R>(action: impl FnOnce() -> Option<R>) -> Option<R> {
     if looking() != 0 {
         return None;
@@ -197,10 +197,10 @@ fn keep(address: usize, meaning: Meaning) {
     }
 }
 
-// --- named places --------------------------------------------------------------------------
+// --- named call sites --------------------------------------------------------------------------
 
 enum Named {
-    Place(Place),
+    Site(Site),
     Wrapper,
     Other,
 }
@@ -208,9 +208,9 @@ enum Named {
 /// The entries, ended by a zero byte; null before they are read.
 static TEXT: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 
-/// Reads the named places.
+/// Reads the named call sites.
 pub fn start() {
-    let text = options::places();
+    let text = options::sites();
     if text.is_empty() {
         return;
     }
@@ -231,7 +231,7 @@ pub fn start() {
     }
 }
 
-/// The place that a call was named as.
+/// The call site that a call was named as.
 fn named(call: usize) -> Named {
     let Some(at) = position(call) else { return Named::Other };
     // SAFETY: kept for ever, and ended by a zero byte.
@@ -240,7 +240,7 @@ fn named(call: usize) -> Named {
     for entry in text.split(|&b| b == b';') {
         let Some((&letter, mut rest)) = entry.split_first() else { continue };
         rest = rest.strip_prefix(b" ").unwrap_or(rest);
-        let place = if letter == b'a' { number(&mut rest) } else { None };
+        let site = if letter == b'a' { number(&mut rest) } else { None };
         let covers = match letter {
             b'l' => at.module.starts_with(rest),
             b'a' | b'w' => Span::read(rest).is_some_and(|span| span.covers(&at)),
@@ -249,10 +249,10 @@ fn named(call: usize) -> Named {
         if !covers {
             continue;
         }
-        match place.filter(|number| (1..=MOST).contains(number)) {
+        match site.filter(|number| (1..=MOST).contains(number)) {
             Some(number) => {
                 let number = NonZeroU8::new(number as u8);
-                return number.map_or(Named::Other, |number| Named::Place(Place(number)));
+                return number.map_or(Named::Other, |number| Named::Site(Site(number)));
             }
             None => found = Named::Wrapper,
         }

@@ -1,17 +1,12 @@
-//! What to slow down: the places of a report's findings, what else takes time, or what is named.
+//! The call sites that an experiment may slow down: those of a report's findings, of what else takes
+//! time, or one that is named.
 
-use std::path::{Path, PathBuf};
-
-use syncline_analysis::model::{Delayed, Kind, Process, Site, SymbolSource};
-use syncline_analysis::{Analysis, Options};
+use syncline_analysis::model::{Delayed, Kind, Process, Site};
 use syncline_recording::Class;
 
-use super::args::{MOST_PLACES, WhatIf};
-use crate::arguments::DEFAULT_RECORDING;
-use crate::failure::{Failure, RECORD_FAILED};
-use crate::tune::call_of;
+use crate::call::call_of;
 
-/// A place to slow down.
+/// A call site to slow down.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// What it is called: as a report calls it, or as it was asked for.
@@ -26,75 +21,6 @@ pub struct Target {
     pub section: Option<f64>,
     /// What the report predicts, as a share of the run.
     pub predicted: Option<f64>,
-}
-
-/// A recording of the program.
-pub struct Recorded {
-    /// Where it is.
-    pub path: PathBuf,
-    /// The process that waited most.
-    pub process: Process,
-}
-
-impl Recorded {
-    /// The recording that was named, or the one in the usual place if it is of the same command.
-    pub fn of(args: &WhatIf) -> Result<Option<Recorded>, Failure> {
-        let path = match &args.from {
-            Some(path) => path.clone(),
-            None => PathBuf::from(DEFAULT_RECORDING),
-        };
-        let loaded = Analysis::load(&path, &Options::default());
-        let analysis = match (loaded, &args.from) {
-            (Ok(analysis), _) => analysis,
-            (Err(error), Some(_)) => return Err(Failure::unreadable(&path, error)),
-            (Err(_), None) => return Ok(None),
-        };
-        let command: Vec<String> =
-            args.program.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let is_of_it = analysis.session.as_ref().is_some_and(|session| session.command == command);
-        if args.from.is_none() && !is_of_it {
-            return Ok(None);
-        }
-        let process = analysis.processes.into_iter().next();
-        Ok(process.map(|process| Recorded { path, process }))
-    }
-
-    /// The file that the process ran.
-    pub fn executable(&self) -> Option<&Path> {
-        let path = Path::new(&self.process.executable);
-        path.is_file().then_some(path)
-    }
-}
-
-/// The call sites to slow down: all that `--site` names, or the first of the report, as many as
-/// `--places` says.
-///
-/// # Errors
-/// If there are none, or `--site` names more than [`MOST_PLACES`].
-pub fn targets(args: &WhatIf, recorded: Option<&Recorded>) -> Result<Vec<Target>, Failure> {
-    let process = recorded.map(|recorded| &recorded.process);
-    if !args.site.is_empty() {
-        let delayed = args.delay.map(super::args::What::delayed);
-        if args.site.len() > MOST_PLACES {
-            let message = format!("at most {MOST_PLACES} call sites can be slowed down at once");
-            return Err(Failure::message(RECORD_FAILED, message));
-        }
-        return Ok(args.site.iter().map(|name| named(name, delayed, process)).collect());
-    }
-    let Some(process) = process else {
-        return Err(Failure::message(RECORD_FAILED, "there is no recording of this command line")
-            .hint("`syncline record -- PROGRAM` makes one; or name a call site with --site"));
-    };
-    refuse_another_build(process)?;
-    let mut found = found(process);
-    found.truncate(args.places);
-    match found.is_empty() {
-        true => {
-            Err(Failure::message(RECORD_FAILED, "the report has no call site worth slowing down")
-                .hint("name one with --site"))
-        }
-        false => Ok(found),
-    }
 }
 
 /// What the report is about: its findings first, then what else takes time. Each call once.
@@ -185,7 +111,7 @@ fn section(sites: &[&Site]) -> Option<f64> {
 }
 
 /// What was asked for by name, with what the recording knows of it.
-fn named(name: &str, delayed: Option<Delayed>, process: Option<&Process>) -> Target {
+pub fn named(name: &str, delayed: Option<Delayed>, process: Option<&Process>) -> Target {
     let wanted = delayed.unwrap_or(Delayed::Section);
     let ending = format!("/{name}");
     let is_named = |place: &str| place == name || place.ends_with(&ending);
@@ -207,16 +133,12 @@ fn named(name: &str, delayed: Option<Delayed>, process: Option<&Process>) -> Tar
     }
 }
 
-/// The addresses of a recording are those of the files that were recorded.
-fn refuse_another_build(process: &Process) -> Result<(), Failure> {
-    let changed = |m: &&syncline_analysis::model::Module| m.symbols == Some(SymbolSource::Changed);
-    match process.modules.iter().find(changed) {
-        None => Ok(()),
-        Some(module) => {
-            let message =
-                format!("{} is another build than the one that was recorded", module.path);
-            Err(Failure::message(RECORD_FAILED, message)
-                .hint("record this build, or name a call site with --site"))
-        }
+/// What a call site has most of, by how often each came: sections, unless tries are refused more often
+/// than not.
+pub fn most_frequent(sections: u64, tries: u64, waits: u64) -> Delayed {
+    match (sections, tries, waits) {
+        (sections, tries, _) if tries > sections => Delayed::Try,
+        (0, _, 1..) => Delayed::Wait,
+        _ => Delayed::Section,
     }
 }

@@ -20,12 +20,15 @@ pub fn sizes(rate: f64, longest: f64) -> Vec<f64> {
     vec![shortest, 2.0 * shortest, 4.0 * shortest]
 }
 
-/// What was measured of a place: costs by round, without delays and for each size.
+/// What was measured of a call site: costs by round, without delays and for each size.
 pub struct Added<'a> {
+    /// The sizes of the delays.
     pub nanoseconds: &'a [f64],
     /// For each size, what all delays of a run are of a run without.
     pub added: Vec<f64>,
+    /// The costs without delays.
     pub own: Vec<f64>,
+    /// For each size, the costs with such delays.
     pub others: Vec<Vec<f64>>,
 }
 

@@ -1,5 +1,5 @@
-//! What to tune: the objects that cost a recorded program time, as a policy's rules name them, with
-//! the gain that the report predicts and the locks that are worth trying.
+//! The objects that cost a recorded program time, as a policy's rules name them, with the gain that the
+//! report predicts and the locks that are worth trying.
 //!
 //! Objects that have one name in a policy are one target: an array, or all that one call
 //! initialises. Those with a predicted gain come first, then those with the most waiting. A lock that
@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use syncline_analysis::model::{AnotherLock, Finding, Kind, Lock, Process};
 use syncline_policy::Subject;
 
-use crate::exec::Locks;
+use crate::call::call_of;
+use crate::locks::Locks;
 
 /// Objects whose waits are less than this share of the threads' time are left as they are, unless the
 /// report speaks of them: no measurement would see them.
@@ -166,30 +167,15 @@ fn subject(process: &Process, lock: &Lock) -> Option<(Subject, Vec<String>)> {
         return Some((Subject::Object(name), vec![format!("{}+{at:#x}", module.name())]));
     }
     if let Some(stack) = lock.created_at
-        && let Some((name, offset)) = place(process, stack)
+        && let Some((name, offset)) = call_of(process, stack)
     {
         return Some((Subject::Created(name), vec![offset]));
     }
     let site = &process.sites[lock.sites.first()?.site];
     let mut offsets: Vec<String> =
-        site.stacks.iter().filter_map(|&stack| place(process, stack)).map(|(_, at)| at).collect();
+        site.stacks.iter().filter_map(|&stack| call_of(process, stack)).map(|(_, at)| at).collect();
     offsets.dedup();
     Some((Subject::Acquired(site.place.clone()), offsets))
-}
-
-/// The call site of a stack, and the address of its call: `file+0xaddress`.
-pub fn place(process: &Process, stack: usize) -> Option<(String, String)> {
-    let stack = &process.stacks[stack];
-    let frame = stack.place?;
-    let mut before = 0;
-    let (at, _) = stack.addresses.iter().zip(&stack.frames_at).find(|&(_, &count)| {
-        before += count;
-        stack.frames[..before].contains(&frame)
-    })?;
-    let call = at - 1;
-    let module = process.modules.iter().find(|m| (m.start..m.end).contains(&call))?;
-    let offset = format!("{}+{:#x}", module.name(), call.wrapping_sub(module.bias));
-    Some((process.frames[frame].place(), offset))
 }
 
 fn name(subject: &Subject) -> String {

@@ -19,10 +19,15 @@ use object::{Endianness, ReadRef};
 /// A sanitizer, by the option of the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sanitizer {
+    /// AddressSanitizer
     Address,
+    /// HWAddressSanitizer
     HardwareAddress,
+    /// LeakSanitizer, alone
     Leak,
+    /// MemorySanitizer
     Memory,
+    /// ThreadSanitizer
     Thread,
 }
 
@@ -63,7 +68,7 @@ impl Sanitizer {
 }
 
 /// The sanitizer that a program was built with, if any.
-pub fn find<'data, R: ReadRef<'data>>(
+pub(super) fn find<'data, R: ReadRef<'data>>(
     header: &FileHeader64<Endianness>,
     data: R,
 ) -> object::Result<Option<Sanitizer>> {

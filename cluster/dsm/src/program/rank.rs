@@ -1,0 +1,190 @@
+//! This process as a rank: its node, and the addresses that the node makes accessible.
+//!
+//! A process is one rank, and locks and page faults reach it without being handed it: the library's
+//! locks call functions without a receiver, and the kernel calls the handler. So the rank is a
+//! [static](Rank::get).
+
+use std::cell::Cell;
+use std::io::Write as _;
+use std::mem::MaybeUninit;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use syncline::Mutex;
+use syncline::lock::Futex;
+use syncline_fabric::{Dead, Fabric, Host};
+
+use crate::carina::{Fence, FenceStep, Rules};
+use crate::node::{Node, Quiet};
+use crate::pages::{Access, Pages, Reserved};
+use crate::shape::{Control, Layout, PAGE, Shape};
+
+pub(super) type NodeOfRank = Node<Host, Box<dyn Pages + Send>>;
+
+/// Ends a process that can't go on, because of another rank or of the system.
+pub const LOST: i32 = 3;
+
+/// In [`Control::State`]: the rank has begun, and has ended in order.
+pub const JOINED: u64 = 1;
+/// See [`JOINED`].
+pub const LEFT: u64 = 2;
+
+static RANK: OnceLock<Rank> = OnceLock::new();
+
+thread_local! {
+    static ENTERED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// This process as a rank.
+pub(super) struct Rank {
+    pub host: Host,
+    pub shape: Shape,
+    pub layout: Layout,
+    pub reserved: Reserved,
+    node: Mutex<Box<NodeOfRank>, Futex>,
+    /// The value of [`Control::Allocated`] when it was last read.
+    allocated: AtomicU64,
+}
+
+impl Rank {
+    pub fn new(host: Host, shape: Shape, reserved: Reserved, node: NodeOfRank) -> Rank {
+        Rank {
+            host,
+            layout: shape.layout(),
+            shape,
+            reserved,
+            node: Mutex::from_raw(Futex::default(), Box::new(node)),
+            allocated: AtomicU64::new(0),
+        }
+    }
+
+    /// The rank that this process is from now on.
+    pub fn set(self) -> &'static Rank {
+        RANK.get_or_init(|| self)
+    }
+
+    /// This process's rank, if shared memory has been started.
+    pub fn get() -> Option<&'static Rank> {
+        RANK.get()
+    }
+
+    /// Its number.
+    pub fn number(&self) -> usize {
+        self.host.rank()
+    }
+
+    /// Runs a function on the node. No signal handler runs in this thread meanwhile: it could
+    /// access shared memory, and would wait for us.
+    pub fn inside<R>(&self, act: impl FnOnce(&mut NodeOfRank) -> R) -> R {
+        let mut all = MaybeUninit::uninit();
+        let mut before = MaybeUninit::uninit();
+        // SAFETY: sets, which are written before they are read.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+        }
+        let result = self.node.with(|node| act(node));
+        // SAFETY: what was blocked before.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
+        }
+        result
+    }
+
+    /// Makes an access possible that has faulted; false if that is not ours to do.
+    pub fn fault(&self, address: usize, access: Option<Access>) -> bool {
+        let Some(offset) = self.reserved.offset(address) else { return false };
+        let page = offset / PAGE;
+        // All signals are blocked in the handler.
+        self.node.with(|node| {
+            let here = node.has(page);
+            if !here && !self.is_allocated(page) {
+                return false;
+            }
+            // A page that is here and can't be accessed can't be written.
+            let access = access.unwrap_or(if here { Access::Write } else { Access::Read });
+            reached(node.fault(page, access));
+            true
+        })
+    }
+
+    /// Makes accesses to a page of ours raise SIGSEGV; false if the address is not ours.
+    pub fn forbid(&self, address: usize) -> bool {
+        let page = self.reserved.offset(address).map(|offset| offset / PAGE);
+        page.is_some_and(|page| {
+            self.reserved.protect(page..page + 1, libc::PROT_NONE);
+            true
+        })
+    }
+
+    fn is_allocated(&self, page: usize) -> bool {
+        let within = |word| {
+            let (below, above) = halves(word);
+            page < below || page >= self.shape.pages() - above
+        };
+        // Relaxed: an old value leads to a look at the word itself.
+        within(self.allocated.load(Relaxed)) || {
+            let word = self.layout.control(0, Control::Allocated);
+            let now = reached(self.host.load(word));
+            self.note_allocated(now);
+            within(now)
+        }
+    }
+
+    /// Notes the value of [`Control::Allocated`], so that a page fault need not ask for it.
+    pub fn note_allocated(&self, word: u64) {
+        // Relaxed: a hint for the handler.
+        self.allocated.store(word, Relaxed);
+    }
+
+    /// Performs the steps of a fence up to its first synchronization.
+    pub fn before(&self, which: Fence) {
+        let steps = crate::carina::Carina.fence(which).iter();
+        for step in steps.take_while(|step| **step != FenceStep::Synchronize) {
+            reached(self.inside(|node| node.step(*step, Quiet::No)));
+        }
+    }
+
+    /// Performs the steps of a fence after its first synchronization; at any other does `again`.
+    pub fn after(&self, which: Fence, quiet: Quiet, mut again: impl FnMut()) {
+        let steps = crate::carina::Carina.fence(which).iter();
+        for step in steps.skip_while(|step| **step != FenceStep::Synchronize).skip(1) {
+            match step {
+                FenceStep::Synchronize => again(),
+                _ => reached(self.inside(|node| node.step(*step, quiet))),
+            }
+        }
+    }
+
+    /// Makes what other ranks have released before visible from now on.
+    pub fn acquire(&self) {
+        self.after(Fence::Acquire, Quiet::No, || ());
+    }
+
+    /// What this rank's threads have written is visible to all threads that acquire from now on.
+    pub fn release(&self) {
+        self.before(Fence::Release);
+    }
+
+    /// Stores this thread's rank where the library's locks look it up.
+    pub fn enter(&self) {
+        if !ENTERED.replace(true) {
+            self.host.enter(self.layout.nodes);
+        }
+    }
+}
+
+/// Pages that are taken from below, and from above, by [`Control::Allocated`].
+pub(super) fn halves(word: u64) -> (usize, usize) {
+    (word as u32 as usize, (word >> 32) as usize)
+}
+
+/// The result of an operation on the fabric; if it failed, this process ends, since nothing that it
+/// computes could be right.
+pub(super) fn reached<R>(result: Result<R, Dead>) -> R {
+    result.unwrap_or_else(|dead| {
+        let _ = writeln!(std::io::stderr(), "syncline: shared memory is lost: {dead}");
+        // SAFETY: ends this process at once: other threads may be in the middle of anything.
+        unsafe { libc::_exit(LOST) }
+    })
+}

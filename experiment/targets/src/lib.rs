@@ -1,0 +1,20 @@
+//! What an experiment may change in a program, by what a recording of it says.
+//!
+//! ```text
+//!   objects   objects that cost time, and the locks that are worth trying there: `syncline tune`
+//!   locks     the names of locks that can replace a program's
+//!   sites     call sites that cost time, and what can be delayed there: `syncline whatif`
+//!   delays    how long delays are, and what a run's response to them says
+//!   call      the call site of a stack, and the address of its call
+//! ```
+//!
+//! All of these are functions over an analysis: they run nothing and read no file. `syncline-try` runs
+//! the program, and knows neither locks nor recordings.
+
+mod call;
+pub mod delays;
+mod locks;
+pub mod objects;
+pub mod sites;
+
+pub use locks::Locks;

@@ -1,0 +1,71 @@
+//! Orders in which threads are put onto a machine's hardware threads.
+
+use super::{HardwareThread, Topology};
+
+impl Topology {
+    /// The processors socket by socket; within one first a hardware thread of each core, then the second
+    /// ones.
+    pub fn packed(&self) -> Vec<usize> {
+        packed(&self.threads)
+    }
+
+    /// The processors of the sockets in turn.
+    pub fn spread(&self) -> Vec<usize> {
+        spread(&self.threads)
+    }
+}
+
+fn packed(places: &[HardwareThread]) -> Vec<usize> {
+    let mut ordered: Vec<_> = places
+        .iter()
+        .map(|place| {
+            let before = places.iter().filter(|p| p.processor < place.processor);
+            let sibling = before.filter(|p| p.core == place.core).count();
+            (place.package, sibling, place.processor)
+        })
+        .collect();
+    ordered.sort_unstable();
+    ordered.into_iter().map(|(.., processor)| processor).collect()
+}
+
+fn spread(places: &[HardwareThread]) -> Vec<usize> {
+    let package = |processor: &usize| {
+        places.iter().find(|place| place.processor == *processor).map(|place| place.package)
+    };
+    let packed = packed(places);
+    let mut ordered: Vec<_> = packed
+        .iter()
+        .enumerate()
+        .map(|(at, processor)| {
+            let socket = package(processor);
+            let before = packed[..at].iter().filter(|other| package(other) == socket).count();
+            (before, at, *processor)
+        })
+        .collect();
+    ordered.sort_unstable();
+    ordered.into_iter().map(|(.., processor)| processor).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two sockets of two cores with two hardware threads each, numbered as Linux does.
+    fn machine() -> Vec<HardwareThread> {
+        let place = |processor: usize| HardwareThread {
+            processor,
+            core: processor % 4,
+            l2: None,
+            llc: None,
+            node: 0,
+            package: processor % 4 / 2,
+        };
+        (0..8).map(place).collect()
+    }
+
+    #[test]
+    fn packed_fills_a_socket_and_spread_takes_turns() {
+        assert_eq!(packed(&machine()), [0, 1, 4, 5, 2, 3, 6, 7]);
+        assert_eq!(spread(&machine()), [0, 2, 1, 3, 4, 6, 5, 7]);
+    }
+}

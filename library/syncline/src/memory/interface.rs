@@ -1,0 +1,204 @@
+//! What a memory has: words, links, data and nodes, and threads that wait.
+
+use core::fmt::Debug;
+use core::ops::Deref;
+use core::sync::atomic::Ordering::{self, SeqCst};
+use core::sync::atomic::fence;
+use core::time::Duration;
+
+/// A shared memory and the threads that use it.
+///
+/// # Safety
+///
+/// Words and links must be atomic with the orderings of `core::sync::atomic`, and
+/// [`follow`](Self::follow) must lead to the node that the reference was made from.
+pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
+    /// A shared word of 32 bits.
+    type Word: Word;
+    /// A shared reference to a node, or to none.
+    type Link<T>: Link<Self::Ref<T>>;
+    /// What a link holds: says which node, without keeping it alive.
+    type Ref<T>: Copy + Eq;
+    /// Ordinary data that a lock protects; a checker reports unordered accesses to it.
+    type Data<T>: Data<T>;
+    /// Where a caller keeps its node during one call, in which others may reach the node: its
+    /// stack, [`OnStack`]; or, if others can't reach that, a node of its own segment, [`Pooled`].
+    type Own<T: Default>: Deref<Target = T> + Default;
+
+    /// How many times a waiter looks before it does something slower than to look again.
+    const PATIENCE: u32;
+    /// How many critical sections a group of near threads, or a helper, may run in a row while
+    /// others wait; and how many places of waiters that gave up a queue may have. A checker's is
+    /// small, so that the limit is reached.
+    const BATCH: u32;
+
+    /// A reference to a node that this thread has brought or keeps. If the memory has several
+    /// segments, the node lies in this thread's.
+    fn refer<T>(node: &T) -> Self::Ref<T>;
+
+    /// The node of a reference.
+    ///
+    /// # Safety
+    ///
+    /// The node must be alive, and stay where it is, for the lifetime `'a`.
+    unsafe fn follow<'a, T: 'a>(node: Self::Ref<T>) -> &'a T;
+
+    /// A new node on a line of its own, near this thread: in its segment, if the memory has
+    /// several. It stays where it is until [`free`](Self::free).
+    fn allocate<T: Default>() -> Self::Ref<T>;
+
+    /// Gives a node back, from any thread.
+    ///
+    /// # Safety
+    ///
+    /// The node comes from [`allocate`](Self::allocate), and nobody uses it any more.
+    unsafe fn free<T>(node: Self::Ref<T>);
+
+    /// The pause between two looks at a word; `looks` counts the looks since the wait began, from
+    /// 1, and lets the pauses grow.
+    fn pause(looks: u32);
+
+    /// Like [`pause`](Self::pause), in a loop that reads this word or link. From its position a
+    /// memory knows whether a look is cheap or goes to another segment.
+    #[inline(always)]
+    fn pause_at<T>(_word: &T, looks: u32) {
+        Self::pause(looks);
+    }
+
+    /// Stays away from shared memory for `units` times the time that a cache line needs to
+    /// change hands, roughly.
+    fn delay(units: u32);
+
+    /// Lets another thread run on this processor.
+    fn yield_now();
+
+    /// Sleeps while `word` holds `expected`: until [`unpark`](Self::unpark) with the same key,
+    /// the deadline, or for no reason. The look at the word and falling asleep are one step.
+    fn park(word: &Self::Word, expected: u32, key: u32, deadline: Option<Duration>);
+
+    /// Wakes up to `count` of the threads that sleep on the word of this address with this key
+    /// or, without one, with any; and perhaps others. The word is not touched; it may be gone.
+    fn unpark(address: Address, key: Option<u32>, count: u32);
+
+    /// The time since some moment in the past; deadlines are on this clock.
+    fn now() -> Duration;
+
+    /// The number of this thread's group of near processors, from 0. Level 0 is the widest
+    /// (sockets), and each further one divides the groups of the one before. A hint, since the
+    /// thread may move at any time.
+    fn group(level: usize) -> usize;
+
+    /// Whether a level has several groups. A hint too: it may take a while until that is known.
+    #[inline]
+    fn is_divided(_level: usize) -> bool {
+        true
+    }
+
+    /// Fetches the word's line for writing, if the machine can: reading it first would get it
+    /// shared, and the write would then invalidate the others (SSYNC, section 5.3).
+    fn prefetch_for_write(word: &Self::Word);
+
+    /// Fetches the word's line for reading, if the machine can, and goes on meanwhile.
+    fn prefetch(_: &Self::Word) {}
+
+    /// The side of a barrier that is free, or nearly so; the other one is
+    /// [`heavy_barrier`](Self::heavy_barrier).
+    ///
+    /// A thread that stores, has a light barrier and then loads, and one that stores, has a heavy
+    /// one and then loads: one of them sees what the other has stored. Two light barriers promise
+    /// nothing to each other.
+    #[inline]
+    fn light_barrier() {
+        fence(SeqCst);
+    }
+
+    /// The side of a barrier that pays for both. It may be a system call that interrupts all other
+    /// threads of the process: for what is rare, such as falling asleep.
+    fn heavy_barrier() {
+        fence(SeqCst);
+    }
+
+    /// Called when a thread begins a critical section, or to read what one has written: here a
+    /// distributed memory invalidates what this thread has cached of others' data.
+    #[inline(always)]
+    fn acquired() {}
+
+    /// Called when a thread is about to end a critical section: here a distributed memory makes
+    /// what this thread has written known to others.
+    #[inline(always)]
+    fn releasing() {}
+}
+
+/// Where a caller keeps its node during one call; see [`Memory::Own`].
+pub type Own<T, M> = <M as Memory>::Own<T>;
+
+/// Says which word, to [`Memory::unpark`], even when the word is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address(pub usize);
+
+/// A shared word of 32 bits, initially 0.
+pub trait Word: Default + Debug + Send + Sync {
+    /// Reads the word.
+    fn load(&self, order: Ordering) -> u32;
+    /// Writes the word.
+    fn store(&self, value: u32, order: Ordering);
+    /// Writes the word and returns what it held.
+    fn swap(&self, value: u32, order: Ordering) -> u32;
+    /// Adds, wrapping around, and returns what the word held.
+    fn fetch_add(&self, value: u32, order: Ordering) -> u32;
+    /// Subtracts, wrapping around, and returns what the word held.
+    fn fetch_sub(&self, value: u32, order: Ordering) -> u32;
+    /// Sets bits, and returns what the word held.
+    fn fetch_or(&self, bits: u32, order: Ordering) -> u32;
+    /// Keeps only these bits, and returns what the word held.
+    fn fetch_and(&self, bits: u32, order: Ordering) -> u32;
+    /// Writes `new` if the word holds `old`; the error is what it held instead. Does not fail
+    /// for other reasons. A failed exchange orders as a Relaxed load.
+    fn exchange(&self, old: u32, new: u32, order: Ordering) -> Result<u32, u32>;
+    /// The name of this word for [`Memory::unpark`].
+    fn address(&self) -> Address;
+}
+
+/// A shared reference to a node, initially none.
+pub trait Link<R: Copy>: Default + Debug + Send + Sync {
+    /// Reads the link.
+    fn load(&self, order: Ordering) -> Option<R>;
+    /// Writes the link.
+    fn store(&self, node: Option<R>, order: Ordering);
+    /// Writes the link and returns what it held.
+    fn swap(&self, node: Option<R>, order: Ordering) -> Option<R>;
+    /// Writes `new` if the link holds `old`, and says whether it did. Does not fail for other
+    /// reasons. A failed exchange orders as a Relaxed load.
+    fn exchange(&self, old: Option<R>, new: Option<R>, order: Ordering) -> bool;
+}
+
+/// Ordinary data, shared under some lock's protection.
+///
+/// It goes from thread to thread only if `T: Send`, which a type that contains it has to say
+/// itself.
+///
+/// ```compile_fail,E0277
+/// use std::rc::Rc;
+/// use syncline::memory::{Data, Memory, Native};
+///
+/// let data = <Native as Memory>::Data::<Rc<u32>>::new(Rc::new(7));
+/// std::thread::spawn(move || data.into_inner());
+/// ```
+pub trait Data<T> {
+    /// Data with this value.
+    fn new(value: T) -> Self;
+    /// Hands out the data's address to read or write it.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else accesses the data meanwhile, and the last access happened before.
+    unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R;
+    /// Hands out the data's address to read it, which several may do at once.
+    ///
+    /// # Safety
+    ///
+    /// Nobody changes the data meanwhile, and the last change happened before.
+    unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R;
+    /// Takes the value out.
+    fn into_inner(self) -> T;
+}

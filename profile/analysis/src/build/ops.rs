@@ -1,0 +1,20 @@
+//! What operations mean for sums.
+
+use syncline_recording::{Class, Op};
+
+use crate::model::Kind;
+
+/// Whether an operation takes a lock, so that contention and quadrants mean something.
+pub fn takes_lock(op: Op) -> bool {
+    wants(op) && Kind::of(op.primitive()) == Kind::Lock
+}
+
+/// Whether an operation may find its object taken.
+pub fn wants(op: Op) -> bool {
+    matches!(op.class(), Class::Acquire | Class::Try)
+}
+
+/// Whether an operation is a use of its object: not a wake-up, nor its creation.
+pub fn wants_or_waits(op: Op) -> bool {
+    wants(op) || op.class() == Class::Wait
+}

@@ -1,0 +1,94 @@
+//! What to slow down: what is named, or what a recording of the program says.
+
+use std::path::{Path, PathBuf};
+
+use syncline_analysis::model::{Process, SymbolSource};
+use syncline_analysis::{Analysis, Options};
+use syncline_targets::sites::{Target, found, named};
+
+use super::args::{MOST_PLACES, WhatIf};
+use crate::arguments::DEFAULT_RECORDING;
+use crate::failure::{Failure, RECORD_FAILED};
+
+/// A recording of the program.
+pub struct Recorded {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The process that waited most.
+    pub process: Process,
+}
+
+impl Recorded {
+    /// The recording that was named, or the one in the usual place if it is of the same command.
+    pub fn of(args: &WhatIf) -> Result<Option<Recorded>, Failure> {
+        let path = match &args.from {
+            Some(path) => path.clone(),
+            None => PathBuf::from(DEFAULT_RECORDING),
+        };
+        let loaded = Analysis::load(&path, &Options::default());
+        let analysis = match (loaded, &args.from) {
+            (Ok(analysis), _) => analysis,
+            (Err(error), Some(_)) => return Err(Failure::unreadable(&path, error)),
+            (Err(_), None) => return Ok(None),
+        };
+        let command: Vec<String> =
+            args.program.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let is_of_it = analysis.session.as_ref().is_some_and(|session| session.command == command);
+        if args.from.is_none() && !is_of_it {
+            return Ok(None);
+        }
+        let process = analysis.processes.into_iter().next();
+        Ok(process.map(|process| Recorded { path, process }))
+    }
+
+    /// The file that the process ran.
+    pub fn executable(&self) -> Option<&Path> {
+        let path = Path::new(&self.process.executable);
+        path.is_file().then_some(path)
+    }
+}
+
+/// The call sites to slow down: all that `--site` names, or the first of the report, as many as
+/// `--places` says.
+///
+/// # Errors
+/// If there are none, or `--site` names more than [`MOST_PLACES`].
+pub fn targets(args: &WhatIf, recorded: Option<&Recorded>) -> Result<Vec<Target>, Failure> {
+    let process = recorded.map(|recorded| &recorded.process);
+    if !args.site.is_empty() {
+        let delayed = args.delay.map(super::args::What::delayed);
+        if args.site.len() > MOST_PLACES {
+            let message = format!("at most {MOST_PLACES} call sites can be slowed down at once");
+            return Err(Failure::message(RECORD_FAILED, message));
+        }
+        return Ok(args.site.iter().map(|name| named(name, delayed, process)).collect());
+    }
+    let Some(process) = process else {
+        return Err(Failure::message(RECORD_FAILED, "there is no recording of this command line")
+            .hint("`syncline record -- PROGRAM` makes one; or name a call site with --site"));
+    };
+    refuse_another_build(process)?;
+    let mut found = found(process);
+    found.truncate(args.places);
+    match found.is_empty() {
+        true => {
+            Err(Failure::message(RECORD_FAILED, "the report has no call site worth slowing down")
+                .hint("name one with --site"))
+        }
+        false => Ok(found),
+    }
+}
+
+/// The addresses of a recording are those of the files that were recorded.
+fn refuse_another_build(process: &Process) -> Result<(), Failure> {
+    let changed = |m: &&syncline_analysis::model::Module| m.symbols == Some(SymbolSource::Changed);
+    match process.modules.iter().find(changed) {
+        None => Ok(()),
+        Some(module) => {
+            let message =
+                format!("{} is another build than the one that was recorded", module.path);
+            Err(Failure::message(RECORD_FAILED, message)
+                .hint("record this build, or name a call site with --site"))
+        }
+    }
+}
