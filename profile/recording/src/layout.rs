@@ -42,7 +42,7 @@ pub use wait::{BLOCKERS, BUCKETS, Blocker, FIRST_BUCKET_LOG2, WaitRecord, bucket
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNCLINE";
 /// The version of this layout. A reader takes no other.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// [`Header::byte_order`] as the writer's machine stores it.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 /// Bytes from the start of the file to the first region, and of a page.
