@@ -57,6 +57,20 @@ fn the_holder_is_blamed_and_times_are_right() {
     assert!(bounds.contains(&mean), "held for {mean} us, not {bounds:?}");
 }
 
+/// A thread that waits for an event is not the one that has just released a lock.
+#[test]
+fn who_went_to_sleep_is_not_blamed_for_what_it_released_before() {
+    let program = Program::compile("left.c");
+    let both = Case::new(&program).exact();
+    let rows = both.recording.rows(Op::MutexLock, both.truth.value("lock"));
+    let blamed: Vec<String> = rows
+        .iter()
+        .flat_map(|row| Recording::blockers(row))
+        .map(|blocker| functions_of(&both, &program, blocker.stack)[0].clone())
+        .collect();
+    assert!(blamed.iter().all(|function| function == "others"), "{blamed:?}");
+}
+
 /// What the scheduler counts is stored at a thread's end, some time after the thread has read it.
 #[test]
 fn to_be_ready_without_a_processor_is_told_from_running_and_sleeping() {
