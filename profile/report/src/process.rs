@@ -54,6 +54,8 @@ pub fn seen(process: &Process, finding: usize) -> Option<String> {
 
 /// From this share of the threads' time on, time ready without a processor has a line.
 const SHORT: f64 = 0.05;
+/// So many processors more than there are is a number of threads that is too large.
+const MORE: f64 = 0.5;
 /// From this share of the processors on, a run had them to itself.
 const WHOLE: f64 = 0.9;
 
@@ -64,12 +66,22 @@ pub fn short_of_processors(process: &Process) -> Option<String> {
     }
     let processors = process.processors.filter(|&processors| processors > 0);
     let Some(processors) = processors else { return Some("others had the processors".to_owned()) };
-    let share = process.ran() / (process.seconds * processors as f64);
+    Some(processors_had(process.ran(), process.ready(), process.seconds, processors))
+}
+
+/// How much of the processors threads got that ran, and were ready, for this long in a run of so many seconds.
+fn processors_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> String {
+    let share = ran / (seconds * processors as f64);
+    // How many processors they would have used on average, had there been one for each.
+    let could_use = (ran + ready) / seconds;
     let all = counted(processors, "processor");
-    Some(match share >= WHOLE {
-        true => format!("more threads could run than the {all}"),
-        false => format!("this run got {} of {all}, and others the rest", percent(share)),
-    })
+    if share >= WHOLE {
+        format!("its threads could use {could_use:.1} processors, and have {processors}")
+    } else if could_use >= processors as f64 + MORE {
+        format!("this run got {} of {all}, and could use {could_use:.1}", percent(share))
+    } else {
+        format!("this run got {} of {all}, and others the rest", percent(share))
+    }
 }
 
 /// The quadrants, those first that cost most, and what they mean.
@@ -79,3 +91,18 @@ pub const QUADRANTS: [(Quadrant, &str); 4] = [
     (Quadrant::Q4, "not contended, taken often"),
     (Quadrant::Q3, "not contended, taken seldom"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::processors_had;
+
+    #[test]
+    fn more_threads_than_processors_are_told_from_other_programs() {
+        let in_ten_seconds = |ran, ready| processors_had(ran, ready, 10.0, 2);
+        assert_eq!(in_ten_seconds(19.0, 20.0), "its threads could use 3.9 processors, and have 2");
+        let busy = "this run got 50.0 % of 2 processors, and could use 2.5";
+        assert_eq!(in_ten_seconds(10.0, 15.0), busy);
+        let others = "this run got 50.0 % of 2 processors, and others the rest";
+        assert_eq!(in_ten_seconds(10.0, 14.9), others);
+    }
+}

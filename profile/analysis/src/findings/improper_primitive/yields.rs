@@ -62,9 +62,9 @@ fn finding(process: &Process, sites: &[(usize, &Site)], calls: u64, lost: f64) -
         place: sites[0].1.place.clone(),
         locks: few(&objects),
         evidence: vec![
-            share("of all threads' time", lost / process.thread_seconds),
+            share("of all threads' time spent so", lost / process.thread_seconds),
             rate("yields", calls as f64 / process.seconds),
-            seconds("of processor time that they take", polled),
+            seconds("processor time of the yields", polled),
             count("threads", threads.len() as u64),
             count("call sites", sites.len() as u64),
         ],
