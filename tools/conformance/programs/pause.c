@@ -8,18 +8,29 @@
 
 enum { THREADS = 4, YIELDS = 10000, SLEEPS = 20 };
 
+// Microseconds that all threads together spent so, by their own clocks.
+static unsigned long yielded_us, slept_us;
+
+static void add(unsigned long *sum, double began) {
+    __atomic_fetch_add(sum, (unsigned long)((seconds() - began) * 1e6), __ATOMIC_RELAXED);
+}
+
 static void *yields(void *argument) {
+    double began = seconds();
     for (int i = 0; i < YIELDS; i++)
         REQUIRE(sched_yield() == 0);
+    add(&yielded_us, began);
     return argument;
 }
 
 static void *sleeps(void *argument) {
-    struct timespec short_time = {0, 100000};
+    struct timespec short_time = {0, 1000000};
+    double began = seconds();
     for (int i = 0; i < SLEEPS; i++) {
         REQUIRE(nanosleep(&short_time, NULL) == 0);
-        REQUIRE(usleep(100) == 0);
+        REQUIRE(usleep(1000) == 0);
     }
+    add(&slept_us, began);
     return argument;
 }
 
@@ -54,6 +65,8 @@ int main(void) {
     struct timespec short_time = {0, 100000}, bad = {0, -1};
     run(yields);
     run(sleeps);
+    say("@yielded_us %lu", yielded_us);
+    say("@slept_us %lu", slept_us);
     thrd_yield();
     say("thrd_sleep %d", thrd_sleep(&short_time, NULL));
     say("past %d", clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &short_time, NULL));

@@ -57,6 +57,24 @@ fn the_holder_is_blamed_and_times_are_right() {
     assert!(bounds.contains(&mean), "held for {mean} us, not {bounds:?}");
 }
 
+/// What threads spend on yields is polling, or waiting for those who ran meanwhile.
+#[test]
+fn yields_and_sleeps_take_their_time() {
+    let program = Program::compile("pause.c");
+    let both = Case::new(&program).exact();
+    let process = both.recording.only();
+    let ticks = |op: Op, function: &str| -> u64 {
+        let rows = process.threads.iter().flat_map(|thread| &thread.rows);
+        let here = rows.filter(|row| row.op == op);
+        let here =
+            here.filter(|row| functions_of(&both, &program, row.counts.stack)[0] == function);
+        here.filter_map(|row| row.waits.as_ref()).map(|waits| waits.ticks + waits.spun_ticks).sum()
+    };
+    let took = |op, function| process.seconds(ticks(op, function));
+    assert_near("yields", took(Op::Yield, "yields"), both.truth.value("yielded_us"));
+    assert_near("sleeps", took(Op::Sleep, "sleeps"), both.truth.value("slept_us"));
+}
+
 /// A thread that waits for an event is not the one that has just released a lock.
 #[test]
 fn who_went_to_sleep_is_not_blamed_for_what_it_released_before() {
