@@ -6,6 +6,9 @@
 //! A yield takes less than a microsecond if no other thread is ready. Then it is like a refused try: the
 //! time between two that follow each other at once went into polling. If another thread ran meanwhile,
 //! the yield was a wait. A sleep is a wait for an event that comes by itself.
+//!
+//! A process that does nothing else, such as the command `sleep`, has nobody to wait for: it is not
+//! recorded for its pauses alone.
 
 use core::ffi::{c_int, c_uint};
 
@@ -45,9 +48,15 @@ mod imp {
 
     use super::*;
     use crate::count::{Caller, Outcome, polling, wait_for_event};
+    use crate::recorder;
 
-    fn processor() -> usize {
-        (&raw const yielded_processor).addr()
+    unsafe fn yields(caller: Caller, leave: impl FnOnce() -> c_int) -> c_int {
+        if recorder::existing().is_none() {
+            return leave();
+        }
+        let processor = (&raw const yielded_processor).addr();
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe { polling(Op::Yield, processor, caller, leave) }
     }
 
     unsafe fn asleep(
@@ -55,6 +64,9 @@ mod imp {
         sleep: impl FnOnce() -> c_int,
         outcome: fn(c_int) -> Outcome,
     ) -> c_int {
+        if recorder::existing().is_none() {
+            return sleep();
+        }
         let time = (&raw const passed_time).addr();
         // SAFETY: the program's own call, and `caller` is the entry's.
         unsafe { wait_for_event(Op::Sleep, time, caller, sleep, outcome) }
@@ -62,7 +74,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn sched_yield(caller: Caller) -> c_int {
         // SAFETY: the program's own call, and `caller` is the entry's.
-        unsafe { polling(Op::Yield, processor(), caller, || real::sched_yield()) }
+        unsafe { yields(caller, || real::sched_yield()) }
     }
 
     pub unsafe extern "C-unwind" fn thrd_yield(caller: Caller) {
@@ -72,7 +84,7 @@ mod imp {
                 real::thrd_yield();
                 0
             };
-            polling(Op::Yield, processor(), caller, leave);
+            yields(caller, leave);
         }
     }
 
