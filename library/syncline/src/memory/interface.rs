@@ -22,7 +22,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// Ordinary data that a lock protects; a checker reports unordered accesses to it.
     type Data<T>: Data<T>;
     /// Where a caller keeps its node during one call, in which others may reach the node: its
-    /// stack, [`OnStack`]; or, if others can't reach that, a node of its own segment, [`Pooled`].
+    /// stack, [`OnStack`](super::OnStack); or, if others can't reach that, a node of its own segment,
+    /// [`Pooled`](super::Pooled).
     type Own<T: Default>: Deref<Target = T> + Default;
 
     /// How many times a waiter looks before it does something slower than to look again.
