@@ -37,6 +37,13 @@ pub enum Primitive {
     Sleep,
 }
 
+impl Primitive {
+    /// Whether threads meet there.
+    pub fn is_barrier(self) -> bool {
+        matches!(self, Primitive::Barrier | Primitive::OmpBarrier)
+    }
+}
+
 /// How an operation's counters are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

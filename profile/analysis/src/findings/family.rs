@@ -7,7 +7,7 @@
 //! acquisitions a second) would blame locks that cost a thousandth of a percent.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use syncline_recording::{Op, Primitive};
 
@@ -171,14 +171,9 @@ impl Family<'_> {
     /// What a call and its release can take at most on the average, by the processor time of the threads
     /// that make them.
     fn affordable(&self) -> f64 {
-        let threads: BTreeSet<usize> = self
-            .sites
-            .iter()
-            .flat_map(|&site| &self.process.sites[site].by_thread)
-            .map(|&(thread, _)| thread)
-            .collect();
+        let threads = self.process.threads_at(self.sites.iter().copied());
         let threads = || threads.iter().map(|&thread| &self.process.threads[thread]);
-        let ran: f64 = threads().map(|thread| thread.cpu.unwrap_or(thread.worked())).sum();
+        let ran: f64 = threads().map(Thread::ran).sum();
         let calls: u64 = threads().map(|thread| thread.acquisitions).sum();
         if calls == 0 { f64::INFINITY } else { MOST_OF_TIME * ran / calls as f64 }
     }

@@ -99,8 +99,7 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
         percent(of_work.min(1.0)),
         duration(mean_held(held, family.calls()))
     ));
-    let calls = family.calls() as f64 * PAIR;
-    if calls >= LEAST_IN_CALLS * (process.thread_seconds - process.ready()) {
+    if let Some(calls) = cost_of_calls(process, family) {
         why.push(format!(
             "the calls alone take about {}, {} a second: take it less often",
             duration(calls),
@@ -121,18 +120,21 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
     })
 }
 
+/// Seconds that the calls for a family take, if that is much of the time in which threads could run.
+fn cost_of_calls(process: &Process, family: &Family) -> Option<f64> {
+    let seconds = family.calls() as f64 * PAIR;
+    // Calls take processor time: where other programs had the processors, threads could make fewer.
+    let had_processor = (process.thread_seconds - process.ready()).max(f64::MIN_POSITIVE);
+    (seconds >= LEAST_IN_CALLS * had_processor).then_some(seconds)
+}
+
 /// Locks that are taken so often that the calls take time, although no thread waits.
 fn calls(
     process: &Process,
     family: &Family,
     spoken_of: &impl Fn(usize) -> bool,
 ) -> Option<Remaining> {
-    let seconds = family.calls() as f64 * PAIR;
-    // Calls take processor time: where other programs had the processors, threads could make fewer.
-    let had_processor = (process.thread_seconds - process.ready()).max(f64::MIN_POSITIVE);
-    if seconds < LEAST_IN_CALLS * had_processor {
-        return None;
-    }
+    let seconds = cost_of_calls(process, family)?;
     let share = share(process, seconds, 0.0)?;
     if family.sites.iter().any(|&site| spoken_of(site)) || family.waited() > seconds {
         return None;

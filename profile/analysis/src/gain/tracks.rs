@@ -158,7 +158,7 @@ fn lives(process: &Process) -> Vec<Life> {
 /// The thread that ended a wait. At a barrier it is the last to come, which waits there as well,
 /// for a moment at most.
 fn by(process: &Process, number: usize, wait: &Span) -> Option<usize> {
-    if !matches!(wait.op, Op::BarrierWait | Op::OmpBarrier) {
+    if !wait.op.primitive().is_barrier() {
         return wait.by;
     }
     let others = process.timeline.threads.iter().enumerate().filter(|&(n, _)| n != number);

@@ -141,7 +141,7 @@ impl Process {
     /// Seconds that all threads together had a processor, as far as that is known: of others, those
     /// that they did not wait.
     pub fn ran(&self) -> f64 {
-        self.threads.iter().map(|thread| thread.cpu.unwrap_or_else(|| thread.worked())).sum()
+        self.threads.iter().map(Thread::ran).sum()
     }
 
     /// Seconds that threads did little but try for locks that were taken, or yield.
@@ -153,6 +153,11 @@ impl Process {
     pub fn used_at(&self, site: usize) -> impl Iterator<Item = usize> {
         let here = move |lock: &Lock| lock.sites.iter().any(|used| used.site == site);
         (0..self.locks.len()).filter(move |&lock| here(&self.locks[lock]))
+    }
+
+    /// Indices of the threads that came to these sites.
+    pub fn threads_at(&self, sites: impl Iterator<Item = usize>) -> BTreeSet<usize> {
+        sites.flat_map(|site| &self.sites[site].by_thread).map(|&(thread, _)| thread).collect()
     }
 
     /// The function that a site is in, if that is known.

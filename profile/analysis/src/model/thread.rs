@@ -66,6 +66,11 @@ impl Thread {
         self.waited_for.get(&Primitive::Sleep).copied().unwrap_or(0.0)
     }
 
+    /// Its processor time; if that is not known, the time that it worked.
+    pub fn ran(&self) -> f64 {
+        self.cpu.unwrap_or_else(|| self.worked())
+    }
+
     /// Divides its life by kinds, by what else is known of it.
     pub fn divided(&self) -> Times {
         Times::of(&Known {

@@ -10,7 +10,7 @@
 //! that wait long have nothing to do, and are right to sleep; for threads that do much between two
 //! waits the wake-up is a small part.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use syncline_recording::{Class, Primitive};
 
@@ -93,12 +93,10 @@ impl<'a> Often<'a> {
 
     /// All barriers of the C library and of OpenMP: threads that work in phases often have two.
     fn at_barriers(process: &Process) -> Option<Often<'_>> {
-        let is_barrier =
-            |primitive| matches!(primitive, Primitive::Barrier | Primitive::OmpBarrier);
         let all = process.sites.iter().enumerate();
         let waits = all
-            .filter(|(_, site)| is_barrier(site.op.primitive()) && site.op.class() == Class::Wait);
-        let barriers = process.locks.iter().filter(|lock| is_barrier(lock.primitive));
+            .filter(|(_, site)| site.op.primitive().is_barrier() && site.op.class() == Class::Wait);
+        let barriers = process.locks.iter().filter(|lock| lock.primitive.is_barrier());
         let threads = |lock: &Lock| lock.threads.len().max(1);
         let calls: u64 = barriers.clone().map(|lock| lock.figures.calls).sum();
         let rounds: u64 =
@@ -114,11 +112,8 @@ impl<'a> Often<'a> {
 
     /// The finding, if sleeping takes much of what the threads work.
     fn finding(self, process: &Process, thresholds: &Thresholds) -> Option<Finding> {
-        let at_sites = || self.sites.iter().map(|&site| &process.sites[site]);
-        let threads: BTreeSet<usize> =
-            at_sites().flat_map(|site| &site.by_thread).map(|&(thread, _)| thread).collect();
-        let threads = threads.into_iter().map(|thread| &process.threads[thread]);
-        let worked: f64 = threads.map(|thread| thread.cpu.unwrap_or_else(|| thread.worked())).sum();
+        let threads = process.threads_at(self.sites.iter().copied());
+        let worked: f64 = threads.into_iter().map(|thread| process.threads[thread].ran()).sum();
         let sleeps = self.sleeps as f64;
         let per_second = sleeps / process.seconds;
         let applies = per_second > thresholds.acquisitions_per_second

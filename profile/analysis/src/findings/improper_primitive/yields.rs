@@ -5,13 +5,10 @@
 //! of the kernel, and takes a switch to another thread and back where processors are short; but the
 //! thread is never asleep, so neither the waiting nor its cost shows anywhere else.
 
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
-
 use syncline_recording::{Op, Primitive};
 
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::findings::family::few;
+use crate::findings::family::{descending, few};
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
 use crate::options::Thresholds;
 
@@ -34,8 +31,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     if !often || lost < f64::max(LEAST_SHARE * process.thread_seconds, FLOOR) {
         return Vec::new();
     }
-    let here = all().flat_map(|(_, site)| &site.by_thread).map(|&(thread, _)| thread);
-    let here: BTreeSet<usize> = here.collect();
+    let here = process.threads_at(all().map(|(site, _)| site));
     let polls = |thread: &Thread| {
         let away = thread.waited_for.get(&Primitive::Yield).copied().unwrap_or(0.0);
         thread.spun + away >= POLLS * thread.seconds
@@ -46,15 +42,14 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let most = all().map(|(_, site)| site.figures.lost()).fold(0.0, f64::max);
     let mut sites: Vec<(usize, &Site)> =
         all().filter(|(_, site)| site.figures.lost() >= LEAST_OF_MOST * most).collect();
-    sites.sort_by_key(|(_, site)| Reverse((site.figures.lost() * 1e9) as u64));
+    sites.sort_by(|(_, a), (_, b)| descending(a.figures.lost(), b.figures.lost()));
     vec![finding(process, &sites, calls, lost)]
 }
 
 fn finding(process: &Process, sites: &[(usize, &Site)], calls: u64, lost: f64) -> Finding {
     let polled: f64 = sites.iter().map(|(_, site)| site.figures.spun).sum();
-    let threads = sites.iter().flat_map(|(_, site)| &site.by_thread).map(|&(thread, _)| thread);
-    let threads: BTreeSet<usize> = threads.collect();
     let numbers: Vec<usize> = sites.iter().map(|&(number, _)| number).collect();
+    let threads = process.threads_at(numbers.iter().copied());
     let objects: Vec<usize> = process.used_at(numbers[0]).collect();
     Finding {
         rule: Rule::PollingYield,

@@ -4,8 +4,6 @@
 //! Threads that take work from a common queue do unequal amounts of it as well. If there is always
 //! more work, they are all busy; if not, even the busiest waits. Neither is a finding.
 
-use syncline_recording::Primitive;
-
 use super::crew::Crew;
 use super::{FLOOR, TIMES};
 use crate::findings::evidence::{count, seconds, share, times};
@@ -65,9 +63,8 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
 
 /// Barriers where the threads wait for each other, most waiting first.
 fn meeting_places(process: &Process, crew: &Crew) -> Vec<usize> {
-    let is_barrier = |primitive| matches!(primitive, Primitive::Barrier | Primitive::OmpBarrier);
     let barriers = process.locks.iter().filter(|lock| {
-        is_barrier(lock.primitive) && lock.threads.iter().any(|(t, _)| crew.threads.contains(t))
+        lock.primitive.is_barrier() && lock.threads.iter().any(|(t, _)| crew.threads.contains(t))
     });
     let mut sites: Vec<usize> =
         barriers.flat_map(|lock| lock.sites.iter().map(|used| used.site)).collect();
