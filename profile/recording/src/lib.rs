@@ -16,7 +16,8 @@
 //! - [`Windows`] says which parts of the run a thread's log keeps;
 //! - [`writer`] lays a file out and writes it, from inside the program, without a lock;
 //! - [`folder`] is how files in the folder are opened, even if other users may write there;
-//! - [`Session`] says what was run.
+//! - [`Session`] says what was run;
+//! - [`Samples`] are where its threads were seen on a processor.
 //!
 //! This crate knows nothing of symbols, findings or reports, nor of when what is counted. Both
 //! sides depend on it, and not on each other.
@@ -31,6 +32,7 @@ mod reader;
 mod recent;
 mod rows;
 mod running;
+mod samples;
 pub mod schedstat;
 mod session;
 mod shell;
@@ -43,6 +45,7 @@ pub use family::processes;
 pub use op::{Class, Op, Primitive};
 pub use reader::{Error, ProcessFile, Row, Thread, text};
 pub use recent::{Recent, packed_name};
-pub use session::{Ending, Refusal, Session, check_answers, process_files};
+pub use samples::{SampledProcess, SampledThread, Samples};
+pub use session::{Ending, Refusal, Session, check_answers, process_files, process_numbers};
 pub use shell::command_line;
 pub use windows::Windows;
