@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use syncline_attach::{Attached, Children, Error, Wanted};
-use syncline_recording::Session;
+use syncline_recording::{Session, process_numbers};
+use syncline_sampler::Sampler;
 
 use super::clock::Clock;
 use super::folder::{Folder, largest_file};
@@ -76,6 +77,8 @@ pub struct Process {
     attached: Attached,
     folder: Folder,
     session: Session,
+    /// Without it, loops that only wait are not seen.
+    sampler: Option<Sampler>,
     started: Instant,
     looked: Instant,
 }
@@ -119,8 +122,10 @@ impl Process {
         ));
         let session = session::begin(&command(pid), pid);
         session::write(&session, &folder);
+        let path = folder.path().to_owned();
+        let sampler = Sampler::start(move || process_numbers(&path)).ok();
         let now = Instant::now();
-        Ok(Process { attached, folder, session, started: now, looked: now })
+        Ok(Process { attached, folder, session, sampler, started: now, looked: now })
     }
 
     /// Whether the process is still there.
@@ -149,6 +154,9 @@ impl Process {
     /// With [`RECORD_FAILED`], if the process is left as it is: the next command ends the recording.
     pub fn detach(mut self) -> Result<Folder, Failure> {
         self.session.seconds = Some(self.started.elapsed().as_secs_f64());
+        if let Some(sampler) = self.sampler.take() {
+            sampler.finish().write(self.folder.opened()).ok();
+        }
         let left = self.attached.detach();
         session::write(&self.session, &self.folder);
         match left {
