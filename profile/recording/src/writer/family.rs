@@ -22,8 +22,8 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use rustix::process::geteuid;
 
 use super::file::{File, Real};
+use super::number::{own_number, parents_number};
 use super::stacks::StackIndex;
-use super::{own_number, parents_number};
 use crate::layout::{HEADER_SIZE, Header, PROCESS_RUNNING, UNIT};
 
 /// Bytes that a file has for each process that lives.

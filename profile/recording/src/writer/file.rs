@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use super::family::Family;
-use super::own_number;
+use super::number::own_number;
 use super::watermark::Watermark;
 use crate::layout::{
     HEADER_SIZE, Header, ModuleRecord, PROCESS_EXITED, PROCESS_LEFT, Region, StackRecord,

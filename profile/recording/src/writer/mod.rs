@@ -26,6 +26,7 @@ mod family;
 mod file;
 mod log;
 mod modules;
+mod number;
 mod recent;
 mod room;
 pub mod sampling;
@@ -51,15 +52,3 @@ pub use tail::Tail;
 pub use threads::{ThreadStart, end_thread};
 
 pub use syncline_interpose::Folder;
-
-use rustix::process::{getpid, getppid};
-
-/// The process's number.
-fn own_number() -> u32 {
-    getpid().as_raw_nonzero().get() as u32
-}
-
-/// The number of the process's parent; 0 if that is in another namespace.
-fn parents_number() -> u32 {
-    getppid().map_or(0, |parent| parent.as_raw_nonzero().get() as u32)
-}

@@ -59,6 +59,17 @@ const LIMITED: [(&str, &[&str]); 27] = [
             "syncline-try",
         ],
     ),
+    (
+        "syncline-experiments",
+        &[
+            "syncline-analysis",
+            "syncline-policy",
+            "syncline-present",
+            "syncline-statistics",
+            "syncline-targets",
+            "syncline-try",
+        ],
+    ),
     ("syncline-replace", &["syncline-interpose", "syncline"]),
     ("syncline-delay", &["syncline-interpose"]),
     ("syncline-fabric", &["syncline"]),
