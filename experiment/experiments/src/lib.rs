@@ -17,4 +17,4 @@ mod slowed;
 
 pub use document::{Document, add_to};
 pub use search::{Search, Tried, Variables};
-pub use slowed::{Error, Slowed, Slowing};
+pub use slowed::{Error, Measured, Slowed, Slowing};

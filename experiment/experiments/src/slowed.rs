@@ -66,6 +66,14 @@ pub struct Slowed {
     others: Vec<Counts>,
 }
 
+/// What came out.
+pub struct Measured {
+    /// The targets that a run reaches, each with how the run follows.
+    pub reached: Vec<(Target, WhatIf)>,
+    /// The others.
+    pub unreached: Vec<Target>,
+}
+
 /// A place, with what is delayed there and how often that comes in a run.
 struct Reached {
     /// From 0.
@@ -89,8 +97,7 @@ impl Slowed {
         Ok(Slowed { how, own, others })
     }
 
-    /// Measures the targets that a run reaches; returns these with what came out, and the others.
-    /// `begun` is called before each run, with the number of runs in all.
+    /// Measures the targets that a run reaches. `begun` is called before each run, with the number of runs in all.
     ///
     /// # Errors
     /// If the program without delays fails, or an interrupt came before a round was complete.
@@ -99,7 +106,7 @@ impl Slowed {
         targets: Vec<Target>,
         mut begun: impl FnMut(&str, usize),
         interrupted: impl Fn() -> bool + Copy,
-    ) -> Result<(Vec<(Target, WhatIf)>, Vec<Target>), Error> {
+    ) -> Result<Measured, Error> {
         begun(OWN, 1 + self.how.runs * (1 + delays::COUNT * targets.len()));
         let first = self.first_run(interrupted)?;
         let (reached, unreached) = self.reached(targets, &first)?;
@@ -112,7 +119,7 @@ impl Slowed {
                 measured.push((one.target, whatif));
             }
         }
-        Ok((measured, unreached))
+        Ok(Measured { reached: measured, unreached })
     }
 
     /// The variables for a delay of one of the sizes at a place, or for none.

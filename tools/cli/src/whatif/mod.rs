@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering::Relaxed;
 
 use syncline_analysis::model::WhatIf;
-use syncline_experiments::{Document, Error, Slowed, Slowing};
+use syncline_experiments::{Document, Error, Measured, Slowed, Slowing};
 use syncline_policy::{Files, Plan, Remark};
 use syncline_recording::clock::Clock;
 use syncline_recording::layout::CLOCK_TSC;
@@ -66,7 +66,8 @@ pub fn run(args: &args::WhatIf) -> Result<ExitCode, Failure> {
         bar.set_length(runs as u64);
         begin(&bar, name);
     };
-    let (measured, unreached) = slowed.measure(targets, begun, interrupted).map_err(failed)?;
+    let outcome = slowed.measure(targets, begun, interrupted).map_err(failed)?;
+    let Measured { reached: measured, unreached } = outcome;
     bar.finish_and_clear();
     let command = args.program.command.iter().map(|word| word.to_string_lossy().into_owned());
     let executable = slowed_file.to_string_lossy().into_owned();
