@@ -26,7 +26,7 @@ const LAST: [&str; 11] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 27] = [
+const LIMITED: [(&str, &[&str]); 28] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-present", &[]),
