@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
+use crate::family;
 use crate::folder::{Folder, files};
-use crate::{Error, command_line, family};
+use crate::shell::command_line;
 
 /// How the recorded program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -25,7 +25,6 @@ mod study;
 mod top;
 mod tune;
 mod whatif;
-mod writers;
 
 use std::io::{ErrorKind, Write, stderr};
 use std::process::ExitCode;

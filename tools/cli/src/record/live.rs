@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use syncline_attach::{Attached, Children, Error, Wanted};
+use syncline_recording::clock::Clock;
+use syncline_recording::keeper::{self, Keeper};
 use syncline_recording::{Session, process_numbers};
 use syncline_sampler::Sampler;
 
-use super::clock::Clock;
 use super::folder::{Folder, largest_file};
 use super::library::{LIBRARY, OVERRIDE, find as find_library};
-use super::windows::{self, Keeper};
 use super::{args, finish, session};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
@@ -143,8 +143,8 @@ impl Process {
     }
 
     /// Keeps windows of time of it.
-    pub fn keep_windows(&self, wanted: windows::Wanted) -> Keeper {
-        Keeper::start(self.folder.path(), &self.session, wanted)
+    pub fn keep_windows(&self, wanted: keeper::Wanted) -> Keeper {
+        session::keep_windows(&self.folder, &self.session, wanted)
     }
 
     /// Detaches, says so on standard error, and returns the folder with the recording. A process that has

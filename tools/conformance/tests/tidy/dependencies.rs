@@ -26,7 +26,7 @@ const LAST: [&str; 11] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 27] = [
+const LIMITED: [(&str, &[&str]); 28] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-present", &[]),
@@ -56,6 +56,17 @@ const LIMITED: [(&str, &[&str]); 27] = [
             "syncline-policy",
             "syncline-recording",
             "syncline-statistics",
+            "syncline-try",
+        ],
+    ),
+    (
+        "syncline-experiments",
+        &[
+            "syncline-analysis",
+            "syncline-policy",
+            "syncline-present",
+            "syncline-statistics",
+            "syncline-targets",
             "syncline-try",
         ],
     ),
