@@ -138,17 +138,19 @@ fn one(
     style: &Style,
 ) -> io::Result<()> {
     let gain = gain(finding);
-    let room = style.width() - 5 - gain.chars().count() - 2;
-    let title = shorten(&printable(&finding.title), room);
-    let gap = room - title.chars().count() + 2;
-    let title = Paint::Bold.on(&title, style);
+    let title = printable(&finding.title);
+    let room = style.width().saturating_sub(5 + gain.chars().count() + 2);
+    let gap = room.checked_sub(title.chars().count()).map(|gap| " ".repeat(gap + 2));
+    // Behind the title, or below one that takes the whole line.
+    let gap = gap.unwrap_or_else(|| "\n     ".to_owned());
+    let title = Paint::Bold.on(&shorten(&title, style.width() - 5), style);
     let gain = Paint::Yellow.on(&gain, style);
-    writeln!(out, "{}", format!("  {number}. {title}{}{gain}", " ".repeat(gap)).trim_end())?;
+    writeln!(out, "  {number}. {title}{gap}{gain}")?;
     let place = shorten(&printable(&finding.place), style.width() - 5);
     writeln!(out, "     {place}")?;
     let evidence: Vec<String> = finding.evidence.iter().take(EVIDENCE).map(evidence).collect();
     if !evidence.is_empty() {
-        paragraph("     ", &printable(&evidence.join(", ")), out, style)?;
+        paragraph("     ", &printable(&evidence.join("; ")), out, style)?;
     }
     if let Some(seen) = process::seen(process, place_in_list) {
         writeln!(out, "     {seen}")?;
@@ -184,7 +186,7 @@ fn gain(finding: &Finding) -> String {
     }
 }
 
-/// A number with what it is: `contention 45.8 %`.
+/// A number with what it is: `contention: 45.8 %`.
 fn evidence(evidence: &Evidence) -> String {
     let value = evidence.value;
     let number = match evidence.unit {
@@ -194,5 +196,5 @@ fn evidence(evidence: &Evidence) -> String {
         Unit::Share => percent(value),
         Unit::Times => format!("{value:.1} times"),
     };
-    format!("{} {number}", evidence.what)
+    format!("{}: {number}", evidence.what)
 }

@@ -75,7 +75,8 @@ pid 4711, 2 threads, ran 4.00 s, exited
 FINDINGS  most to gain first; gains are predicted
   1. A long section that others wait for                                                saves little
      shop+0x100
-     acquisitions 500/s, contention 25.0 %, working time in such sections 31.6 %, time waited 1.80 s
+     acquisitions: 500/s; contention: 25.0 %; working time in such sections: 31.6 %; time waited:
+     1.80 s
      -> Keep in the section only what needs the lock: compute before it, and act on the result after
         it.
      ?  How many of the section's instructions access shared data? Only those need the lock. Run
@@ -147,7 +148,7 @@ fn what_takes_little_and_brings_little_shares_one_line() {
 #[test]
 fn lines_keep_to_the_width_and_colours_change_nothing_else() {
     let analysis = shop().load();
-    for width in [80, 100, 140] {
+    for width in [80, 100, 120, 140] {
         let plain = terminal(&analysis, Extent::Tables, Style { color: false, width });
         let longest = plain.lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(width), "{longest:?} of {width}:\n{plain}");

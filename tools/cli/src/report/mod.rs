@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use ratatui::crossterm::terminal;
 use syncline_analysis::{Analysis, Options, Thresholds};
-use syncline_present::terminal::Style;
+use syncline_present::terminal::{Style, wrapped};
 use syncline_recording::folder;
 use syncline_report::Extent;
 
@@ -111,6 +111,16 @@ fn page(analysis: &Analysis, path: &Path) -> Result<()> {
     // Standard error may be closed; the page is written all the same.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
+}
+
+/// Lines for standard error, broken to its width if it is a terminal: scripts get whole lines.
+pub fn to_terminal(text: &str) -> String {
+    match terminal::size() {
+        Ok((columns, _)) if stderr().is_terminal() => {
+            wrapped(text, &Style { color: false, width: columns.into() })
+        }
+        _ => format!("{}\n", text.trim_end()),
+    }
 }
 
 /// Colours and the real width on a terminal; neither for anything else.

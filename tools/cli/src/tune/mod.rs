@@ -18,6 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use syncline_analysis::model::Process;
 use syncline_analysis::{Analysis, Error, Options};
 use syncline_policy::{Files, Policy};
+use syncline_present::terminal::wrapped;
 use syncline_targets::objects::{Target, targets};
 use syncline_try::once;
 
@@ -25,6 +26,7 @@ use crate::attempt::{begin, explain, notice_interrupts, progress_bar};
 use crate::exec::files;
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::find_program;
+use crate::report::style;
 use args::Tune;
 use search::Search;
 
@@ -87,7 +89,7 @@ pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
     let report = show::report(&search, &recorded);
     let comment = show::comment(&search, &args.program.command);
     write(&args.output, &search.policy.text(&comment))?;
-    say(&report)
+    say(&wrapped(&report, &style()))
 }
 
 fn say(text: &str) -> Result<ExitCode, Failure> {

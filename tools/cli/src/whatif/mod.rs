@@ -32,6 +32,7 @@ use crate::exec::files;
 use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
 use crate::quoted::typed;
 use crate::record::{Clock, find_library, find_program, preload};
+use crate::report::style;
 use counts::Counts;
 use document::Document;
 pub use document::add_to;
@@ -359,7 +360,7 @@ fn print(
         true => serde_json::to_string_pretty(document).map(|text| text + "\n"),
         false => {
             let enough = fewest(MISS / (2 * measured.len()).max(1) as f64);
-            Ok(show::table(measured, unreached, enough))
+            Ok(show::table(measured, unreached, enough, &style()))
         }
     };
     let text = text.map_err(|e| Failure::new(RECORD_FAILED, e))?;

@@ -7,10 +7,15 @@ use syncline_present::number::{counted, duration, percent};
 use syncline_report::whatif;
 use syncline_targets::sites::Target;
 
-use syncline_present::terminal::wrapped;
+use syncline_present::terminal::{Style, wrapped};
 
 /// All places; intervals need this many rounds.
-pub fn table(measured: &[(Target, WhatIf)], unreached: &[Target], enough: usize) -> String {
+pub fn table(
+    measured: &[(Target, WhatIf)],
+    unreached: &[Target],
+    enough: usize,
+    style: &Style,
+) -> String {
     let mut text = String::new();
     // Writing to a text never fails.
     for (target, one) in measured {
@@ -20,7 +25,7 @@ pub fn table(measured: &[(Target, WhatIf)], unreached: &[Target], enough: usize)
         let _ = writeln!(text, "{}\n  not reached by this run\n", target.place);
     }
     let Some(rounds) = measured.iter().map(|(_, one)| one.rounds).max() else {
-        return wrapped(text.trim_end());
+        return wrapped(text.trim_end(), style);
     };
     let rounds_text = counted(rounds, "round");
     let _ = writeln!(text, "Medians of {rounds_text}; each compares runs of the same round.");
@@ -28,7 +33,7 @@ pub fn table(measured: &[(Target, WhatIf)], unreached: &[Target], enough: usize)
         true => format!("An interval needs {enough} rounds: --runs {enough} or more.\n"),
         false => "All intervals together are right in 95 of 100 cases.\n".to_owned(),
     });
-    wrapped(&text)
+    wrapped(&text, style)
 }
 
 fn place(text: &mut String, target: &Target, one: &WhatIf) {
