@@ -78,7 +78,7 @@ mod tests {
     fn what_is_kept_counts() {
         let text = format!(
             "{HEAD}  gate             1.11x (1.09 to 1.21)  faster, 15 rounds, kept\n  \
-             mcs              1.30x (0.90 to 1.40)  undecided: about 41 runs would decide, 40 rounds\n\n\
+             mcs              1.30x (0.90 to 1.40)  undecided (needs ~41 runs), 40 rounds\n\n\
              All kept locks together, compared with the program's own: 9.00x (1.00 to 10.00)  faster\n"
         );
         let said = Said::read(&text);

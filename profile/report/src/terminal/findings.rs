@@ -140,12 +140,15 @@ fn one(
     let gain = gain(finding);
     let title = printable(&finding.title);
     let room = style.width().saturating_sub(5 + gain.chars().count() + 2);
-    let gap = room.checked_sub(title.chars().count()).map(|gap| " ".repeat(gap + 2));
-    // Behind the title, or below one that takes the whole line.
-    let gap = gap.unwrap_or_else(|| "\n     ".to_owned());
-    let title = Paint::Bold.on(&shorten(&title, style.width() - 5), style);
-    let gain = Paint::Yellow.on(&gain, style);
-    writeln!(out, "  {number}. {title}{gap}{gain}")?;
+    let gap = room.checked_sub(title.chars().count());
+    let (title, gain) = (Paint::Bold.on(&title, style), Paint::Yellow.on(&gain, style));
+    match gap {
+        Some(gap) => writeln!(out, "  {number}. {title}{}  {gain}", " ".repeat(gap))?,
+        None => {
+            paragraph(&format!("  {number}. "), &title, out, style)?;
+            writeln!(out, "     {gain}")?;
+        }
+    }
     let place = shorten(&printable(&finding.place), style.width() - 5);
     writeln!(out, "     {place}")?;
     let evidence: Vec<String> = finding.evidence.iter().take(EVIDENCE).map(evidence).collect();

@@ -6,12 +6,12 @@ use syncline_statistics::Interval;
 use syncline_try::{Comparison, Experiment, Measure, Outcome, Verdict, Why};
 
 use crate::arguments::MOST_RUNS;
-use syncline_present::number::counted;
+use syncline_present::number::{counted, grouped};
 
-/// Columns of a name: the longest lock's.
-const NAME: usize = 22;
-/// Columns of a value, without its title.
-const VALUE: usize = 9;
+/// Columns of a name.
+const NAME: usize = 18;
+/// Columns of a value, if its title has no more.
+const VALUE: usize = 8;
 
 /// The table, and the notes below it; intervals need this many rounds.
 pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> String {
@@ -54,7 +54,7 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     let bound = experiment.matters * 100.0;
     let _ = writeln!(text, "\"No difference\" is less than {bound} % either way.");
     if undecided {
-        text.push_str("Undecided: the difference may be larger, or none. More runs would decide, or a quieter machine.\n");
+        text.push_str("Undecided: the difference may be larger, or none. More runs or a quieter machine would decide.\n");
     }
     text.push_str(&if outcome.rounds < enough {
         format!("An interval needs {enough} rounds: --runs {enough} or more.\n")
@@ -73,7 +73,7 @@ fn figure(value: f64) -> String {
 /// The note on undecided variants; a program can't be run more often than `--runs` allows.
 pub fn open(rounds: usize) -> String {
     match rounds {
-        0..=MOST_RUNS => format!("undecided: about {rounds} runs would decide"),
+        0..=MOST_RUNS => format!("undecided (needs ~{} runs)", grouped(rounds as u64)),
         _ => "undecided: no number of runs would decide".to_owned(),
     }
 }

@@ -63,7 +63,7 @@ pub fn window(report: &Report, style: &Style) -> String {
             cell(short_title(lock)),
         ]
     };
-    let locks = format!("longest held locks, window of {}", report.window);
+    let locks = format!("held longest (window {})", report.window);
     let titles = ["held", "pairs", "conflicts", "conflicting", "of set", &locks];
     written(style, titles, report.locks.iter().take(HELD).map(row).collect())
 }

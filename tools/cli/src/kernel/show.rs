@@ -183,7 +183,7 @@ fn longest(report: &Report, style: &Style) -> String {
             cell(&row.class),
         ]
     };
-    let locks = format!("longest held locks, window of {}", report.window);
+    let locks = format!("held longest (window {})", report.window);
     let titles = ["instructions", "pairs", "conflicts", "sections", "bytes", "of set", &locks];
     written(style, titles, report.rows.iter().take(HELD).map(cells).collect())
 }
