@@ -41,11 +41,11 @@ fn place(text: &mut String, target: &Target, one: &WhatIf) {
     if let Some(title) = &target.title {
         let _ = writeln!(text, "  {title}");
     }
-    let _ = writeln!(text, "  {}, in {}", whatif::what(one), duration(one.seconds));
+    let _ = writeln!(text, "  {}; a run takes {}", whatif::what(one), duration(one.seconds));
     for size in &one.sizes {
         let _ = writeln!(
             text,
-            "    {:>8} more each, {:>6} of the run in all: the run takes {:>6} longer",
+            "    {:>8} more each, {:>6} of the run in total: the run takes {:>6} longer",
             duration(size.nanoseconds * 1e-9),
             whatif::share(size.added),
             whatif::share(size.longer)
