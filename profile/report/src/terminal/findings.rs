@@ -127,7 +127,7 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         let room = style.width() - 10;
         writeln!(out, "  {:>6}  {}", percent(one.share), shorten(&printable(&text), room))?;
     }
-    more(idle.len().saturating_sub(IDLE), "place", out, style)
+    more(idle.len().saturating_sub(IDLE), "site", out, style)
 }
 
 fn one(

@@ -150,6 +150,6 @@ pub fn waiting_now(process: &Process, out: &mut impl Write, style: &Style) -> io
         ]
     };
     let rows = waiting.iter().take(WAITING).map(row).collect();
-    table::write(out, style, ["for", "thread", "name", "lock and place"], rows)?;
+    table::write(out, style, ["for", "thread", "name", "lock and call site"], rows)?;
     more(waiting.len().saturating_sub(WAITING), "thread", out, style)
 }

@@ -93,7 +93,7 @@ LOCKS  by time waited; time held is an estimate
        0        0       -     25.0 %         3     0.8  rwlock created at shop+0x400
 
 CALL SITES  added up over locks and threads
-  waited  longest  held ~  contended  acquired      /s  place
+  waited  longest  held ~  contended  acquired      /s  call site
   1.00 s  5.00 ms  1.20 s     20.0 %     1,000     250  shop+0x100  mutex lock
   800 ms   500 ms       -     30.1 %     1,000     250  shop+0x200  mutex lock
        0        0  400 ms        0 %    4.00 M  1.00 M  shop+0x200  spinlock lock
@@ -112,12 +112,12 @@ WHO BLOCKS WHOM  waiter, then where the holder had acquired the lock
   300 ms    300  1.00 ms  shop+0x200  <-  shop+0x100
 
 FUTEXES AND EVENTS  waiting here may be time lost, or time with nothing to do
-   waited  longest  waits  place
+   waited  longest  waits  call site
   25.0 ms  20.0 ms      2  shop+0x300  futex wait
    400 ms   100 ms      4  shop+0x300  condvar wait
 
 STILL WAITING  for a lock, when the recording ended or was read
-     for  thread   name  lock and place
+     for  thread   name  lock and call site
   500 ms    4712  clerk  shop+0x7000  at shop+0x200
 
 WHAT COULD NOT BE SEEN
