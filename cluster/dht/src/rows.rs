@@ -20,7 +20,8 @@ const ZEROS: [u8; 4096] = [0; 4096];
 /// What a rank knows about the rows of all parts.
 pub(crate) struct Rows {
     layout: Layout,
-    /// The known rows of each part; empty for a part of which only the first row is known.
+    /// What is known about the later rows of each part, from the first call of [`learn`](Self::learn)
+    /// for the part on.
     parts: Vec<OnceLock<Box<Known>>>,
 }
 
