@@ -22,6 +22,7 @@ mod report;
 mod shell;
 mod statuses;
 mod study;
+mod terminal;
 mod top;
 mod tune;
 mod whatif;
@@ -34,7 +35,7 @@ use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
 use failure::Failure;
-use report::to_terminal;
+use terminal::to_terminal;
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {

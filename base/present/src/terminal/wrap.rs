@@ -1,6 +1,6 @@
 //! Lines no longer than a terminal is wide.
 
-use super::Style;
+use super::style::Style;
 
 /// What a line that goes on is indented more than its first.
 const MORE: usize = 3;

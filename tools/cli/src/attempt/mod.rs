@@ -27,7 +27,7 @@ use crate::exec::{Variables, files, planned, variables};
 use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
 use crate::mends::Mend;
 use crate::record::find_program;
-use crate::report::style;
+use crate::terminal::style;
 use args::Try;
 
 /// The probability that any of the intervals is wrong.

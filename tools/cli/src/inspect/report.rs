@@ -15,7 +15,7 @@ use super::names::Named;
 use super::show;
 use crate::failure::{Failure, RECORD_FAILED, REPORT_FAILED};
 use crate::progress::Bar;
-use crate::report::style;
+use crate::terminal::style;
 use syncline_present::number::{self, counted};
 
 /// Processes that are reported on at length; a build may have thousands.

@@ -15,7 +15,7 @@ use super::show;
 use crate::failure::{Failure, REPORT_FAILED};
 use crate::inspect::free_memory;
 use crate::progress::Bar;
-use crate::report::style;
+use crate::terminal::style;
 
 /// The name and version of the JSON document. The number changes when a field is removed, or changes its
 /// meaning; new fields may come at any time.

@@ -12,7 +12,7 @@ use syncline_recording::layout::{Header, MAGIC, UNIT, VERSION};
 
 use super::folder::Folder;
 use crate::quoted::typed;
-use crate::report::to_terminal;
+use crate::terminal::to_terminal;
 use crate::writers::Writers;
 use syncline_present::number::{self, counted};
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::view::{COLUMNS, View};
 use super::watch::Watch;
 use crate::failure::{Failure, REPORT_FAILED};
-use crate::report::style;
+use crate::terminal::style;
 use syncline_present::terminal::{Style, cell, table, wrapped};
 
 /// Locks in one table.
@@ -55,6 +55,9 @@ fn text(command: &str, view: &View, terminal: Option<usize>) -> String {
     let titles = COLUMNS.map(|(title, _)| title);
     table::write(&mut text, &style(terminal.unwrap_or(usize::MAX)), titles, rows)
         .expect("memory takes all");
+    if view.rows.is_empty() {
+        text.extend(format!("  {}\n", titles.join("  ")).bytes());
+    }
     text.push(b'\n');
     String::from_utf8(text).expect("cells are text")
 }

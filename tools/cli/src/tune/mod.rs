@@ -26,7 +26,7 @@ use crate::attempt::{begin, explain, notice_interrupts, progress_bar};
 use crate::exec::files;
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::find_program;
-use crate::report::style;
+use crate::terminal::style;
 use args::Tune;
 use search::Search;
 

@@ -32,7 +32,7 @@ use crate::exec::files;
 use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
 use crate::quoted::typed;
 use crate::record::{Clock, find_library, find_program, preload};
-use crate::report::style;
+use crate::terminal::style;
 use counts::Counts;
 use document::Document;
 pub use document::add_to;
