@@ -1,16 +1,66 @@
-# The demonstration: a memcached under load, recorded and reported. `./x` reads this file.
+# The demonstration: a program with a problem, its mend and the proof; then a memcached under load,
+# recorded and reported. `./x` reads this file.
 
 DEMO=demo
+# A mutex around a few instructions, and the part of its work that a run does, in percent.
+PROBLEM=queue-lock
+PROBLEM_WORK=25
+PAIRS=7
 LOAD_SECONDS=5
 START_SECONDS=10
 
 demo() {
     need_packages "${BUILD_PACKAGES[@]}" "${DEMO_PACKAGES[@]}"
     need_rust
-    say "building the command and its recorder"
-    cargo build --release --package syncline-cli --package syncline-recorder
+    say "building the command and its libraries"
+    build_command
     mkdir -p "$DEMO"
-    local syncline=${CARGO_TARGET_DIR:-target}/release/syncline port
+    local syncline=${CARGO_TARGET_DIR:-target}/release/syncline
+    problem
+    memcached_under_load
+}
+
+# Records a program, says what is wrong, mends it without touching its source, and measures both.
+problem() {
+    local program=("$DEMO/$PROBLEM" --work $PROBLEM_WORK)
+    cc -O2 -g -pthread "workloads/$PROBLEM.c" -o "$DEMO/$PROBLEM"
+    say "the problem: syncline record, and syncline report"
+    "$syncline" record -o "$DEMO/problem" -- "${program[@]}"
+    "$syncline" report "$DEMO/problem"
+    say "the mend: syncline tune tries other locks, for a minute"
+    "$syncline" tune -o "$DEMO/policy.toml" -- "${program[@]}"
+    if ! grep -q '^\[\[lock\]\]' "$DEMO/policy.toml"; then
+        say "no lock was faster beyond doubt on this machine, so there is nothing to prove"
+        return
+    fi
+    say "the proof: $PAIRS pairs of runs, without recording"
+    local run own tuned
+    for ((run = 0; run < PAIRS; run++)); do
+        own=$(seconds "${program[@]}")
+        tuned=$(seconds "$syncline" exec --policy "$DEMO/policy.toml" -- "${program[@]}")
+        echo "$own $tuned"
+    done | side_by_side
+}
+
+# The time that a workload prints.
+seconds() { "$@" | sed 's/.*: //; s/}//'; }
+
+# Both times of each pair of runs and their ratio, and the median of the ratios.
+side_by_side() {
+    awk 'BEGIN { print "own locks   with the policy" }
+        { printf "%7.3f s         %7.3f s   %.2fx\n", $1, $2, $1 / $2; ratio[NR] = $1 / $2 }
+        END {
+            for (i = 1; i <= NR; i++) {
+                smaller = 0
+                for (j = 1; j <= NR; j++)
+                    smaller += ratio[j] < ratio[i] || (ratio[j] == ratio[i] && j < i)
+                if (smaller == int(NR / 2)) printf "in the median %.2f times as fast\n", ratio[i]
+            }
+        }'
+}
+
+memcached_under_load() {
+    local port
     port=$(free_port)
 
     say "recording memcached with 4 threads under load for $LOAD_SECONDS s"

@@ -17,6 +17,7 @@ test_all() {
     setup
     lint
     build_tests
+    crate_pages
     say "testing"
     cargo test --release --workspace --no-fail-fast
     # The locks' stress tests once more, with overflow checks and debug assertions.

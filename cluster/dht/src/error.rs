@@ -21,11 +21,11 @@ pub enum Error {
         bytes: usize,
     },
     /// A key or a value has 4 GiB or more.
-    #[error("a key or a value has {0} bytes, and the most is 4294967295")]
+    #[error("a key or a value of {0} bytes is too large: it may have up to 4294967295")]
     TooLong(usize),
     /// The parts of the ranks are too small or too large, or at an unsuitable position.
     #[error(
-        "a table can't have {bytes} bytes at {at} of each part: at least {least}, at most {most}, at a multiple of 64"
+        "no table of {bytes} bytes fits at offset {at} of each part: it takes {least} to {most} bytes, at a multiple of 64"
     )]
     Size {
         /// The requested offset of the table in each part.

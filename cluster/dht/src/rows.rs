@@ -1,8 +1,8 @@
 //! Rows of buckets: the position of a bucket, and the growth by rows.
 //!
 //! The first row is at the same position in every part. Each later row has as many buckets as there
-//! were before, and never moves, so a rank caches the positions of rows. The number of rows decides
-//! how many bits number the buckets of a part. A rank that knows too few rows notices it by the
+//! were before, and never moves, so a rank caches the positions of rows. The number of rows determines
+//! how many bits a bucket's number has. A rank that knows too few rows notices it by the
 //! depth of the bucket that it reads.
 
 use std::sync::OnceLock;
@@ -14,13 +14,14 @@ use syncline_fabric::{Dead, Fabric, Full, Position};
 
 use crate::layout::{LINE, Layout, ROWS};
 
-/// Zeros, which are written in pieces of this size.
+/// A piece of zeros: new rows are zeroed piece by piece.
 const ZEROS: [u8; 4096] = [0; 4096];
 
 /// What a rank knows about the rows of all parts.
 pub(crate) struct Rows {
     layout: Layout,
-    /// For parts that have more than the first row.
+    /// What is known about the later rows of each part, from the first call of [`learn`](Self::learn)
+    /// for the part on.
     parts: Vec<OnceLock<Box<Known>>>,
 }
 
@@ -35,7 +36,7 @@ impl Rows {
         Rows { layout, parts: (0..ranks).map(|_| OnceLock::new()).collect() }
     }
 
-    /// How many bits number the buckets of a part, as far as this rank knows.
+    /// The bits of a bucket's number in a part, as far as this rank knows.
     #[inline]
     pub fn bits(&self, rank: usize) -> u32 {
         // Acquire: pairs with the Release in `learn`: this many rows are known.

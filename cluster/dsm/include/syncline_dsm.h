@@ -1,13 +1,12 @@
-/* Shared memory over ranks: processes that are started by `syncline cluster -n 4 -- ./app`, and
- * have memory in common at the same addresses. docs/dsm.md says what is fast and what can't work.
+/* Shared memory over ranks: processes that `syncline cluster -n 4 -- ./app` starts, and that share
+ * memory at the same addresses. docs/dsm.md says what is fast and what can't work.
  *
- * A program must have no data races: what one thread writes, another one sees once both have
- * synchronized by the functions below. Its own variables are each rank's own, unless they lie in
- * memory that was allocated here.
+ * A program must have no data races: a thread sees what another one has written once both have
+ * synchronized by the functions below. Each rank has its own copy of the program's variables,
+ * except for memory that is allocated by these functions.
  *
- * Link with -lsyncline_dsm. Functions may be called by any thread, but not in signal handlers.
- * What is a mistake of the caller (no such rank, a lock that is not held) ends the process with a
- * message. */
+ * Link with -lsyncline_dsm. Any thread may call these functions, but no signal handler may. A
+ * mistake of the caller (no such rank, a lock that is not held) ends the process with a message. */
 #ifndef SYNCLINE_DSM_H
 #define SYNCLINE_DSM_H
 
@@ -18,83 +17,86 @@
 extern "C" {
 #endif
 
-/* Makes this process a rank, with at least so many bytes of shared memory. Returns when all ranks
- * have come to this. 0, or the number of an error (ENOMEM, EINVAL, EALREADY, EIO), of which standard
- * error says more. Handlers of the program for SIGBUS and SIGSEGV are installed before this; they
- * are called for addresses outside of the shared memory. Started without `syncline cluster`, a
- * program is the only rank. */
+/* Makes this process a rank, with at least this many bytes of shared memory. Returns when all
+ * ranks have called this: 0, or an error's number (ENOMEM, EINVAL, EALREADY, EIO) after a message
+ * on standard error. The program's own handlers for SIGBUS and SIGSEGV must be installed before
+ * this call; they are called for addresses outside of the shared memory. A program that was
+ * started without `syncline cluster` is the only rank. */
 int syncline_dsm_init(size_t bytes);
 
-/* Ends this rank's part, once all ranks have come to this. A rank that ends without it counts as
- * dead, and all others are ended. Shared memory must not be accessed any more. */
+/* Ends this rank's part, once all ranks have called this. A rank that ends without this call
+ * counts as dead, and all others are ended. Shared memory must not be accessed afterwards. */
 void syncline_dsm_finish(void);
 
 int syncline_dsm_rank(void);
 int syncline_dsm_ranks(void);
 
-/* Runs a function in so many threads of this rank, the caller's among them, and returns when all
- * have returned. All ranks call it with the same number. */
+/* Runs a function in this many threads of this rank, one of which is the caller, and returns when
+ * all have returned. All ranks call it with the same number. */
 void syncline_dsm_run(int threads, void (*body)(void *argument), void *argument);
 
-/* This thread's number among those of all ranks, and how many those are. */
+/* This thread's number among the threads of all ranks, and the number of these threads. */
 int syncline_dsm_thread(void);
 int syncline_dsm_threads(void);
 
-/* Memory of all ranks, zero: all call this in the same order with the same size, and get the same
- * address. It begins with a line of its own. NULL, and errno ENOMEM, if there is not so much. */
+/* Allocates zeroed memory for all ranks: all call this in the same order with the same size, and
+ * get the same address. The memory begins with a line and shares no line. Returns NULL, with errno
+ * ENOMEM, if not enough memory is left. */
 void *syncline_dsm_alloc_all(size_t bytes);
 
-/* Memory that this rank takes alone, at a multiple of 64; not zero. NULL as above. It is given back
- * by any rank, with the same size. */
+/* Allocates memory for this rank alone, at a multiple of 64; it is not zeroed. Returns NULL as
+ * above. Any rank may free it, with the same size. */
 void *syncline_dsm_alloc(size_t bytes);
 void syncline_dsm_free(void *block, size_t bytes);
 
-/* A hint: has the lines of a range live at a rank, if nobody has touched them yet. Returns how many
- * lines do. */
+/* A hint: places the lines of a range at a rank, if no rank has touched them yet. Returns how many
+ * of the lines are placed there. */
 size_t syncline_dsm_place(const void *from, size_t bytes, int rank);
 
-/* Waits until all threads of all ranks have come. What was written before is seen after. */
+/* Waits until all threads of all ranks have come. What any of them wrote before is visible to all
+ * of them afterwards. */
 void syncline_dsm_barrier(void);
 
-/* The same after a program's initialisation: who has written what until then is forgotten, so that
- * data which is only read from now on is kept by all ranks. */
+/* A barrier for the end of a program's initialisation: it forgets which ranks have written what,
+ * so that all ranks keep data that is only read from then on. */
 void syncline_dsm_reset(void);
 
-/* Locks have numbers. Those below SYNCLINE_DSM_LOCKS exist; up to 3,072 new ones
- * are given out on request. */
+/* Locks have numbers. Those below SYNCLINE_DSM_LOCKS exist; up to 3,072 new ones are given out on
+ * request. */
 #define SYNCLINE_DSM_LOCKS 1024
 unsigned syncline_dsm_new_lock(void);
 void syncline_dsm_lock(unsigned lock);
 void syncline_dsm_unlock(unsigned lock);
 
-/* Runs a section under a lock, here or in another thread of this rank that waits for the same lock:
- * the sections of a rank run together, and the data stays with it. Returns when it has run. The
- * section may use its caller's variables, and must not use the same lock. */
+/* Runs a section under a lock, in this thread or in another thread of this rank that waits for the
+ * same lock: the sections of a rank run together, and the data stays with the rank. Returns when
+ * the section has run. The section may use its caller's variables, and must not use the same lock. */
 void syncline_dsm_with(unsigned lock, void (*section)(void *argument), void *argument);
 
-/* The same, without waiting: the argument stays valid until the section has run. Wait for it, once,
- * or let it go: NULL is never returned. */
+/* Hands in a section without waiting for it. The argument must stay valid until the section has
+ * run. Either wait for the section or let it go, once. Never returns NULL. */
 typedef struct syncline_dsm_section syncline_dsm_section_t;
 syncline_dsm_section_t *syncline_dsm_delegate(unsigned lock, void (*section)(void *argument),
                                               void *argument);
 void syncline_dsm_wait_section(syncline_dsm_section_t *section);
 void syncline_dsm_let_go(syncline_dsm_section_t *section);
 
-/* Each lock's number is a counter's as well, zero at first and independent of the lock. `count`
- * changes it atomically and returns what it was, without saying anything about other memory. Who
- * waits until it is at least so much sees what those who signalled had written. */
+/* Each lock's number is also the number of a counter, which starts at zero and is independent of
+ * the lock. `count` adds to it atomically and returns its old value, and orders no other memory.
+ * `wait` waits until it is at least `least`, and then sees what the threads that called `signal`
+ * wrote before. */
 uint64_t syncline_dsm_count(unsigned counter, uint64_t add);
 void syncline_dsm_signal(unsigned counter, uint64_t add);
 void syncline_dsm_wait(unsigned counter, uint64_t least);
 
-/* For synchronization by other means, such as messages: what is written before the release is seen
- * after an acquire that comes later. */
+/* For synchronization by other means, such as messages: what is written before the release is
+ * visible after a later acquire. */
 void syncline_dsm_acquire(void);
 void syncline_dsm_release(void);
 
-/* A system call that is given shared memory fails with EFAULT if a page is absent. This has the
- * pages here before: to be read, or to be written as well (`write` is not 0). They may go at the
- * next barrier, lock or fence of this rank. */
+/* Makes pages present for a system call to read, or also to write if `write` is not 0. A system
+ * call on shared memory fails with EFAULT if a page is absent. The pages may become absent again
+ * at the next barrier, lock or fence of this rank. */
 void syncline_dsm_touch(void *from, size_t bytes, int write);
 
 /* What this rank has done so far. */

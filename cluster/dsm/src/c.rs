@@ -1,6 +1,6 @@
-//! The interface for C, as `include/syncline_dsm.h` describes it.
+//! The C interface, as `include/syncline_dsm.h` describes it.
 //!
-//! A panic ends the process with its message: it must not unwind into C.
+//! A panic ends the process with its message, because it must not unwind into C.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::io::{self, Write as _};
@@ -12,18 +12,18 @@ use crate::program::{self, Error, OutOfMemory, Program, Section};
 
 type Function = unsafe extern "C" fn(*mut c_void);
 
-/// A function of C and its argument, which go to another thread.
+/// A C function and its argument, which another thread calls.
 #[derive(Clone, Copy)]
 struct Call(Function, *mut c_void);
 
-// SAFETY: that it may run in another thread is in the interface's contract.
+// SAFETY: the interface requires that the function may run in another thread.
 unsafe impl Send for Call {}
 // SAFETY: as above.
 unsafe impl Sync for Call {}
 
 impl Call {
     fn run(self) {
-        // SAFETY: C's caller gives a function that takes this argument.
+        // SAFETY: the C caller passes a function that takes this argument.
         unsafe { (self.0)(self.1) }
     }
 }
@@ -193,7 +193,7 @@ pub extern "C" fn syncline_dsm_delegate(
 ///
 /// # Safety
 ///
-/// The section is one that was delegated, and was neither waited for nor released.
+/// The section was delegated, and was neither waited for nor released.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_dsm_wait_section(section: *mut Section) {
     // SAFETY: our caller's promise.

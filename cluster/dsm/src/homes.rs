@@ -1,26 +1,27 @@
 //! Where lines live: which rank's memory has a line's bytes and its directory entry.
 //!
-//! A line has no home until a rank touches it. Then the rank that does claims its word in the table
-//! of homes, by compare-and-swap from `NONE` to `CLAIMED`, takes a number at the rank that the
-//! placement wants, and writes both into the word; the others wait for that. So placements are one
-//! mechanism: interleaved and in blocks are functions of the line, first touch is the rank that
-//! claims, and placing by hand is claiming a line before any rank touches it. A rank that is full
-//! passes the line to the next one. Every node caches the homes that it has learnt, since a home
-//! never moves.
+//! A line has no home until a rank touches it. The first rank to touch it claims the line's word in
+//! the table of homes by a compare-and-swap from `NONE` to `CLAIMED`, takes a slot at the rank that
+//! the placement wants, and writes rank and slot into the word. Other ranks wait for that.
+//!
+//! So all placements are one mechanism. Interleaved and in blocks, the wanted rank is a function of
+//! the line; with first touch it is the rank that claims; and placing by hand is claiming a line
+//! before any rank touches it. A full rank passes the line to the next one. Every node caches the
+//! homes that it has learnt, since a home never moves.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
 use crate::shape::{Control, Layout, Shape};
 
-/// The rank that a line lives at, unless it is placed by hand.
+/// The rank that a line lives at, unless the program places the line by hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Placement {
-    /// Line after line at rank after rank.
+    /// Consecutive lines at consecutive ranks, in turn.
     #[default]
     Interleaved,
-    /// As many consecutive lines at each rank.
+    /// A block of consecutive lines at each rank.
     Blocks,
-    /// At the rank that touches it first.
+    /// At the rank that touches the line first.
     FirstTouch,
 }
 
@@ -44,7 +45,7 @@ impl Placement {
 pub struct Home {
     /// The rank.
     pub rank: usize,
-    /// Which of its lines.
+    /// The line's number among those of that rank.
     pub slot: usize,
 }
 
@@ -63,11 +64,11 @@ impl Home {
     }
 }
 
-/// What a node knows of homes.
+/// What a node knows about homes.
 #[derive(Debug)]
 pub struct Homes {
     placement: Placement,
-    /// For each line its word of the table, or `NONE`.
+    /// Each line's word of the table, or `NONE` if the node has not read it.
     known: Vec<u64>,
 }
 
@@ -77,11 +78,11 @@ impl Homes {
         Homes { placement, known: vec![NONE; shape.lines] }
     }
 
-    /// A line's home; it gets one if it has none.
+    /// A line's home. A line without one gets one.
     ///
     /// # Errors
     ///
-    /// If a rank that is needed is dead.
+    /// If a rank that takes part is dead.
     pub fn of(
         &mut self,
         fabric: &impl Fabric,
@@ -100,12 +101,12 @@ impl Homes {
         Ok(Home::from_bits(self.known[line]))
     }
 
-    /// Gives a line a home at this rank, and returns where it lives: elsewhere if it had a home
-    /// already, or if the rank is full.
+    /// Gives a line a home at this rank, and returns where the line lives: elsewhere if it had a
+    /// home already, or if the rank is full.
     ///
     /// # Errors
     ///
-    /// If a rank that is needed is dead.
+    /// If a rank that takes part is dead.
     pub fn place(
         &mut self,
         fabric: &impl Fabric,
@@ -119,7 +120,7 @@ impl Homes {
     }
 }
 
-/// The line's word of the table, which is written if it was not.
+/// Returns the line's word of the table, and writes it first if it was `NONE`.
 fn claim(
     fabric: &impl Fabric,
     shape: &Shape,
@@ -150,13 +151,13 @@ fn claim(
     }
 }
 
-/// Takes the next line of the rank that is wanted, or of the first after it that is not full. All
+/// Takes the next slot of the wanted rank, or of the first rank after it that is not full. All
 /// ranks together have room for all lines.
 fn take(fabric: &impl Fabric, shape: &Shape, layout: &Layout, wanted: usize) -> Result<Home, Dead> {
     let mut rank = wanted;
     loop {
         let count: Position = layout.control(rank, Control::Lines);
-        // Looked at first, so that a full rank's counter does not grow.
+        // Loaded first, so that a full rank's counter does not grow.
         if (fabric.load(count)? as usize) < shape.capacity() {
             let slot = fabric.add(count, 1)? as usize;
             if slot < shape.capacity() {

@@ -1,12 +1,13 @@
-//! Shared memory over ranks, by page faults: coherence that every node decides by itself.
+//! Shared memory over ranks, by page faults, with coherence that every node decides for itself.
 //!
-//! [`carina`] decides, as pure functions and lists of steps, what a node does at a miss, a downgrade and
-//! a fence; [`node`] performs it on copies of pages over a fabric; [`program`] makes a process a rank,
-//! whose page faults are a node's misses. `tests/carina` runs the protocol alone on a simulated
-//! network, `tests/nodes` the nodes' own text, each against a sequentially consistent oracle.
+//! [`carina`] decides, as pure functions and lists of steps, what a node does at a miss, a
+//! downgrade and a fence. [`node`] performs these steps on copies of pages over a fabric.
+//! [`program`] makes a process a rank, whose page faults are a node's misses. `tests/carina` runs
+//! the protocol alone on a simulated network, and `tests/nodes` runs the nodes' own code; each
+//! compares with a sequentially consistent oracle.
 //!
-//! Responsible for: which node is told of what, what is kept, what goes home and in which order;
-//! page faults, locks, barriers and allocation of a program. Not for: transport, which is a
+//! Responsible for: which nodes get notices of what, what is kept, and what goes home in which
+//! order; a program's page faults, locks, barriers and allocation. Not for: transport, which is a
 //! fabric's. A program that uses it must have no data races.
 //!
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution

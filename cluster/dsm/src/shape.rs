@@ -26,17 +26,17 @@ pub const MOST_LINE_PAGES: usize = 64;
 /// What all ranks agree upon before they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// How many ranks there are.
+    /// The number of ranks.
     pub ranks: usize,
-    /// Bytes of a page: [`PAGE`], but for simulations.
+    /// Bytes of a page: [`PAGE`], except in simulations.
     pub page: usize,
-    /// Pages of a line, which is what is fetched at a miss: 1 to [`MOST_LINE_PAGES`].
+    /// Pages of a line, the unit that a miss fetches: 1 to [`MOST_LINE_PAGES`].
     pub line_pages: usize,
     /// Lines of the whole memory, below 2^31.
     pub lines: usize,
     /// Entries of each home's log, a power of two.
     pub log: usize,
-    /// How many locks there may be.
+    /// The most locks that there may be.
     pub locks: usize,
     /// Bytes of each rank's heap of lock nodes.
     pub nodes: usize,
@@ -64,12 +64,12 @@ impl Shape {
         self.lines * self.line_pages
     }
 
-    /// How many lines can live at one rank: twice its share, so that placements may be uneven.
+    /// The most lines that can live at one rank: twice its share, so that placements may be uneven.
     pub fn capacity(&self) -> usize {
         (2 * self.lines.div_ceil(self.ranks)).min(self.lines)
     }
 
-    /// Where what lies.
+    /// Where each part lies.
     pub fn layout(&self) -> Layout {
         let mut end = 0;
         let mut take = |bytes: usize, align: usize| {
@@ -115,36 +115,36 @@ pub struct Layout {
 /// Words of a rank's control block. Those that many ranks change are on lines of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// What the rank runs: its program and how it was started.
+    /// What the rank runs: its program, and the options with which it was started.
     Identity = 0,
     /// 1 once it has joined, 2 once it has left.
     State = 8,
-    /// What it has requested last: a page's displacement, or a lock's number and [`ASKED_LOCK`].
+    /// What it has requested last: a page's displacement, or a lock's number with [`ASKED_LOCK`].
     Asked = 16,
-    /// How many notices it was given.
+    /// The number of notices that it has been given.
     Notices = 64,
-    /// How many entries its home's log ever had.
+    /// The number of entries that its home's log ever had.
     LogTail = 128,
-    /// How many of its lines have a place.
+    /// The number of its lines that are taken.
     Lines = 192,
-    /// Rank 0: how many entries all logs ever had.
+    /// Rank 0: the number of entries that all logs ever had.
     LogCount = 256,
-    /// Rank 0: how much memory is allocated, from below and from above.
+    /// Rank 0: how much memory is allocated from below, and from above.
     Allocated = 320,
-    /// A machine's first rank: how many of its ranks have come to a barrier.
+    /// A machine's first rank: the number of its ranks that have come to a barrier.
     Arrived = 384,
-    /// A machine's first rank: how many barriers are over.
+    /// A machine's first rank: the number of barriers that are over.
     Over = 448,
-    /// Rank 0: how many machines have come to a barrier.
+    /// Rank 0: the number of machines that have come to a barrier.
     Machines = 512,
-    /// Rank 0: how many barriers are over for machines.
+    /// Rank 0: the number of barriers that are over for machines.
     MachinesOver = 576,
-    /// Rank 0: how many locks were given out.
+    /// Rank 0: the number of locks that were given out.
     Locks = 640,
 }
 
 const CONTROL: usize = 704;
-/// In [`Control::Asked`]: the rest is the number of a lock.
+/// In [`Control::Asked`]: marks the rest of the word as a lock's number.
 pub const ASKED_LOCK: u64 = 1 << 63;
 
 impl Layout {
@@ -173,12 +173,12 @@ impl Layout {
         Position { rank, at: self.log + (number as usize & (shape.log - 1)) * 8 }
     }
 
-    /// The directory entry of a line with this number at its home.
+    /// The directory entry of the line in a home's slot.
     pub fn entry(&self, rank: usize, slot: usize) -> Position {
         Position { rank, at: self.entries + slot * 8 }
     }
 
-    /// The bytes of a line with this number at its home.
+    /// The bytes of the line in a home's slot.
     pub fn data(&self, shape: &Shape, rank: usize, slot: usize) -> Position {
         Position { rank, at: self.data + slot * shape.line() }
     }

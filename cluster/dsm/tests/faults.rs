@@ -1,6 +1,6 @@
-//! Ranks that are processes of this test: what page faults do, with several threads in a rank.
+//! What page faults do, with several threads in a rank. The ranks are processes of this test.
 //!
-//! A process that is a rank is this program again, told by its environment to be [`rank`].
+//! A rank's process runs this program again. Its environment makes it a [`rank`].
 
 use std::cell::UnsafeCell;
 use std::env;
@@ -16,10 +16,10 @@ use syncline_dsm::program::{self, Error, Options, Program};
 use syncline_fabric::Host;
 use syncline_fabric::host::Job;
 
-/// What a rank does is named here.
+/// The environment variable that names the scene a rank plays.
 const SCENE: &str = "SYNCLINE_TEST_SCENE";
 const MEMORY: usize = 4 << 20;
-/// After so long a rank is stuck.
+/// How long a rank may take before it counts as stuck.
 const LATE: Duration = Duration::from_secs(60);
 
 fn ranks(ranks: usize, scene: &str, options: Options) -> Vec<Option<ExitStatus>> {
@@ -35,7 +35,7 @@ fn ranks(ranks: usize, scene: &str, options: Options) -> Vec<Option<ExitStatus>>
     ended(started.expect("ranks start"), ranks)
 }
 
-/// How the ranks have ended; if one fails, those that wait for it have not.
+/// The exit statuses of the ranks. If one rank fails, those that wait for it have none.
 fn ended(mut job: Job, ranks: usize) -> Vec<Option<ExitStatus>> {
     let start = Instant::now();
     loop {
@@ -62,7 +62,7 @@ fn with(count: usize, name: &str, options: Options) {
     }
 }
 
-/// What a process that is a rank does; nothing elsewhere.
+/// What a rank's process does; in other processes, nothing.
 #[test]
 fn rank() {
     let Ok(scene) = env::var(SCENE) else { return };
@@ -107,8 +107,8 @@ impl Shared {
     }
 }
 
-/// Single instructions that need two pages written, or four lines at once, all in the same set of the
-/// cache.
+/// Single instructions that need two pages written, or four lines at once. All of these lie in the
+/// same set of the cache.
 fn crossing() {
     const LINES: usize = 12;
     let program = begin();
@@ -155,8 +155,8 @@ fn an_instruction_that_crosses_pages_gets_all_that_it_needs() {
     }
 }
 
-/// All threads write words of their own in pages that all share, while other threads of the same rank
-/// take a lock and so drop those pages: no write may be lost.
+/// All threads write their own words in pages that they share, while other threads of the same rank
+/// take a lock and so drop those pages. No write may be lost.
 fn writers() {
     const PAGES: usize = 6;
     const ROUNDS: u64 = 3000;
@@ -210,14 +210,15 @@ unsafe extern "C" {
 }
 
 extern "C" fn own_handler(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: the kernel's; the jump goes to a frame that is still there.
+    // SAFETY: the kernel passes these arguments; the jump goes to a frame that is still there.
     unsafe {
         CAUGHT.store((*info).si_addr().addr() ^ signal as usize, Relaxed);
         siglongjmp(BACK.0.get().cast(), 1);
     }
 }
 
-/// The program's own handlers get what is not ours, and ours still work afterwards.
+/// The program's own handlers get signals that are not the memory's, and the memory's handlers
+/// still work afterwards.
 fn handlers() {
     for signal in [libc::SIGBUS, libc::SIGSEGV] {
         // SAFETY: installs a handler.
@@ -264,7 +265,8 @@ fn calls() {
             assert_eq!(*libc::__errno_location(), libc::EFAULT);
             program.memory.touch(at, bytes, false);
             assert_eq!(libc::write(pipe[1], at.cast(), bytes), bytes as isize);
-            // They are here now, and what a call writes goes home as any other write does.
+            // The pages are present now, and what a system call writes goes home like any other
+            // write.
             program.memory.touch(at, bytes, true);
             assert_eq!(libc::write(pipe[1], c"written".as_ptr().cast(), 8), 8);
             let mut rest = bytes;
@@ -294,9 +296,9 @@ fn memory() {
     }
     program.threads.barrier();
     assert!(program.memory.allocate_together(MEMORY / 2).is_err());
-    // A block is used again by the rank that frees it, and small ones share a page.
+    // A block is used again by the rank that frees it, and small blocks share a page.
     let last = taken.pop().expect("blocks");
-    // SAFETY: nobody uses it.
+    // SAFETY: no thread uses it.
     unsafe { program.memory.free(last, 64 << 10) };
     assert_eq!(program.memory.allocate(64 << 10), Ok(last));
     program.finish();
@@ -337,8 +339,8 @@ static PAGE: AtomicUsize = AtomicUsize::new(0);
 /// The rank's thread, by the kernel's number.
 static RANKS_THREAD: AtomicI32 = AtomicI32::new(0);
 
-/// The timer's signal goes to any thread of the process, and the harness has one of its own, of which the
-/// node does not know: it sends the signal on.
+/// The timer's signal goes to any thread of the process. The test harness has a thread of its own,
+/// which the node doesn't know; that thread sends the signal on.
 extern "C" fn tick(_: libc::c_int) {
     let thread = RANKS_THREAD.load(Relaxed);
     // SAFETY: numbers, and a signal to a thread of this process.

@@ -17,20 +17,21 @@ use syncline_fabric::Host;
 
 const SCHEMES: [Scheme; 3] = [Scheme::Shared, Scheme::Private, Scheme::Writers];
 const BUFFERS: [Option<usize>; 4] = [None, Some(1), Some(7), Some(64)];
-/// Ranks, and threads of each.
+/// Pairs of a number of ranks and the threads of each.
 const RANKS: [(usize, usize); 6] = [(1, 2), (2, 1), (2, 2), (3, 1), (4, 2), (8, 1)];
 const LINES: [usize; 3] = [1, 4, 16];
-/// Pages that a rank caches, if these are eight lines: the programs go along six arrays at once.
+/// Pages that a rank caches, if that is as few as eight lines: the programs go along six arrays at
+/// once.
 const CACHES: [Option<usize>; 3] = [None, None, Some(48)];
 
-/// After so long a program is stuck.
+/// How long a program may take before it counts as stuck.
 const LATE: Duration = Duration::from_secs(120);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/dsm")
 }
 
-/// Where the libraries are that were built with this test.
+/// The folder of the libraries that were built with this test.
 fn libraries() -> PathBuf {
     env::current_exe().expect("this program").parent().expect("its folder").to_owned()
 }
@@ -53,7 +54,7 @@ fn compile(name: &str, into: &Path, plain: bool) -> PathBuf {
     program
 }
 
-/// Runs a program on ranks; all of them have to end well.
+/// Runs a program on ranks, all of which have to succeed.
 fn run(program: &Path, (ranks, threads): (usize, usize), options: Options, arguments: &[&str]) {
     let bytes = options.shape(ranks).layout().bytes;
     let started = Host::launch(ranks, bytes, |_| {
@@ -75,7 +76,7 @@ fn run(program: &Path, (ranks, threads): (usize, usize), options: Options, argum
     }
 }
 
-/// Ranks with their threads, and the rest.
+/// The ranks and threads, and the options.
 type Setting = ((usize, usize), Options);
 
 /// All settings, or those of the short run.
@@ -109,7 +110,7 @@ fn settings(runs: usize) -> Vec<Setting> {
     if env::var("SYNCLINE_DSM_PROGRAMS").is_ok_and(|value| value == "all") {
         return all;
     }
-    // With this step every value of every setting occurs within twelve runs; a test holds that.
+    // With this step, every value of every setting occurs within twelve runs; a test checks that.
     (0..runs).map(|run| all[run * 179 % all.len()]).collect()
 }
 

@@ -107,7 +107,7 @@ impl<'a> Search<'a> {
         if let Some((kept, interval)) = tried.kept.and_then(|at| better(&tried.others[at])) {
             let mut rule = rule(&tried.target, kept.to_owned());
             rule.comment.push(format!(
-                "{:.2}x as good ({:.2} to {:.2}), with what stands above",
+                "{:.2}x as good ({:.2} to {:.2}), with the rules above",
                 interval.median, interval.low, interval.high
             ));
             rule.comment.extend(tried.target.prediction());

@@ -130,12 +130,12 @@ fn compose(text: &mut Text) -> fmt::Result {
         text,
         "syncline: process {process} with {names}\n\
          syncline: {replaced}: {} mutexes, {} rwlocks, {} spinlocks\n\
-         syncline: static ones and C11's are replaced too, but not counted\n\
-         syncline: left to the C library: {} mutexes and {} rwlocks shared between processes,\n\
+         syncline: static objects and C11's are replaced too, but not counted\n\
+         syncline: left to the C library: {} mutexes and {} rwlocks between processes,\n\
          syncline: {} robust mutexes, {} with a priority protocol, {} spinlocks,\n\
          syncline: and {} for which no lock was named\n\
-         syncline: acquisitions of mutexes and rwlocks left for their kind: {}; \
-         for lack of room: {}\n",
+         syncline: calls to acquire mutexes and rwlocks that were left to it:\n\
+         syncline: {} of kinds that can't be replaced, {} for lack of memory\n",
         made(&c.mutexes),
         made(&c.rwlocks),
         made(&c.spinlocks),

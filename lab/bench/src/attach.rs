@@ -24,9 +24,10 @@ use crate::statistics::{median, spread};
 
 /// The fields of the last line.
 pub const FIELDS: &str = "
-  stop_ms         how long one thread of a process of 1,000 was stopped, at most; no other was
-  attached_ratio  memcached's answers in a second while attached to, over started under `record`
-  after_ratio     the same after detaching, over never attached to
+  stop_ms         the longest stop of one thread of a process of 1,000; no other was stopped
+  attached_ratio  memcached's answers per second while attached, over those when started under
+                  `record`
+  after_ratio     likewise after detaching, over those when never attached
 ";
 
 const CLIENTS: usize = 4;

@@ -31,13 +31,14 @@ struct Summary {
 
 /// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
-  miss_ratio                processor time of a page's miss over that of the peer
-  upgrade_ratio             the same of the first write to a page that is here
-  barrier_ratio             the same of a barrier, with 2,000 of 8,192 pages written
-  clean_barrier_us_per_page what a barrier takes for each page that is here and was not written
+  miss_ratio                processor time of a page's miss over the peer's
+  upgrade_ratio             likewise for the first write to a cached page
+  barrier_ratio             likewise for a barrier, with 2,000 of 8,192 pages written
+  clean_barrier_us_per_page microseconds of a barrier for each cached page that was not written
   line_bandwidth_ratio      bandwidth of misses in lines of 16 pages over that of memcpy
   delegation_ratio          a priority queue's throughput by delegation over the cohort lock's
-  programs_worst_ratio      time of EP, Blackscholes and n-body on 2 ranks over 2 threads; the worst
+  programs_worst_ratio      time on 2 ranks over time with 2 threads: the worst of EP, Blackscholes
+                            and n-body
 ";
 
 const PAGES: &str = "Pages";

@@ -215,7 +215,7 @@ fn one_seed_gives_one_run() {
 }
 
 #[test]
-#[should_panic(expected = "nobody is left to wake them")]
+#[should_panic(expected = "no thread is left to wake them")]
 fn a_deadlock_is_told() {
     let machine = Machine::named("xeon").unwrap();
     let lock = Futex::<Park, Simulated>::default();

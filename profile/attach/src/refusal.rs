@@ -70,8 +70,8 @@ pub enum Error {
     #[error("process {0} has ended")]
     Gone(u32),
     #[error(
-        "no thread of process {0} came to a place where it may be borrowed: each computes, or \
-             is inside the allocator or the loader"
+        "no thread of process {0} could be borrowed within 10 s: each one computed, or was inside \
+             the allocator or the loader; try again"
     )]
     NoThread(u32),
     #[error("process {pid} lacks {what}")]

@@ -65,7 +65,9 @@ pub fn short_of_processors(process: &Process) -> Option<String> {
         return None;
     }
     let processors = process.processors.filter(|&processors| processors > 0);
-    let Some(processors) = processors else { return Some("others had the processors".to_owned()) };
+    let Some(processors) = processors else {
+        return Some("other programs had the processors".to_owned());
+    };
     Some(processors_had(process.ran(), process.ready(), process.seconds, processors))
 }
 
@@ -76,11 +78,11 @@ fn processors_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> Stri
     let could_use = (ran + ready) / seconds;
     let all = counted(processors, "processor");
     if share >= WHOLE {
-        format!("its threads could use {could_use:.1} processors, and have {processors}")
+        format!("its threads could use {could_use:.1} processors, and there are {processors}")
     } else if could_use >= processors as f64 + MORE {
-        format!("this run got {} of {all}, and could use {could_use:.1}", percent(share))
+        format!("the run got {} of {all}; its threads could use {could_use:.1}", percent(share))
     } else {
-        format!("this run got {} of {all}, and others the rest", percent(share))
+        format!("the run got {} of {all}; other programs had the rest", percent(share))
     }
 }
 
@@ -99,10 +101,13 @@ mod tests {
     #[test]
     fn more_threads_than_processors_are_told_from_other_programs() {
         let in_ten_seconds = |ran, ready| processors_had(ran, ready, 10.0, 2);
-        assert_eq!(in_ten_seconds(19.0, 20.0), "its threads could use 3.9 processors, and have 2");
-        let busy = "this run got 50.0 % of 2 processors, and could use 2.5";
+        assert_eq!(
+            in_ten_seconds(19.0, 20.0),
+            "its threads could use 3.9 processors, and there are 2"
+        );
+        let busy = "the run got 50.0 % of 2 processors; its threads could use 2.5";
         assert_eq!(in_ten_seconds(10.0, 15.0), busy);
-        let others = "this run got 50.0 % of 2 processors, and others the rest";
+        let others = "the run got 50.0 % of 2 processors; other programs had the rest";
         assert_eq!(in_ten_seconds(10.0, 14.9), others);
     }
 }

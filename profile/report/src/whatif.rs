@@ -17,7 +17,7 @@ pub fn what(whatif: &WhatIf) -> String {
         Delayed::Wait => "ends of waits",
         Delayed::Call => "calls that acquire",
     };
-    let each = whatif.section_nanoseconds.map(|ns| format!(" of {} each", duration(ns * 1e-9)));
+    let each = whatif.section_nanoseconds.map(|ns| format!(", of {} each", duration(ns * 1e-9)));
     let times = count(whatif.times.round() as u64);
     format!("{times} {what} a run{}", each.unwrap_or_default())
 }
@@ -35,7 +35,7 @@ fn is_nothing(arrives: Range) -> Option<bool> {
     }
 }
 
-/// How much of what is added arrives.
+/// How much of the added time arrives in the run time.
 pub fn arrives(whatif: &WhatIf) -> String {
     if let Some(failed) = &whatif.failed {
         return format!("with delays it {}", failed.lines().next().unwrap_or("failed"));
@@ -47,24 +47,20 @@ pub fn arrives(whatif: &WhatIf) -> String {
     let interval = format!("{} to {}", share(low), share(high));
     match is_nothing(follows.arrives) {
         Some(false) => format!(
-            "of what is added there, {} arrives in the run ({interval}): a nanosecond more in each \
-             costs {}",
+            "{} of the added time arrives in the run ({interval}): one nanosecond more in each costs \
+             the run {}",
             share(median),
             duration(slope.median * 1e-9)
         ),
         Some(true) if high < 0.0 => {
-            format!(
-                "the run gets shorter by {} of what is added there ({interval})",
-                share(-median)
-            )
+            format!("the run gets shorter by {} of the added time ({interval})", share(-median))
         }
-        Some(true) => format!(
-            "no effect seen: of what is added there, {} at most arrives in the run",
-            share(high)
-        ),
+        Some(true) => {
+            format!("no effect seen: at most {} of the added time arrives in the run", share(high))
+        }
         None => format!(
-            "undecided: of what is added there, {interval} arrives in the run; more runs tell, or a \
-             machine with less to do"
+            "undecided: {interval} of the added time arrives in the run; more runs or a quieter \
+             machine would decide"
         ),
     }
 }
@@ -77,12 +73,12 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// Whether that is the same for all sizes.
+/// Whether the share is the same for delays of all sizes.
 pub fn shape(whatif: &WhatIf) -> Option<&'static str> {
     Some(match whatif.follows?.shape {
-        Shape::Straight => "straight near zero",
-        Shape::BendsUp => "bends upwards, so this is the slope at zero",
-        Shape::BendsDown => "bends downwards, so this is the slope at zero",
+        Shape::Straight => "the run time follows the delay linearly",
+        Shape::BendsUp => "longer delays cost more than in proportion; this is the slope at zero",
+        Shape::BendsDown => "longer delays cost less than in proportion; this is the slope at zero",
     })
 }
 
@@ -135,9 +131,9 @@ mod tests {
         let text = sentence(&whatif(Delayed::Section, 0.8, 1.0, true));
         assert_eq!(
             text,
-            "of what is added there, 90.0 % arrives in the run (80.0 % to 100 %): a nanosecond more in \
-             each costs 900 ns; straight near zero; without these sections the run would be at most \
-             45.0 % shorter (40.0 % to 50.0 %)"
+            "90.0 % of the added time arrives in the run (80.0 % to 100 %): one nanosecond more in each \
+             costs the run 900 ns; the run time follows the delay linearly; without these sections the \
+             run would be at most 45.0 % shorter (40.0 % to 50.0 %)"
         );
         assert!(what(&whatif(Delayed::Section, 0.8, 1.0, true)).contains("of 500 µs each"));
     }
@@ -145,7 +141,7 @@ mod tests {
     #[test]
     fn no_effect_is_called_so() {
         let text = sentence(&whatif(Delayed::Try, -0.1, 0.04, false));
-        assert!(text.starts_with("no effect seen") && text.contains("4.0 % at most"), "{text}");
+        assert!(text.starts_with("no effect seen") && text.contains("at most 4.0 %"), "{text}");
         assert!(text.contains("does not wait for the tries"), "{text}");
         let shorter = arrives(&whatif(Delayed::Try, -0.3, -0.1, false));
         assert!(shorter.contains("shorter by 20.0 %"), "{shorter}");

@@ -11,8 +11,8 @@ use syncline_report::{diff_json, terminal_diff};
 use crate::failure::{Failure, REPORT_FAILED};
 use crate::inspect::inspections;
 use crate::progress::Bar;
-use crate::report::style;
 use crate::statuses;
+use crate::terminal::style;
 
 /// Compare two recordings
 ///

@@ -22,6 +22,7 @@ mod report;
 mod shell;
 mod statuses;
 mod study;
+mod terminal;
 mod top;
 mod tune;
 mod whatif;
@@ -33,6 +34,7 @@ use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
 use failure::Failure;
+use terminal::to_terminal;
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
@@ -65,6 +67,6 @@ fn explain(failure: &Failure) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // Standard error may be closed, and there is nowhere else to say so.
-    let _ = writeln!(stderr(), "{failure}");
+    let _ = write!(stderr(), "{}", to_terminal(&failure.to_string()));
     ExitCode::from(failure.status())
 }

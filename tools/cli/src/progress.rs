@@ -9,8 +9,8 @@ use syncline_analysis::Progress;
 /// A user who waits less than this needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A bar on standard error, if that is a terminal and only after a while. It is gone when
-/// this value is.
+/// A bar on standard error. It appears only on a terminal, and only after [`PATIENCE`]. Dropping this
+/// value removes it.
 pub struct Bar {
     started: Instant,
     shown: Option<ProgressBar>,
@@ -22,12 +22,12 @@ impl Bar {
         Bar { started: Instant::now(), shown: None }
     }
 
-    /// Shows how far it has come.
+    /// Shows the progress of reading names.
     pub fn show(&mut self, at: &Progress) {
         self.show_part(at.stacks_done, at.stacks);
     }
 
-    /// Shows how many of so many parts are done.
+    /// Shows that `done` of `of` parts are done.
     pub fn show_part(&mut self, done: usize, of: usize) {
         if self.started.elapsed() < PATIENCE || !stderr().is_terminal() {
             return;

@@ -1,18 +1,18 @@
 //! Lines no longer than a terminal is wide.
 
-/// Columns of a line at most.
-const WIDTH: usize = 100;
+use super::style::Style;
+
 /// What a line that goes on is indented more than its first.
 const MORE: usize = 3;
 
 /// Breaks lines that are too long: behind a comma or the like if there is one, or else at a space; not
 /// between a number and its unit.
-pub fn wrapped(text: &str) -> String {
+pub fn wrapped(text: &str, style: &Style) -> String {
     let mut all = String::new();
     for line in text.lines() {
         let indent = line.len() - line.trim_start().len();
         let mut rest = line.to_owned();
-        while let Some(place) = break_of(&rest, indent) {
+        while let Some(place) = break_of(&rest, indent, style.width()) {
             all.push_str(rest[..place].trim_end());
             all.push('\n');
             rest = " ".repeat(indent + MORE) + rest[place..].trim_start();
@@ -25,8 +25,8 @@ pub fn wrapped(text: &str) -> String {
 
 /// Where a line that begins behind this many spaces is to be broken; `None` if it is short enough,
 /// or one word.
-fn break_of(line: &str, indent: usize) -> Option<usize> {
-    let (end, _) = line.char_indices().nth(WIDTH)?;
+fn break_of(line: &str, indent: usize, width: usize) -> Option<usize> {
+    let (end, _) = line.char_indices().nth(width)?;
     let from = indent + MORE;
     let words = line.get(from..end)?;
     let begins = words.len() - words.trim_start().len();
@@ -46,12 +46,15 @@ fn break_of(line: &str, indent: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
+    const WIDTH: usize = 90;
+    const STYLE: Style = Style { color: false, width: WIDTH };
+
     #[test]
     fn long_lines_go_on_below_and_short_ones_stay() {
         let short = "1. a lock\n   at a place\n\n";
-        assert_eq!(wrapped(short), short);
+        assert_eq!(wrapped(short, &STYLE), short);
         let words = format!("   inside: {}", vec!["a word (5 %)"; 20].join(", "));
-        let text = wrapped(&words);
+        let text = wrapped(&words, &STYLE);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.len() > 1 && lines.iter().all(|line| line.chars().count() <= WIDTH));
         assert!(lines[1..].iter().all(|line| line.starts_with("      a word")), "{text}");
@@ -64,7 +67,7 @@ mod tests {
     #[test]
     fn lines_break_between_words_and_not_in_them() {
         let numbers = vec!["100 % of"; 30].join(" ");
-        let text = wrapped(&format!("   {numbers}\n"));
+        let text = wrapped(&format!("   {numbers}\n"), &STYLE);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.len() > 2 && lines.iter().all(|line| line.chars().count() <= WIDTH));
         let joined = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
@@ -77,8 +80,8 @@ mod tests {
     #[test]
     fn what_can_not_be_broken_stays_whole() {
         let word = format!("   {}\n", "µ".repeat(200));
-        assert_eq!(wrapped(&word), word);
+        assert_eq!(wrapped(&word, &STYLE), word);
         let behind = format!("   at {}\n", "x".repeat(200));
-        assert_eq!(wrapped(&behind).replace("\n      ", " "), behind);
+        assert_eq!(wrapped(&behind, &STYLE).replace("\n      ", " "), behind);
     }
 }

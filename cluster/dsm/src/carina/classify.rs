@@ -20,11 +20,11 @@ pub enum Class {
 /// Whether a node that holds a line invalidates it at an acquire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalidation {
-    /// It keeps it.
+    /// It keeps the line.
     Never,
-    /// It keeps it if it is the line's writer.
+    /// It keeps the line only if it is the line's writer.
     Others,
-    /// It always does.
+    /// It always invalidates the line.
     Always,
 }
 
@@ -45,8 +45,9 @@ const fn row(scheme: Scheme, class: Class, invalidated: Invalidation) -> TableRo
     TableRow { scheme, class, invalidated, downgraded: true }
 }
 
-/// Table 1. The paper's single row for S, and for S of P/S, stands here once for each class of shared
-/// lines. Everything that was written is downgraded, private lines too (section 3.4.2).
+/// Table 1. The paper has a single row for S, and one for the S of P/S; here each class of shared
+/// lines has a row of its own. Everything that was written is downgraded, private lines too
+/// (section 3.4.2).
 pub const TABLE: [TableRow; 12] = [
     row(Scheme::Shared, Class::Private, Invalidation::Always),
     row(Scheme::Shared, Class::NoWriter, Invalidation::Always),
@@ -62,7 +63,7 @@ pub const TABLE: [TableRow; 12] = [
     row(Scheme::Writers, Class::ManyWriters, Invalidation::Always),
 ];
 
-/// The class that an entry says.
+/// The class of a line with this entry.
 pub fn class(entry: Entry) -> Class {
     match (entry.readers(), entry.writers()) {
         (Some(readers), _) if readers.iter().count() <= 1 => Class::Private,
@@ -72,9 +73,9 @@ pub fn class(entry: Entry) -> Class {
     }
 }
 
-/// Whether a node keeps a line over an acquire, by what it knows. This is Table 1 from a node's side:
-/// the directory's class may have moved on, but then nothing that this acquire has to see depends on
-/// it (deferred invalidation, section 3.4.1).
+/// Whether a node keeps a line over an acquire, given what it knows. This is Table 1 from a node's
+/// side. The directory's class may have changed since, but nothing that this acquire has to see
+/// depends on the change (deferred invalidation, section 3.4.1).
 pub fn keeps(scheme: Scheme, known: Known) -> bool {
     match scheme {
         Scheme::Shared => false,

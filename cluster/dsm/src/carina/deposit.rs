@@ -1,19 +1,20 @@
 //! A node enters itself into a line's entry: what the entry becomes, what the node learns from it,
-//! and which nodes have to be told (sections 3.4 and 3.5).
+//! and which nodes need a notice (sections 3.4 and 3.5).
 //!
-//! A node has to be told when another's deposit ends its right to keep the line: under P/S the
-//! first deposit of another reader, under P/S3 the first of another writer. (Under P/S3 no node is
-//! told of P -> S by a read: P, "S, NW" and one's own "S, SW" are all kept.)
+//! A node needs a notice when another node's deposit ends its right to keep the line: under P/S the
+//! first deposit of another reader, under P/S3 the first of another writer. Under P/S3 a read that
+//! makes P an S needs no notice: P, "S, NW" and the node's own "S, SW" are all kept.
 //!
-//! **Which node tells.** The paper lets the second writer notify the first writer only, since the
-//! first one has notified the readers. But its notices may still be under way: second writer's
-//! release, a reader's acquire from it, and the reader keeps a line that it was to be told about.
-//! So every depositor tells all others of the entry, until an entry says *told*: set by a depositor
-//! whose notices have arrived, and only if they reached every node that can be concerned. Under
-//! P/S3 the first writer can't set it, since no node has told *it* of a second one.
+//! **Which node sends notices.** In the paper the second writer notifies only the first one, since
+//! the first writer has notified the readers. But the first writer's notices may still be under
+//! way. Then the second writer releases, a reader acquires from it, and the reader keeps a line
+//! although a notice is on its way. So every depositor sends notices to all other nodes of the
+//! entry, until the entry says *told*. A depositor sets *told* once its notices have arrived, and
+//! only if they reached every node that the deposits can concern. Under P/S3 the first writer can't
+//! set it, since no node has notified *it* of a second one.
 //!
-//! Invariant, held by an exhaustive test below over four nodes and all orders of delivery: once a
-//! deposit and its notices are complete, every other node of the entry knows of it.
+//! Invariant, checked by an exhaustive test below over four nodes and all orders of delivery: once
+//! a deposit and its notices are complete, every other node of the entry knows of it.
 
 use super::entry::{Entry, Nodes, Writers};
 use super::scheme::Scheme;
@@ -27,31 +28,31 @@ pub enum Role {
     Writer,
 }
 
-/// What other nodes do with a line, as far as a node knows. It only grows, until a reset.
+/// What other nodes do with a line, as far as a node knows. The value only grows, until a reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Others {
     /// No other node uses it.
     #[default]
     None,
-    /// Others read it.
+    /// Other nodes read it.
     Read,
-    /// Another one writes it.
+    /// Another node writes it.
     Write,
 }
 
-/// What a node knows of a line.
+/// What a node knows about a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Known {
     /// It has deposited itself as a reader.
     pub reads: bool,
     /// It has deposited itself as a writer.
     pub writes: bool,
-    /// What the others do.
+    /// What other nodes do with the line.
     pub others: Others,
 }
 
 impl Known {
-    /// After a deposit with this answer.
+    /// What the node knows after a deposit with this answer.
     #[must_use]
     pub fn deposited(self, role: Role, answer: &Deposit) -> Known {
         Known {
@@ -61,7 +62,8 @@ impl Known {
         }
     }
 
-    /// After a notice, which says what concerns a node under this scheme.
+    /// What the node knows after a notice. A node gets only notices that concern it under this
+    /// scheme.
     #[must_use]
     pub fn told(self, scheme: Scheme) -> Known {
         let others = if scheme == Scheme::Writers { Others::Write } else { Others::Read };
@@ -69,27 +71,27 @@ impl Known {
     }
 }
 
-/// The nodes that a depositor tells before its next release.
+/// The nodes that get a depositor's notices before its next release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tell {
-    /// Nobody.
+    /// No node.
     Nobody,
-    /// These nodes, by a notice at each.
+    /// These nodes, each by its own notice.
     Nodes(Nodes),
     /// All nodes, by the log.
     Everybody,
 }
 
-/// What a deposit does.
+/// The result of a deposit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deposit {
     /// The new entry.
     pub entry: Entry,
-    /// What the others do, as the old entry says.
+    /// What other nodes do, as the old entry says.
     pub others: Others,
-    /// Whom to tell.
+    /// The nodes that need a notice.
     pub tell: Tell,
-    /// Whether to set [`Entry::TOLD`] once they have been told.
+    /// Whether to set [`Entry::TOLD`] once the notices have arrived.
     pub then_told: bool,
 }
 
@@ -102,7 +104,7 @@ pub fn registers(scheme: Scheme, role: Role) -> bool {
     }
 }
 
-/// `me` enters itself into an entry.
+/// Enters node `me` into an entry.
 pub fn deposit(scheme: Scheme, me: usize, role: Role, old: Entry) -> Deposit {
     let entry = match role {
         Role::Reader => old.with_reader(me),
@@ -130,7 +132,7 @@ pub fn deposit(scheme: Scheme, me: usize, role: Role, old: Entry) -> Deposit {
         Some(readers) => Tell::Nodes(readers.without(me)),
         None => Tell::Everybody,
     };
-    // Under P/S3 a first writer is the one node that does not know of a second.
+    // Under P/S3, no node has notified the first writer of a second one.
     let then_told = role == Role::Reader || others_write;
     Deposit { entry, others, tell, then_told }
 }
@@ -143,12 +145,12 @@ mod tests {
 
     const NODES: usize = 4;
 
-    /// The directory, the nodes, and what is under way.
+    /// The directory, the nodes, and the notices under way.
     #[derive(Clone, PartialEq, Eq, Hash)]
     struct World {
         entry: Entry,
         known: [Known; NODES],
-        /// A deposit whose notices are not all delivered: the nodes that lack them, and whether
+        /// Deposits whose notices are not all delivered: the nodes that lack them, and whether
         /// *told* follows.
         pending: [Option<(Vec<usize>, bool)>; NODES],
     }

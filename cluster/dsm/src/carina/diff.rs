@@ -1,17 +1,17 @@
 //! The bytes of a page that go home: those that differ from its twin, and no others.
 //!
-//! Two nodes may write one page between the same two fences, and each may believe that it is the only
-//! writer; a byte that a node has not written is then stale in its copy. So a page is written whole
-//! only if all of it changed. (The paper leaves out diffs for single writers as future work, section
-//! 3.2; this is why they stay.)
+//! Two nodes may write one page between the same two fences, and each may believe that it is the
+//! only writer. A byte that a node has not written is then stale in the node's copy. So a page is
+//! written home as a whole only if all of it changed. The paper leaves the omission of diffs for
+//! single writers to future work (section 3.2); this is why diffs stay.
 
-/// Words in a step of the comparison, so that pages that are mostly equal are passed over quickly.
+/// Words in one step of the comparison, which skips pages that are mostly equal quickly.
 const CHUNK: usize = 64;
 
-/// Calls `run` with the offset and the bytes of every longest run of `new` that differs from `old`.
+/// Calls `run` with the offset and the bytes of every maximal run of `new` that differs from `old`.
 ///
-/// A byte that was written with its old value is not found. That is sound in programs without races:
-/// had another node changed it since, this node would have fetched the line anew.
+/// A byte that was written with its old value is not found. That is sound in programs without
+/// races: if another node had changed the byte since, this node would have fetched the line anew.
 ///
 /// # Panics
 ///

@@ -6,10 +6,11 @@
 //!                                  readers           writers
 //! ```
 //!
-//! The paper keeps a bit for each node. The protocol asks which the other nodes are while they are
-//! few, so an entry has the numbers of up to three readers (as number + 1) and of one writer,
-//! beyond which it says "many": 4,096 nodes fit. A writer is a reader as well. *Told* is set once
-//! all nodes of the entry know what concerns them; `deposit.rs` says why it is needed.
+//! The paper keeps a bit for each node. The protocol needs the other nodes' numbers only while they
+//! are few. So an entry holds the numbers of up to three readers (as number + 1) and of one writer,
+//! and beyond that a bit for "more" or "several". This allows 4,096 nodes. A writer is a reader as
+//! well. *Told* is set once all nodes of the entry know what concerns them; `deposit.rs` says why
+//! it is needed.
 
 use std::fmt;
 
@@ -35,11 +36,11 @@ pub struct Nodes([u16; NAMED]);
 /// The writers of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
-    /// Nobody writes it.
+    /// No node writes it.
     None,
-    /// One node does.
+    /// One node writes it.
     One(usize),
-    /// Two and more do.
+    /// Several nodes write it.
     Many,
 }
 
@@ -49,7 +50,7 @@ impl Nodes {
         self.0.into_iter().filter(|n| *n != 0).map(|n| usize::from(n) - 1)
     }
 
-    /// All but one.
+    /// All nodes except this one.
     #[must_use]
     pub fn without(self, node: usize) -> Nodes {
         Nodes(self.0.map(|n| if usize::from(n) == node + 1 { 0 } else { n }))
@@ -97,7 +98,8 @@ impl Entry {
         self.0 & TOLD != 0
     }
 
-    /// The entry with one reader more. A fourth makes it "many", and the numbers go.
+    /// The entry with one more reader. At the fourth reader, the readers' numbers are dropped and
+    /// "more readers" is set.
     ///
     /// # Panics
     ///
@@ -115,7 +117,7 @@ impl Entry {
         }
     }
 
-    /// The entry with one writer more, which is a reader too.
+    /// The entry with one more writer, which is a reader too.
     ///
     /// # Panics
     ///

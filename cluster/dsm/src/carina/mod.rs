@@ -1,8 +1,8 @@
 //! *Carina*, the coherence protocol, as pure functions and tables: what happens to a line at an
 //! access and at a fence, given what its node knows and what its directory entry says.
 //!
-//! Nothing here waits, sends or remembers. A node performs what these tables say, on memory
-//! and a fabric; the tests perform it on a simulated one, and with one rule changed.
+//! Nothing here waits, sends or remembers. A node performs what these tables say, on memory and a
+//! fabric. The tests perform it on a simulated fabric, and also with one rule changed.
 //!
 //! ```text
 //!   entry       who reads and who writes a line: 64 bits at its home
@@ -30,8 +30,8 @@ pub use entry::{Entry, MAX_NODES, Nodes, Writers};
 pub use scheme::Scheme;
 pub use step::{Fence, FenceStep, LineEvent, LineStep, fence, line};
 
-/// The protocol's decisions, as one value: [`Carina`] has those of this module. The tests change one
-/// at a time, and the checker has to notice.
+/// The protocol's decisions, as one value; [`Carina`] makes those of this module. The tests change
+/// one at a time, and their check has to notice.
 pub trait Rules {
     /// See [`deposit`].
     fn deposit(&self, scheme: Scheme, me: usize, role: Role, old: Entry) -> Deposit {

@@ -1,15 +1,15 @@
-//! What a miss, a downgrade and each fence do, in order. A node performs these lists as they
-//! stand, so that the order of a protocol step is data, which a reader compares with the paper and a
-//! test changes.
+//! What a miss, a downgrade and each fence do, in order. A node performs these lists as they stand.
+//! So the order of a protocol's steps is data, which a reader can compare with the paper and a test
+//! can change.
 
-/// A synchronization of the program, as the coherence sees it (sections 3.1 and 4.1).
+/// A synchronization of the program, as the protocol sees it (sections 3.1 and 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fence {
-    /// A lock is taken.
+    /// A lock is acquired.
     Acquire,
-    /// A lock is given back.
+    /// A lock is released.
     Release,
-    /// All nodes meet.
+    /// All nodes meet at a barrier.
     Barrier,
     /// All nodes meet, and the classification begins anew (section 3.4, after initialisation).
     Reset,
@@ -18,17 +18,18 @@ pub enum Fence {
 /// A step of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FenceStep {
-    /// Find what was written, and downgrade it.
+    /// Find written pages, and downgrade them.
     Downgrade,
-    /// Wait until all that was put has arrived.
+    /// Wait until all puts have arrived.
     Flush,
-    /// Take the lock, give it back, or meet the others.
+    /// Acquire the lock, release it, or meet the other nodes.
     Synchronize,
-    /// Take in what other nodes have told.
+    /// Take in the notices of other nodes.
     Notices,
-    /// Drop lines that can't be kept; of these, what was written is downgraded first.
+    /// Drop lines that can't be kept, after a downgrade of their written pages.
     Invalidate,
-    /// Drop all lines, forget what is known of them, and empty the directory's part of this home.
+    /// Drop all lines, forget what is known about them, and empty this home's part of the
+    /// directory.
     Forget,
 }
 
@@ -37,24 +38,24 @@ pub enum FenceStep {
 pub enum LineEvent {
     /// An access finds it missing.
     Miss,
-    /// It was written, and what was written goes home.
+    /// It has written pages, whose changes go home.
     Downgrade,
 }
 
 /// A step of what happens to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineStep {
-    /// Downgrade and drop the line that has its slot of the cache.
+    /// Downgrade and drop the line that occupies the slot.
     MakeRoom,
-    /// Deposit this node as a reader unless that is done, and tell the nodes that it concerns.
+    /// Deposit this node as a reader unless that is done, and send the notices.
     Reader,
-    /// Deposit this node as a writer unless that is done, and tell the nodes that it concerns.
+    /// Deposit this node as a writer unless that is done, and send the notices.
     Writer,
-    /// Wait until all that was put to the line's home has arrived, if anything was.
+    /// Wait until all puts to the line's home have arrived, if there were any.
     Settle,
     /// Copy the line from its home.
     Fetch,
-    /// Put the bytes that differ from the twin home.
+    /// Put the bytes that differ from the twin to the line's home.
     Diff,
     /// Make the present bytes the twin.
     Twin,
@@ -64,13 +65,14 @@ pub enum LineStep {
 pub fn fence(which: Fence) -> &'static [FenceStep] {
     use FenceStep::{Downgrade, Flush, Forget, Invalidate, Notices, Synchronize};
     match which {
-        // The notices of everything that the release downgraded before it released the lock have
-        // arrived as well. So they are read after the lock is taken, and before lines are chosen.
+        // For everything that the release downgraded before it released the lock, the notices have
+        // arrived as well. So notices are read after the lock is taken, and before lines are
+        // chosen.
         Fence::Acquire => &[Synchronize, Notices, Invalidate],
         Fence::Release => &[Downgrade, Flush, Synchronize],
         Fence::Barrier => &[Downgrade, Flush, Synchronize, Notices, Invalidate],
-        // No node deposits or tells between the two meetings; what was told before the first is
-        // read, so that it is not taken for something newer.
+        // No node deposits or sends notices between the two meetings. Notices from before the first
+        // one are read here, so that they are not mistaken for later ones.
         Fence::Reset => &[Downgrade, Flush, Synchronize, Notices, Forget, Synchronize],
     }
 }
@@ -79,10 +81,11 @@ pub fn fence(which: Fence) -> &'static [FenceStep] {
 pub fn line(event: LineEvent) -> &'static [LineStep] {
     use LineStep::{Diff, Fetch, MakeRoom, Reader, Settle, Twin, Writer};
     match event {
-        // Either order of deposit and fetch is sound (the node learns what the entry says before its
-        // next acquire; `two_orders_do_not_matter`); this one stays so when nodes can leave an entry.
+        // Either order of deposit and fetch is sound: the node learns what the entry says before
+        // its next acquire (`two_orders_do_not_matter`). This order stays sound if nodes can one
+        // day leave an entry.
         LineEvent::Miss => &[MakeRoom, Reader, Settle, Fetch, Twin],
-        // The writer is registered here and not at its first write: a node that has to see the
+        // The writer is registered here and not at its first write. A node that has to see the
         // write acquires after this node's release, which waits for the notices.
         LineEvent::Downgrade => &[Writer, Diff, Twin],
     }

@@ -1,33 +1,34 @@
-//! The lines that are here, and the choice of the one that leaves for another.
+//! The lines that a node has cached, and the choice of the one that leaves for another.
 //!
-//! A line can be in any of the few slots of its set; the one that came first leaves. It is not
-//! direct-mapped, as the paper's cache is: an instruction may need four lines at once, where both
-//! of its operands cross from one line into the next. Were one of them always dropped for another
-//! one, the instruction would fault for ever. With [`WAYS`] slots in a set, the last four to come
-//! stay.
+//! A line can be in any of the few slots of its set; the one that came first leaves. The paper's
+//! cache is direct-mapped; this one is not, because an instruction may need four lines at once,
+//! where both of its operands cross from one line into the next. If two of these lines kept
+//! evicting each other, the instruction would fault for ever. With [`WAYS`] slots in a set, the
+//! last four lines to come stay.
 
 use std::ops::Range;
 
-/// Slots of a set.
+/// Slots in a set.
 pub const WAYS: usize = 4;
 
-/// The lines that a node has.
+/// The lines that a node has cached.
 #[derive(Debug)]
 pub struct Cache {
-    /// For each slot its line plus 1, or 0. The slots of a set are neighbours.
+    /// Each slot's line plus 1, or 0. The slots of a set are neighbours.
     slots: Vec<u32>,
-    /// For each slot how many lines had come when its own came.
+    /// For each slot, the value of `coming` when its line came.
     came: Vec<u64>,
-    /// How many lines have come.
+    /// The number of lines that have come.
     coming: u64,
     ways: usize,
-    /// A bit for each line that is here, so that a fence finds them, and neighbours, at once.
+    /// A bit for each cached line, so that a fence finds lines, and runs of neighbours, quickly.
     here: Vec<u64>,
     lines: usize,
 }
 
 impl Cache {
-    /// Empty. It has at most this many slots, in sets of [`WAYS`], or as many as there are lines.
+    /// An empty cache with at most this many slots, in sets of [`WAYS`], or with as many slots as
+    /// there are lines.
     pub fn new(lines: usize, slots: usize) -> Cache {
         let ways = slots.clamp(1, WAYS);
         let slots = match slots >= lines {
@@ -44,7 +45,7 @@ impl Cache {
         }
     }
 
-    /// How many lines fit.
+    /// The number of lines that fit.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
@@ -55,18 +56,18 @@ impl Cache {
         first..first + self.ways
     }
 
-    /// Where a line is, or will be if it comes next.
+    /// The slot that a line is in, or will be in if it comes next.
     ///
     /// # Panics
     ///
-    /// If it is not here and its set is full.
+    /// If the line is not cached and its set is full.
     pub fn slot(&self, line: usize) -> usize {
         let wanted = if self.has(line) { line as u32 + 1 } else { 0 };
         let found = self.set(line).find(|slot| self.slots[*slot] == wanted);
         found.expect("a line that comes has room")
     }
 
-    /// Whether a line is here.
+    /// Whether a line is cached.
     pub fn has(&self, line: usize) -> bool {
         self.here[line / 64] >> (line % 64) & 1 != 0
     }
@@ -80,7 +81,7 @@ impl Cache {
         Some(self.slots[oldest] as usize - 1)
     }
 
-    /// A line is here now; its set had room for it.
+    /// Adds a line. Its set must have room.
     pub fn insert(&mut self, line: usize) {
         let slot = self.slot(line);
         self.slots[slot] = line as u32 + 1;
@@ -89,7 +90,7 @@ impl Cache {
         self.here[line / 64] |= 1 << (line % 64);
     }
 
-    /// Lines are no longer here.
+    /// Removes lines.
     pub fn remove(&mut self, lines: Range<usize>) {
         for line in lines {
             let slot = self.slot(line);
@@ -98,7 +99,7 @@ impl Cache {
         }
     }
 
-    /// The first line from one on that is here.
+    /// The first cached line from `from` on.
     pub fn next(&self, from: usize) -> Option<usize> {
         let mut line = from;
         while line < self.lines {

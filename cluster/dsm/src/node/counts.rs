@@ -7,28 +7,28 @@ pub struct Counts {
     pub misses: u64,
     /// Bytes that came for them.
     pub fetched: u64,
-    /// Clean pages that were written, if the handler is told of it.
+    /// Clean pages that were written, on fault sides whose handler sees first writes.
     pub first_writes: u64,
     /// Pages whose changes went home.
     pub downgrades: u64,
-    /// Of these, those that the write buffer sent.
+    /// Pages among these that the write buffer sent.
     pub drained: u64,
-    /// Bytes that were put.
+    /// Bytes that were put to homes.
     pub put: u64,
-    /// Lines that had to go for another one.
+    /// Lines that were evicted for another one.
     pub evicted: u64,
     /// Lines that fences have dropped.
     pub invalidated: u64,
-    /// Lines that fences have looked at and kept.
+    /// Lines that fences have examined and kept.
     pub kept: u64,
     /// Times that this node entered itself into the directory.
     pub deposits: u64,
-    /// Lines of which others told it.
+    /// Lines of which other nodes sent notices.
     pub notices: u64,
 }
 
 impl Counts {
-    /// Each with its name, in the order of a table.
+    /// Each count with its name, in the order of a table.
     pub fn named(&self) -> [(&'static str, u64); 11] {
         [
             ("misses", self.misses),

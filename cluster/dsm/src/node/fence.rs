@@ -1,6 +1,6 @@
 //! What a node does at a fence: the steps of [`Rules::fence`], as they stand.
 //!
-//! Between the steps other threads of the node may be inside, so each step is a call of its own;
+//! Other threads of the node may be inside between the steps, so each step is a call of its own.
 //! [`Quiet`] says whether other threads may access pages during it.
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     ///
     /// # Errors
     ///
-    /// If a rank that is needed is dead.
+    /// If a rank that takes part is dead.
     pub fn step(&mut self, step: FenceStep, quiet: Quiet) -> Result<(), Dead> {
         match step {
             FenceStep::Downgrade => {
@@ -55,7 +55,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         })
     }
 
-    /// Drops the lines that can't be kept, neighbours at once.
+    /// Drops the lines that can't be kept, runs of neighbours at once.
     fn invalidate(&mut self, quiet: Quiet) -> Result<(), Dead> {
         let mut from = 0;
         while let Some(run) = self.next_dropped(from) {
@@ -66,7 +66,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// The next lines that are here and can't be kept, all neighbours of each other.
+    /// The next run of neighbouring cached lines that can't be kept.
     fn next_dropped(&mut self, from: usize) -> Option<Range<usize>> {
         let mut line = self.cache.next(from)?;
         while self.rules.keeps(self.policy.scheme, self.known[line]) {
@@ -83,7 +83,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Some(line..end)
     }
 
-    /// Drops all lines, forgets what is known of them, and empties this home's part of the directory.
+    /// Drops all lines, forgets what is known about them, and empties this home's part of the
+    /// directory.
     fn forget(&mut self) -> Result<(), Dead> {
         while let Some(line) = self.cache.next(0) {
             let mut end = line + 1;

@@ -8,7 +8,7 @@ use crate::homes::Home;
 use crate::pages::{Pages, Twins};
 
 impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
-    /// Performs what happens at a page, or to its line.
+    /// Performs the steps of an event at a page or its line.
     pub(super) fn event(&mut self, event: LineEvent, page: usize) -> Result<(), Dead> {
         let line = page / self.shape.line_pages;
         let home = self.homes.of(&self.fabric, &self.shape, &self.layout, line)?;
@@ -34,7 +34,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Drops lines; what was written is downgraded first if it can have been.
+    /// Drops lines. If they may have been written, they are downgraded first.
     pub(super) fn drop_lines(
         &mut self,
         lines: std::ops::Range<usize>,
@@ -56,7 +56,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Deposits this node in a line's entry, unless it has.
+    /// Deposits this node in a line's entry, unless it has done so.
     fn enter(&mut self, line: usize, home: Home, role: Role) -> Result<(), Dead> {
         let known = self.known[line];
         let done = if role == Role::Reader { known.reads } else { known.writes };
@@ -71,7 +71,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// The line comes from its home, and is put in its slot from the same bytes as its twin.
+    /// Fetches a line from its home, and fills the line's slot and its twin from the same bytes.
     fn fetch(&mut self, line: usize, home: Home) -> Result<(), Dead> {
         let from = self.layout.data(&self.shape, home.rank, home.slot);
         let first = self.pages_of(line).start;
@@ -87,8 +87,9 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Puts home what differs from the twin in one state of the page. On a fabric a put may overtake an
-    /// earlier one of the same rank, so the line's earlier puts have to arrive first.
+    /// Puts the bytes that differ from the twin, in a snapshot of the page, to the line's home. On
+    /// a fabric, a put may overtake an earlier one of the same rank, so the line's earlier puts
+    /// have to arrive first.
     fn diff(&mut self, page: usize, home: Home) -> Result<(), Dead> {
         let line = page / self.shape.line_pages;
         if std::mem::replace(&mut self.put[line], self.flushes + 1) == self.flushes + 1 {
@@ -107,8 +108,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// That state is the twin from now on. A line that was fetched has its twin, or gets it when it is
-    /// first written.
+    /// Makes that snapshot the twin. A line that was fetched has its twin already, or gets it when
+    /// it is first written.
     fn renew_twin(&mut self, event: LineEvent, page: usize) {
         if event == LineEvent::Downgrade && self.pages.twins() == Twins::AtFetch {
             let twin = self.twin(page);

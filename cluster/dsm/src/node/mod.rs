@@ -7,10 +7,10 @@
 //!   counts   how often what was done
 //! ```
 //!
-//! One text for all fabrics and all fault sides: simulated nodes run it under random programs
-//! (`tests/nodes`), processes run it in signal handlers. One thread of a node at a time is inside;
-//! other threads access pages meanwhile, which is what `freeze` is for. Nothing here allocates once
-//! the node is made.
+//! The same code serves all fabrics and all fault sides: simulated nodes run it under random
+//! programs (`tests/nodes`), and processes run it in signal handlers. One thread of a node at a
+//! time is inside; other threads access pages meanwhile, which is why there is `freeze`. Nothing
+//! here allocates once the node is made.
 
 mod cache;
 mod counts;
@@ -30,20 +30,20 @@ use cache::Cache;
 pub use cache::WAYS;
 pub use counts::Counts;
 
-/// How a node treats what it caches.
+/// How a node treats the lines that it caches.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
     /// How finely lines are classified.
     pub scheme: Scheme,
-    /// Where lines live that no rank has placed.
+    /// Where lines live that the program has not placed.
     pub placement: Placement,
-    /// How many lines are cached at most.
+    /// The most lines that are cached.
     pub cache_lines: usize,
-    /// How many pages may be written before the first of them go home.
+    /// The most pages that may be written before the first of them go home.
     pub write_buffer: usize,
 }
 
-/// Whether other threads of the node run during a fence.
+/// Whether the node's other threads are quiet during a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quiet {
     /// All of them wait for the fence, as at a barrier, and nothing was written since its downgrade.
@@ -63,32 +63,32 @@ pub struct Node<F, P, R = Carina> {
     layout: Layout,
     homes: Homes,
     pyxis: Pyxis,
-    /// What it knows of each line.
+    /// What it knows about each line.
     known: Vec<Known>,
     cache: Cache,
-    /// For each place of the cache, what its line was when this node and its home last agreed.
+    /// For each slot of the cache, the line's bytes when this node and its home last agreed.
     twins: Mapping,
-    /// How often this node has waited for all that it put.
+    /// How often this node has waited for all of its puts.
     flushes: u32,
-    /// For each line that number plus 1 when it was put last, or 0.
+    /// For each line, `flushes` plus 1 at its last put, or 0.
     put: Vec<u32>,
-    /// A line that arrives, where that is not its twin.
+    /// A line that arrives, on fault sides that don't fetch it into its twin.
     arriving: Vec<u8>,
-    /// A page as it was at one moment.
+    /// A copy of a page at one moment.
     snapshot: Vec<u8>,
     /// Written pages that are about to be downgraded.
     found: Vec<usize>,
-    /// Pages that are written; if no handler is told of a first write, those that came since the
-    /// buffer was full.
+    /// Pages that are written. If no handler sees first writes, the pages that were fetched since
+    /// the buffer was full.
     buffered: usize,
-    /// The position at which the write buffer is searched next.
+    /// The page at which the write buffer is searched next.
     drains: usize,
-    /// How many threads access pages.
+    /// The number of threads that access pages.
     threads: usize,
     counts: Counts,
 }
 
-/// How many written pages are found at a time.
+/// The most written pages that one search finds.
 const BATCH: usize = 512;
 
 impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
@@ -129,32 +129,32 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         })
     }
 
-    /// The copies.
+    /// The node's copies of pages.
     pub fn pages(&mut self) -> &mut P {
         &mut self.pages
     }
 
-    /// What was done so far.
+    /// What the node has done so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Says how many threads access pages; 1 at first.
+    /// Sets how many threads access pages; 1 at first.
     pub fn set_threads(&mut self, threads: usize) {
         self.threads = threads;
     }
 
-    /// Whether a page is here.
+    /// Whether a page is cached.
     pub fn has(&self, page: usize) -> bool {
         self.cache.has(page / self.shape.line_pages)
     }
 
-    /// An access has found a page absent, or clean and wanted to write to it. Afterwards the access
-    /// can be tried again.
+    /// Handles an access that found a page absent, or that found it clean and wanted to write.
+    /// Afterwards the access can be retried.
     ///
     /// # Errors
     ///
-    /// If a rank that is needed is dead.
+    /// If a rank that takes part is dead.
     pub fn fault(&mut self, page: usize, access: Access) -> Result<(), Dead> {
         let was_here = self.has(page);
         if !was_here {
@@ -179,11 +179,12 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Gives lines homes at a rank, before any rank has touched them; returns how many live there.
+    /// Gives lines homes at a rank, before any rank has touched them. Returns how many of the lines
+    /// live there.
     ///
     /// # Errors
     ///
-    /// If a rank that is needed is dead.
+    /// If a rank that takes part is dead.
     pub fn place(&mut self, lines: std::ops::Range<usize>, rank: usize) -> Result<usize, Dead> {
         let mut there = 0;
         for line in lines {
@@ -193,7 +194,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(there)
     }
 
-    /// This many pages more may be written; if the buffer is full, that many go home.
+    /// Makes room in the write buffer for this many pages. If the buffer is full, that many go
+    /// home.
     fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
         if self.buffered >= self.policy.write_buffer {
             let told = self.pages.twins() == Twins::AtWrite;
@@ -207,7 +209,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
             self.drains = next;
             self.counts.drained += done as u64;
             if !told {
-                // The others had not been written.
+                // The other pages had not been written.
                 self.buffered = 0;
             }
         }
@@ -215,8 +217,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Downgrades written pages of a range, at most this many; returns how many, and after which
-    /// one it has stopped.
+    /// Downgrades written pages of a range, at most `most`. Returns how many, and the page at which
+    /// the search has stopped.
     fn downgrade(
         &mut self,
         pages: std::ops::Range<usize>,
@@ -240,7 +242,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok((done, from))
     }
 
-    /// Where a page's twin is.
+    /// The position of a page's twin.
     fn twin(&self, page: usize) -> std::ops::Range<usize> {
         let (line, number) = (page / self.shape.line_pages, page % self.shape.line_pages);
         let start = self.cache.slot(line) * self.shape.line() + number * self.shape.page;

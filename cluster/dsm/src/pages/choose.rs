@@ -1,4 +1,4 @@
-//! The fault side that this process can have: the quickest, unless one is requested.
+//! The fault side of this process: the fastest that the system allows, unless one is requested.
 
 use std::io;
 
@@ -10,10 +10,10 @@ use super::mapped::Mapped;
 use super::memory::Reserved;
 use super::tracked::Tracked;
 
-/// A fault side.
+/// A fault side: how accesses to absent and clean pages reach the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// userfaultfd; the kernel notes what is written.
+    /// userfaultfd; the kernel records first writes.
     Tracked,
     /// userfaultfd; first writes come to the handler.
     Guarded,
@@ -22,7 +22,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// All sides, the quickest first.
+    /// All sides, the fastest first.
     pub const ALL: [Side; 3] = [Side::Tracked, Side::Guarded, Side::Mapped];
 
     /// The name on the command line.
@@ -34,7 +34,7 @@ impl Side {
         }
     }
 
-    /// A description, in a sentence.
+    /// A description in one sentence.
     pub fn idea(self) -> &'static str {
         match self {
             Side::Tracked => "userfaultfd; the kernel notes what is written (Linux 6.7)",
@@ -61,34 +61,34 @@ impl Side {
     }
 }
 
-/// Why there is no side.
+/// Why no fault side is available.
 #[derive(Debug, Error)]
 #[error("no pages with the fault side {}: {reason}", side.name())]
 pub struct Unavailable {
-    /// The last one that was tried.
+    /// The side that was tried last.
     pub side: Side,
-    /// What the system said.
+    /// The system's error.
     pub reason: io::Error,
 }
 
-/// Pages, and how they were chosen.
+/// The pages, and how their side was chosen.
 pub struct Chosen {
     /// The pages.
     pub pages: Box<dyn Pages + Send>,
-    /// Where they are.
+    /// Their addresses.
     pub reserved: Reserved,
     /// The side.
     pub side: Side,
-    /// Why not a quicker one: each with the reason.
+    /// The faster sides that are not available, each with the reason.
     pub passed: Vec<(Side, io::Error)>,
 }
 
-/// Reserves the global addresses under the requested side, or under the quickest that the system
+/// Reserves the global addresses under the requested side, or under the fastest that the system
 /// allows.
 ///
 /// # Errors
 ///
-/// If the side that is asked for is not to be had, or none is.
+/// If the requested side is not available, or if none is.
 pub fn choose(bytes: usize, wanted: Option<Side>) -> Result<Chosen, Unavailable> {
     let mut passed = Vec::new();
     let sides = Side::ALL.into_iter().filter(|side| wanted.is_none_or(|wanted| wanted == *side));

@@ -1,4 +1,4 @@
-//! What a node can do with its copies of pages, and what it is told of accesses.
+//! What a node can do with its copies of pages, and what it learns about accesses.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ pub enum Twins {
     AtWrite,
 }
 
-/// What an access that faulted found.
+/// The kind of an access that faulted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It reads, or that is unknown.
+    /// It reads, or its kind is unknown.
     Read,
     /// It writes.
     Write,
@@ -23,36 +23,38 @@ pub enum Access {
 /// Copies of pages.
 ///
 /// A page is *absent*, or it is present and *clean* or *written*. The node decides whether a page
-/// is absent, by [`install`](Self::install) and [`drop`](Self::drop); whether a page was written is
-/// found here. One thread of a node calls these functions at a time, while others may access pages.
+/// is absent, by [`install`](Self::install) and [`drop`](Self::drop). The implementation knows
+/// which pages were written. One thread of a node calls these functions at a time, while others may
+/// access pages.
 ///
-/// None of them allocates memory: they are called in signal handlers.
+/// None of these functions allocates memory, because signal handlers call them.
 pub trait Pages {
     /// When twins are made.
     fn twins(&self) -> Twins;
 
-    /// Absent pages from this one on become present and clean, with these bytes. Other threads see
+    /// Makes absent pages from `first` on present and clean, with these bytes. Other threads see
     /// all bytes of a page or none.
     fn install(&mut self, first: usize, bytes: &[u8]);
 
-    /// A clean page is about to be written: becomes written. Only where twins are made at a write.
+    /// Makes a clean page a written one, before it is written. Called only where twins are made at
+    /// a write.
     fn write(&mut self, page: usize);
 
-    /// Whether the page is known to be written. Only where twins are made at a write.
+    /// Whether the page is known to be written. Called only where twins are made at a write.
     fn is_written(&self, page: usize) -> bool;
 
-    /// Calls `found` with written pages of a range, at most this many, in their order, each of
-    /// which is clean before its call: what is written from then on makes it a written one again.
+    /// Calls `found` with written pages of a range, at most `most`, in their order. Each page is
+    /// clean before its call, so a later write makes it a written page again.
     fn take_written(&mut self, pages: Range<usize>, most: usize, found: &mut dyn FnMut(usize));
 
     /// Copies the bytes of a present page.
     fn read(&self, page: usize, into: &mut [u8]);
 
-    /// Present pages become absent. Their bytes are lost.
+    /// Makes present pages absent. Their bytes are lost.
     fn drop(&mut self, pages: Range<usize>);
 
-    /// Until [`thaw`](Self::thaw) no thread writes to pages of the range: a thread that tries has
-    /// to wait.
+    /// Blocks writes to the pages of a range until [`thaw`](Self::thaw): a thread that tries to
+    /// write has to wait.
     fn freeze(&mut self, pages: Range<usize>);
 
     /// Ends what [`freeze`](Self::freeze) of the same range began.

@@ -1,4 +1,4 @@
-//! Copies under userfaultfd whose first writes come to the handler: accesses to absent pages and
+//! Copies under userfaultfd, where the handler sees first writes: accesses to absent pages and
 //! writes to clean ones raise SIGBUS. Needs Linux 5.11.
 //!
 //! Twins are made at the write, so that pages that are only read have none.
@@ -57,7 +57,7 @@ impl Pages for Guarded {
         self.uffd.pages.discard(pages);
     }
 
-    /// Clean pages are protected as it is, and written ones are taken by the node first.
+    /// Nothing to do: clean pages are protected anyway, and the node takes the written ones first.
     fn freeze(&mut self, _: Range<usize>) {}
 
     fn thaw(&mut self, _: Range<usize>) {}

@@ -1,8 +1,8 @@
-//! Copies under SIGSEGV and `mprotect`, which every system has: an absent page may not be accessed, a
-//! clean one not be written.
+//! Copies under SIGSEGV and `mprotect`, which every system has: an absent page may not be accessed,
+//! and a clean one may not be written.
 //!
-//! The pages are those of a file without a name, mapped a second time where all may be written: a
-//! page is filled there before any thread can see it.
+//! The pages are those of a file without a name. A second mapping makes all of them writable, so
+//! that a page is filled there before any thread can see it.
 
 use std::fs::File;
 use std::io;
@@ -21,12 +21,12 @@ pub struct Mapped {
     written: Written,
 }
 
-// SAFETY: the alias is used by one thread at a time, as `Pages` says.
+// SAFETY: one thread at a time uses the alias, as `Pages` says.
 unsafe impl Send for Mapped {}
 
 impl Mapped {
     pub fn new(bytes: usize) -> io::Result<(Mapped, Reserved)> {
-        // SAFETY: makes a descriptor, which is ours alone.
+        // SAFETY: creates a descriptor, which is ours alone.
         let file = unsafe {
             let file = libc::memfd_create(c"syncline-dsm".as_ptr(), libc::MFD_CLOEXEC);
             if file < 0 {
@@ -48,7 +48,7 @@ impl Mapped {
     }
 
     fn alias(&self, page: usize) -> *mut u8 {
-        // SAFETY: as long as the pages are.
+        // SAFETY: the alias is as long as the pages are.
         unsafe { self.alias.add(page * PAGE) }
     }
 }
@@ -86,12 +86,12 @@ impl Pages for Mapped {
         pages.clone().for_each(|page| self.written.remove(page));
         self.pages.protect(pages.clone(), libc::PROT_NONE);
         let (start, bytes) = (self.alias(pages.start), pages.len() * PAGE);
-        // SAFETY: gives the pages' memory back, whose bytes are no longer needed. If a file system
-        // can't, the memory merely stays taken.
+        // SAFETY: frees the pages' memory, whose bytes are no longer needed. If the file system
+        // can't, the memory only stays taken.
         unsafe { libc::madvise(start.cast(), bytes, libc::MADV_REMOVE) };
     }
 
-    /// As for userfaultfd with a handler: clean pages are protected as it is.
+    /// Nothing to do, as in `guarded`: clean pages are protected anyway.
     fn freeze(&mut self, _: Range<usize>) {}
 
     fn thaw(&mut self, _: Range<usize>) {}

@@ -1,4 +1,4 @@
-//! The global addresses, and private memory that is mapped as it is touched.
+//! The global addresses, and private memory that is mapped on first touch.
 
 use std::io;
 use std::ops::Range;
@@ -7,17 +7,17 @@ use std::ptr::{self, NonNull};
 use crate::shape::PAGE;
 
 /// Where the global memory begins in every rank: at 4 TiB, where no system maps anything by itself,
-/// and below the 64 TiB that the locks' region wants in one piece.
+/// and below the 64 TiB that the locks' region needs in one piece.
 const BASE: usize = 1 << 42;
 
-/// The global addresses. Once they are used they are never given back.
+/// The global addresses. Once in use, they are never released.
 #[derive(Clone, Copy, Debug)]
 pub struct Reserved {
     base: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: addresses; code that accesses what they lead to has its own reasons.
+// SAFETY: these are only addresses; code that accesses the memory has its own reasons.
 unsafe impl Send for Reserved {}
 // SAFETY: as above.
 unsafe impl Sync for Reserved {}
@@ -26,7 +26,7 @@ fn failed() -> io::Error {
     io::Error::last_os_error()
 }
 
-/// What `mmap` returned.
+/// The result of `mmap`.
 fn mapped(at: *mut libc::c_void) -> io::Result<NonNull<u8>> {
     if at == libc::MAP_FAILED {
         return Err(failed());
@@ -35,7 +35,7 @@ fn mapped(at: *mut libc::c_void) -> io::Result<NonNull<u8>> {
 }
 
 impl Reserved {
-    /// Maps private pages at the global addresses, readable and writable, none of them there yet.
+    /// Maps private pages at the global addresses, readable and writable, and not present yet.
     ///
     /// # Errors
     ///
@@ -60,38 +60,39 @@ impl Reserved {
         };
         let flags = flags | anonymous | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
         let wanted = ptr::without_provenance_mut(BASE);
-        // SAFETY: new addresses, or an error if something is there.
+        // SAFETY: maps new addresses, or fails if something is mapped there.
         let base = mapped(unsafe { libc::mmap(wanted, bytes, access, flags, file, 0) })?;
         // Kernels before 4.17 don't know the flag, and map elsewhere.
         if base.addr().get() != BASE {
             return Err(io::Error::from(io::ErrorKind::AddrInUse));
         }
-        // Faults are for single pages. A child has no part in the protocol: its accesses fail.
+        // Faults are for single pages. A child process has no part in the protocol: its accesses
+        // fail.
         for advice in [libc::MADV_NOHUGEPAGE, libc::MADV_DONTFORK] {
-            // SAFETY: says how pages that are ours are treated. If the system does not know the call,
-            // nothing is lost.
+            // SAFETY: advises the system about pages that are ours. If the system does not know the
+            // advice, nothing is lost.
             unsafe { libc::madvise(base.as_ptr().cast(), bytes, advice) };
         }
         Ok(Reserved { base, bytes })
     }
 
-    /// Gives the addresses back, which no thread has accessed.
+    /// Releases the addresses, which no thread has accessed.
     pub fn release(self) {
         // SAFETY: ours, and not in use.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 
-    /// Where they begin.
+    /// The first address.
     pub fn base(&self) -> *mut u8 {
         self.base.as_ptr()
     }
 
-    /// How many bytes they are.
+    /// The number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How far into them an address is; `None` if it is outside.
+    /// The offset of an address; `None` if the address is outside.
     #[inline]
     pub fn offset(&self, address: usize) -> Option<usize> {
         let offset = address.checked_sub(self.base.addr().get())?;
@@ -108,7 +109,8 @@ impl Reserved {
     /// Changes how pages may be accessed.
     pub fn protect(&self, pages: Range<usize>, access: i32) {
         let (start, bytes) = (self.page(pages.start), pages.len() * PAGE);
-        // SAFETY: pages that are ours; a thread that faults on them waits, or is told.
+        // SAFETY: these pages are ours; a thread that faults on them waits in the handler, or gets
+        // its signal.
         let result = unsafe { libc::mprotect(start.cast(), bytes, access) };
         assert!(result == 0, "mprotect of {bytes} bytes: {}", failed());
     }
@@ -121,7 +123,7 @@ impl Reserved {
         assert!(result == 0, "madvise of {bytes} bytes: {}", failed());
     }
 
-    /// Copies a present page word by word: the program may write to it at the same time.
+    /// Copies a present page word by word, since the program may write to it at the same time.
     pub fn read(&self, page: usize, into: &mut [u8]) {
         copy(self.page(page), into);
     }
@@ -131,13 +133,14 @@ impl Reserved {
 pub fn copy(from: *const u8, into: &mut [u8]) {
     assert!(into.len().is_multiple_of(8) && from.addr().is_multiple_of(8), "whole words");
     for (number, word) in into.chunks_exact_mut(8).enumerate() {
-        // SAFETY: a present page. Volatile: its bytes may change, and no word is used twice.
+        // SAFETY: a word of a present page. Volatile: the bytes may change, and each word is read
+        // once.
         let value = unsafe { from.cast::<u64>().add(number).read_volatile() };
         word.copy_from_slice(&value.to_ne_bytes());
     }
 }
 
-/// Zeroed private memory, of which only the touched part takes space.
+/// Zeroed private memory, of which only touched pages take space.
 #[derive(Debug)]
 pub struct Mapping {
     base: NonNull<u8>,
@@ -150,7 +153,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// This many bytes.
+    /// Maps this many bytes.
     ///
     /// # Errors
     ///
@@ -161,23 +164,23 @@ impl Mapping {
         let flags = flags | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: new addresses.
         let base = mapped(unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0) })?;
-        // SAFETY: says how pages that are ours are made: many at once, as a fault for each takes longer
-        // than to copy it. If the system does not know the call, nothing is lost.
+        // SAFETY: advises the system to map many of our pages at once, since a fault for each takes
+        // longer than to copy it. If the system does not know the advice, nothing is lost.
         unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
         Ok(Mapping { base, bytes })
     }
 
-    /// Bytes of it.
+    /// Some of its bytes.
     pub fn at(&self, range: Range<usize>) -> &[u8] {
         assert!(range.start <= range.end && range.end <= self.bytes);
         // SAFETY: within the mapping, which is only changed through `at_mut`.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(range.start), range.len()) }
     }
 
-    /// Bytes of it, to be changed.
+    /// Some of its bytes, mutable.
     pub fn at_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         assert!(range.start <= range.end && range.end <= self.bytes);
-        // SAFETY: as above, and we have it alone.
+        // SAFETY: as above, and the borrow is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(range.start), range.len()) }
     }
 }

@@ -1,4 +1,4 @@
-//! Pages in buffers, of which every access is a call: for simulated nodes, where no memory faults.
+//! Pages in buffers, where every access is a call: for simulated nodes, whose memory can't fault.
 
 use std::ops::Range;
 

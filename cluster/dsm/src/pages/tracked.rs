@@ -1,6 +1,6 @@
-//! Copies under userfaultfd with asynchronous write protection: an access to an absent page raises
-//! SIGBUS, a first write is noted by the kernel and raises no signal, and one call finds what was
-//! written and protects it again. Needs Linux 6.7.
+//! Copies under userfaultfd with asynchronous write protection. An access to an absent page raises
+//! SIGBUS. The kernel records a first write without a signal, and one call finds the written pages
+//! and protects them again. Needs Linux 6.7.
 //!
 //! Twins are made when a page is fetched, which takes as much memory as the copies.
 
@@ -56,8 +56,8 @@ impl Pages for Tracked {
         self.uffd.pages.discard(pages);
     }
 
-    /// By `mprotect`: the kernel would resolve a write to a page that userfaultfd protects. A
-    /// thread that writes gets SIGSEGV, and waits in the handler.
+    /// Uses `mprotect`, since the kernel itself would resolve a write to a page that userfaultfd
+    /// protects. A thread that writes gets SIGSEGV, and waits in the handler.
     fn freeze(&mut self, pages: Range<usize>) {
         self.uffd.pages.protect(pages, libc::PROT_READ);
     }

@@ -1,5 +1,5 @@
-//! userfaultfd, as the kernel's headers define it: pages are registered, and accesses to those that
-//! are absent (or, if wanted, first writes) raise SIGBUS in the thread that makes them.
+//! userfaultfd, as the kernel's headers define it: pages are registered, and accesses to absent
+//! ones (or, on request, first writes) raise SIGBUS in the thread that makes them.
 //!
 //! Source: Linux, include/uapi/linux/userfaultfd.h and fs.h; userfaultfd(2), ioctl_pagemap_scan(2).
 
@@ -15,7 +15,7 @@ use crate::shape::PAGE;
 pub const SIGBUS: u64 = 1 << 7;
 /// First writes can be found (`UFFD_FEATURE_PAGEFAULT_FLAG_WP`).
 pub const WRITE_PROTECT: u64 = 1 << 0;
-/// The kernel notes first writes by itself.
+/// The kernel records first writes by itself.
 pub const ASYNCHRONOUS: u64 = 1 << 15;
 
 const USER_MODE_ONLY: libc::c_int = 1;
@@ -123,7 +123,7 @@ impl Userfault {
     ///
     /// # Errors
     ///
-    /// If this system has no userfaultfd, forbids it, or has not all features.
+    /// If this system has no userfaultfd, forbids it, or lacks one of the features.
     pub fn open(features: u64) -> io::Result<OwnedFd> {
         let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | USER_MODE_ONLY;
         // SAFETY: makes a descriptor.
@@ -163,7 +163,7 @@ impl Userfault {
             };
             match control(self.file.as_raw_fd(), UFFDIO_COPY, &mut copy) {
                 Ok(_) => return,
-                // Interrupted after a part, or while the mapping changed.
+                // The call was interrupted after a part, or while the mapping changed.
                 Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {
                     done += copy.copied.max(0) as usize;
                 }
@@ -172,7 +172,7 @@ impl Userfault {
         }
     }
 
-    /// Makes first writes to pages raise SIGBUS, or no longer.
+    /// Makes first writes to pages raise SIGBUS, or stops that.
     pub fn protect(&self, pages: Range<usize>, against_writes: bool) {
         let mut protect = Protect {
             start: self.pages.page(pages.start).addr() as u64,
@@ -200,7 +200,7 @@ const REGIONS: usize = 512;
 impl Scanner {
     /// # Errors
     ///
-    /// If the process can't look at its own page tables, or the kernel can't scan them.
+    /// If the process can't read its own page tables, or if the kernel can't scan them.
     pub fn new(pages: &Reserved) -> io::Result<Scanner> {
         let pagemap = File::open("/proc/self/pagemap")?;
         let mut scanner = Scanner { pagemap, regions: Box::new([Region::default(); REGIONS]) };
@@ -208,7 +208,7 @@ impl Scanner {
         Ok(scanner)
     }
 
-    /// The number of regions, and where the scan has ended.
+    /// Returns the number of regions, and where the scan has ended.
     fn scan(&mut self, start: u64, end: u64, most: u64) -> io::Result<(usize, u64)> {
         let mut scan = Scan {
             size: size_of::<Scan>() as u64,

@@ -1,13 +1,13 @@
-//! Which pages are written: a bit each.
+//! The set of written pages, as one bit each.
 
 use std::ops::Range;
 
-/// Which pages are written.
+/// The set of written pages.
 #[derive(Debug)]
 pub struct Written(Vec<u64>);
 
 impl Written {
-    /// No page of this many is written.
+    /// An empty set for this many pages.
     pub fn new(pages: usize) -> Written {
         Written(vec![0; pages.div_ceil(64)])
     }
@@ -27,7 +27,7 @@ impl Written {
         self.0[page / 64] &= !(1 << (page % 64));
     }
 
-    /// The first one from a page on.
+    /// The first written page from `from` on, below `end`.
     pub fn next(&self, from: usize, end: usize) -> Option<usize> {
         let mut page = from;
         while page < end {
@@ -40,8 +40,8 @@ impl Written {
         None
     }
 
-    /// Takes written pages of a range out, as runs of neighbours: each is first protected and then
-    /// found.
+    /// Takes written pages of a range out of the set, as runs of neighbours. Each run is first
+    /// protected and then passed to `found`.
     pub fn take(
         &mut self,
         pages: Range<usize>,

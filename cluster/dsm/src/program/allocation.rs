@@ -1,9 +1,10 @@
-//! Global memory: allocated by all ranks together, from below, or by one, from above. One word says
-//! how many pages are taken on either side, so that they don't meet.
+//! Global memory. All ranks together allocate from below, and single ranks allocate from above. One
+//! word counts the pages that are taken on either side, so that the two don't meet.
 //!
-//! What all ranks allocate is the same on each, since they do it in the same order: each counts for
-//! itself, and advances the shared word if that is behind. Memory that one rank allocates comes
-//! from pages that it has taken; a block that is freed is used again by the rank that freed it.
+//! What all ranks allocate together is the same on each, because each makes the same calls in the
+//! same order. Each rank counts these pages by itself, and advances the shared word if it is
+//! behind. A block that one rank allocates comes from pages that this rank has taken. A freed block
+//! is used again by the rank that freed it.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -16,7 +17,7 @@ use thiserror::Error;
 use super::rank::{Rank, halves, reached};
 use crate::shape::{Control, PAGE};
 
-/// There is not enough memory.
+/// There is not enough global memory.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
     "no {bytes} bytes of shared memory: {free} of {all} are free; `syncline cluster --memory` says how much there is"
@@ -24,24 +25,24 @@ use crate::shape::{Control, PAGE};
 pub struct OutOfMemory {
     /// The bytes asked for.
     pub bytes: usize,
-    /// Bytes in pages that no rank has taken.
+    /// The bytes in pages that no rank has taken.
     pub free: usize,
-    /// All bytes.
+    /// All bytes of the memory.
     pub all: usize,
 }
 
-/// Blocks of one rank.
+/// The blocks of one rank.
 #[derive(Debug, Default)]
 struct Blocks {
-    /// Pages that this rank has seen taken by all together.
+    /// The pages that this rank has seen taken by all ranks together.
     together: usize,
-    /// Blocks to be used again, by their size.
+    /// Free blocks, by their size.
     free: BTreeMap<usize, Vec<usize>>,
     /// Where small blocks come from.
     small: std::ops::Range<usize>,
 }
 
-/// Up to here blocks share pages.
+/// The largest size of blocks that share pages.
 const SMALL: usize = PAGE / 2;
 
 /// The size of the block for this many bytes.
@@ -63,12 +64,13 @@ impl GlobalMemory {
         GlobalMemory { rank, blocks: Mutex::new(Blocks::default()) }
     }
 
-    /// Memory of at least this many bytes, zero, at the same address on all ranks. All ranks call
-    /// this in the same order with the same size. It begins with a line and shares none.
+    /// Returns zeroed memory of at least this many bytes, at the same address on all ranks. All
+    /// ranks call this in the same order with the same size. The memory begins with a line and
+    /// shares no line.
     ///
     /// # Errors
     ///
-    /// If there is not enough left.
+    /// If not enough memory is left.
     pub fn allocate_together(&self, bytes: usize) -> Result<NonNull<u8>, OutOfMemory> {
         let pages = bytes.max(1).div_ceil(self.rank.shape.line()) * self.rank.shape.line_pages;
         let mut blocks = self.blocks.lock();
@@ -78,12 +80,12 @@ impl GlobalMemory {
         Ok(self.address(first * PAGE))
     }
 
-    /// Memory of at least this many bytes, at a multiple of 64, for this rank to use and to tell
-    /// others of. Its content is unspecified.
+    /// Returns memory of at least this many bytes, at a multiple of 64, for this rank to use and to
+    /// tell other ranks about. Its content is unspecified.
     ///
     /// # Errors
     ///
-    /// If there is not enough left.
+    /// If not enough memory is left.
     pub fn allocate(&self, bytes: usize) -> Result<NonNull<u8>, OutOfMemory> {
         let size = block(bytes, self.rank.shape.line());
         let mut blocks = self.blocks.lock();
@@ -104,16 +106,15 @@ impl GlobalMemory {
         Ok(self.address(at))
     }
 
-    /// Gives memory back that [`allocate`](Self::allocate) has given to any rank for this many
-    /// bytes.
+    /// Frees memory that [`allocate`](Self::allocate) has returned to any rank for this many bytes.
     ///
     /// # Safety
     ///
-    /// No rank uses it any more, and what was done with it is visible to this rank.
+    /// No rank uses the memory any more, and what was done with it is visible to this rank.
     ///
     /// # Panics
     ///
-    /// If it is no address of shared memory.
+    /// If the address is not in shared memory.
     pub unsafe fn free(&self, block_at: NonNull<u8>, bytes: usize) {
         let at =
             self.rank.reserved.offset(block_at.addr().get()).expect("an address of shared memory");
@@ -136,16 +137,15 @@ impl GlobalMemory {
         reached(self.rank.inside(|node| node.place(lines, rank)))
     }
 
-    /// The first of the global addresses, and how many bytes they are. Memory has to be allocated
-    /// before it can be used.
+    /// The first global address, and the number of global bytes. Memory has to be allocated before
+    /// it can be used.
     pub fn addresses(&self) -> (*mut u8, usize) {
         (self.rank.reserved.base(), self.rank.shape.bytes())
     }
 
-    /// Makes the pages of a range present, so that a system call can read them, or write to them:
-    /// one that is given an absent page fails with `EFAULT` instead of raising a signal. The pages
-    /// may go at the next fence of this rank, or for others that take their places in a small
-    /// cache.
+    /// Makes the pages of a range present, so that a system call can read or write them: a system
+    /// call on an absent page fails with `EFAULT` instead of raising a signal. The pages may become
+    /// absent again at this rank's next fence, or if others take their slots in a small cache.
     ///
     /// # Safety
     ///
@@ -160,9 +160,10 @@ impl GlobalMemory {
             // SAFETY: a byte of the range.
             let value = unsafe { byte.read_volatile() };
             if write {
-                // SAFETY: as above. An exchange for the same value writes, and changes nothing; an
-                // addition of nothing may be compiled to a read. Relaxed: nothing is ordered by it. If
-                // it fails, another thread has written, and the page is a written one.
+                // SAFETY: same as above. An exchange for the same value writes and changes nothing;
+                // the compiler may turn an addition of zero into a read. Relaxed: nothing is
+                // ordered by it. If the exchange fails, another thread has written to the page, so
+                // it is a written page.
                 let byte = unsafe { AtomicU8::from_ptr(byte) };
                 let _ = byte.compare_exchange(value, value, Relaxed, Relaxed);
             }
@@ -175,7 +176,7 @@ impl GlobalMemory {
         Ok((self.rank.shape.pages() - above) * PAGE)
     }
 
-    /// Changes how much is taken, if it fits.
+    /// Changes how many pages are taken, if they fit.
     fn take(
         &self,
         bytes: usize,

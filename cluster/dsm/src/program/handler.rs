@@ -1,10 +1,10 @@
-//! The signal handler: an access to the shared memory that the system could not make.
+//! The signal handler for accesses to the shared memory that the system could not make.
 //!
-//! Absent pages and writes to clean ones come as SIGBUS or SIGSEGV, by the fault side, in the thread
-//! that makes the access. The handler lets the node make the access possible, and returns; then the
-//! processor tries it again. It allocates nothing. It takes the node's lock, which the program's code
-//! never holds while it can fault: a thread that has it has all signals blocked and touches no
-//! shared memory.
+//! Accesses to absent pages and writes to clean ones raise SIGBUS or SIGSEGV, depending on the
+//! fault side, in the thread that makes the access. The handler lets the node make the access
+//! possible, and returns; then the processor retries the access. The handler allocates nothing. It
+//! takes the node's lock. The program's own thread never faults while it holds that lock: it has
+//! all signals blocked then, and touches no shared memory.
 //!
 //! Signals for other addresses are the program's own: they go to the handler that was there before
 //! ours, or get the system's default action.
@@ -19,7 +19,7 @@ use crate::pages::Access;
 
 const SIGNALS: [libc::c_int; 2] = [libc::SIGBUS, libc::SIGSEGV];
 
-/// The earlier actions for these signals.
+/// The actions that these signals had before.
 struct Before(UnsafeCell<MaybeUninit<[libc::sigaction; 2]>>);
 
 // SAFETY: written once, before the handlers that read it are installed.
@@ -27,7 +27,7 @@ unsafe impl Sync for Before {}
 
 static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::uninit()));
 
-/// Installs the handlers. The rank is there when they are called.
+/// Installs the handlers. The rank must be set before, since the handlers use it.
 ///
 /// # Errors
 ///
@@ -44,9 +44,10 @@ pub fn install() -> io::Result<()> {
             let mut ours: libc::sigaction = std::mem::zeroed();
             let handler: extern "C" fn(_, *mut libc::siginfo_t, *mut libc::c_void) = handle;
             ours.sa_sigaction = handler as usize;
-            // On the stack for signals if the thread has one: it may be its own stack that overflowed.
+            // Use the thread's signal stack if it has one: the signal may report an overflow of its
+            // own stack.
             ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-            // Nothing else runs in this thread while it has the node's lock.
+            // No other handler runs in this thread while it holds the node's lock.
             libc::sigfillset(&mut ours.sa_mask);
             if libc::sigaction(signal, &ours, null_mut()) != 0 {
                 return Err(io::Error::last_os_error());
@@ -68,13 +69,14 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *
     unsafe { *errno = kept };
     match Rank::get() {
         _ if ours => {}
-        // Outside of all allocations: as an address where nothing is mapped, on every fault side.
+        // An address outside of all allocations behaves as if nothing were mapped there, on every
+        // fault side.
         Some(rank) if signal == libc::SIGBUS && by_kernel && rank.forbid(address) => {}
         _ => pass_on(signal, info, context),
     }
 }
 
-/// Whether the access writes, as the processor says.
+/// Whether the access writes, as the processor reports.
 #[cfg(target_arch = "x86_64")]
 fn access(context: *mut libc::c_void) -> Option<Access> {
     const WRITE: i64 = 1 << 1;
@@ -84,7 +86,7 @@ fn access(context: *mut libc::c_void) -> Option<Access> {
     Some(if error & WRITE != 0 { Access::Write } else { Access::Read })
 }
 
-/// On other processors this follows from whether the page is present.
+/// Unknown on other processors. The rank infers it from whether the page is present.
 #[cfg(not(target_arch = "x86_64"))]
 fn access(_: *mut libc::c_void) -> Option<Access> {
     None
@@ -99,8 +101,9 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
         libc::SIG_DFL | libc::SIG_IGN => {
             let mut default = before;
             default.sa_sigaction = libc::SIG_DFL;
-            // SAFETY: the system's own action. The access is made again when we return, and now ends
-            // the program, as a fault does that is ignored; a signal that was sent is sent again.
+            // SAFETY: installs the system's default action. When we return, the access is retried
+            // and now ends the program, as an ignored fault does. A signal that was sent is raised
+            // again.
             unsafe {
                 libc::sigaction(signal, &default, null_mut());
                 if (*info).si_code <= 0 {
@@ -109,7 +112,7 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
             }
         }
         handler if before.sa_flags & libc::SA_SIGINFO != 0 => {
-            // SAFETY: the program has installed it as such a function.
+            // SAFETY: the program has installed it as a function of this type.
             let handler: extern "C" fn(_, *mut libc::siginfo_t, *mut libc::c_void) =
                 unsafe { std::mem::transmute(handler) };
             handler(signal, info, context);

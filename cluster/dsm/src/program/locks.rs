@@ -1,7 +1,7 @@
-//! Locks and counters of all ranks, known by their numbers.
+//! Locks and counters of all ranks, identified by numbers.
 //!
-//! A lock is held by a thread, or runs sections that are handed to it; both at the same time exclude
-//! each other as well, by the global lock that is under either.
+//! A thread holds a lock, or the lock runs sections that are handed to it. Both uses exclude each
+//! other as well, because both go through the same global lock.
 
 use std::cell::Cell;
 use std::fmt;
@@ -19,7 +19,7 @@ use super::rank::{Rank, reached};
 use crate::shape::{ASKED_LOCK, Control};
 use crate::vela::{Fences, Global, wait};
 
-/// What Vela does on this process's node.
+/// The fences and the fabric of this process's rank, for Vela.
 pub struct OfRank;
 
 impl Fences for OfRank {
@@ -41,10 +41,10 @@ impl Fences for OfRank {
     }
 }
 
-/// A node is the only group of its own locks.
+/// A lock that a thread holds. A node is the only group of its own locks.
 type Held = Cohort<Global<OfRank>, Mcs<Park, Native>, 1>;
 type HeldNode = <Held as RawLock>::Node;
-/// Sections are queued within a node.
+/// A lock that runs sections. They are queued within a node.
 type Queued = Hqd<Park, Native, Global<OfRank>, 1>;
 
 /// A section that may not have run yet.
@@ -54,11 +54,11 @@ pub type Section = Pending<(), Queued>;
 struct Local {
     held: Held,
     queued: Delegated<(), Queued>,
-    /// The node that the lock is held with; its holder's.
+    /// The node that the lock is held with. It belongs to the holder.
     node: Cell<*mut HeldNode>,
 }
 
-// SAFETY: the cell is used by the lock's holder alone.
+// SAFETY: only the lock's holder uses the cell.
 unsafe impl Sync for Local {}
 // SAFETY: as above.
 unsafe impl Send for Local {}
@@ -69,8 +69,8 @@ impl fmt::Debug for Local {
     }
 }
 
-/// Nodes to be used again. They are the process's and not a thread's, as they lie in the rank's part,
-/// and a thread that ends can't give them back any more.
+/// Nodes to be used again. They belong to the process and not to a thread: they lie in the rank's
+/// part, and a thread that has ended can't give them back.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "a node stays at its address while it is in use")]
 struct Spare(Mutex<Vec<Box<HeldNode>>>);
@@ -90,11 +90,11 @@ impl Spare {
     }
 }
 
-/// Locks that need not be made: numbers below this. [`Locks::new_lock`] returns numbers from here
-/// on.
+/// Locks that need not be created: those with numbers below this. [`Locks::new_lock`] returns
+/// numbers from here on.
 pub const LOCKS_BY_NUMBER: usize = 1024;
 
-/// Locks and counters of all ranks, known by their numbers.
+/// Locks and counters of all ranks, identified by numbers.
 pub struct Locks {
     rank: &'static Rank,
     local: Box<[OnceLock<Box<Local>>]>,
@@ -107,11 +107,11 @@ impl Locks {
         Locks { rank, local, spare: Spare::default() }
     }
 
-    /// A lock that is not in use yet.
+    /// Returns a lock that is not in use yet.
     ///
     /// # Panics
     ///
-    /// If all are given out: 3,072.
+    /// If all 3,072 are given out.
     pub fn new_lock(&self) -> usize {
         let given = reached(self.rank.host.add(self.rank.layout.control(0, Control::Locks), 1));
         let number = LOCKS_BY_NUMBER + given as usize;
@@ -125,7 +125,7 @@ impl Locks {
         assert!(number < all, "there is no lock {number}: {all} are");
         self.local[number].get_or_init(|| {
             let place = self.rank.layout.lock(&self.rank.shape, number);
-            // SAFETY: such a place is for this lock alone, and zero at first.
+            // SAFETY: the position is for this lock alone, and zero at first.
             let global = || unsafe { Global::at(number, place) };
             Box::new(Local {
                 held: Held::under(global()),
@@ -135,8 +135,8 @@ impl Locks {
         })
     }
 
-    /// Takes a lock: what was done under it before, by any rank, is visible. Within a rank it is
-    /// handed on without fences.
+    /// Acquires a lock. Everything done under it before, by any rank, becomes visible. Within a
+    /// rank, the lock is handed over without fences.
     ///
     /// # Panics
     ///
@@ -149,7 +149,7 @@ impl Locks {
         local.node.set(Box::into_raw(node));
     }
 
-    /// Gives a lock back.
+    /// Releases a lock.
     ///
     /// # Safety
     ///
@@ -157,20 +157,20 @@ impl Locks {
     ///
     /// # Panics
     ///
-    /// If there is no such lock, or nobody of this rank holds it.
+    /// If there is no such lock, or if no thread of this rank holds it.
     pub unsafe fn unlock(&self, number: usize) {
         let local = self.local(number);
         let node = local.node.replace(null_mut());
         assert!(!node.is_null(), "lock {number} is not held");
-        // SAFETY: from `lock`, and taken out once.
+        // SAFETY: the node is from `lock`, and is taken out once.
         let node = unsafe { Box::from_raw(node) };
         // SAFETY: acquired with this node, as our caller says.
         unsafe { local.held.release(&node) };
         self.spare.give(node);
     }
 
-    /// Runs a section under a lock, in this thread or in another one of this rank that is inside a
-    /// call to it, and waits for it.
+    /// Runs a section under a lock and waits for it. The section runs in this thread, or in another
+    /// thread of this rank that is in a call of the same lock.
     ///
     /// # Panics
     ///
@@ -179,9 +179,10 @@ impl Locks {
         self.local(number).queued.with(|()| section())
     }
 
-    /// Hands a section in, and returns at once, unless this thread becomes the one that runs sections.
-    /// Sections of one thread run in the order of its calls. What a section does is visible to this
-    /// rank once it was waited for, and to others under the same lock.
+    /// Hands in a section and returns at once, unless this thread becomes the one that runs
+    /// sections. Sections of one thread run in the order of its calls. What a section does is
+    /// visible to this rank once a thread has waited for it, and to other ranks under the same
+    /// lock.
     ///
     /// # Panics
     ///
@@ -191,8 +192,8 @@ impl Locks {
         self.local(number).queued.delegate(|()| section())
     }
 
-    /// Adds to the counter that goes with a lock's number, and returns what it was: an atomic operation
-    /// without fences.
+    /// Adds to the counter with a lock's number, and returns the counter's old value. This is an
+    /// atomic operation without fences.
     ///
     /// # Panics
     ///
@@ -201,8 +202,8 @@ impl Locks {
         reached(self.rank.host.add(self.counter(number), add))
     }
 
-    /// What this rank's threads have written is seen by the threads that wait for the counter, to
-    /// which this adds.
+    /// Adds to a counter. What this rank's threads have written before becomes visible to threads
+    /// that wait for the counter.
     ///
     /// # Panics
     ///
@@ -212,8 +213,8 @@ impl Locks {
         self.count(number, add);
     }
 
-    /// Waits until a counter is at least `value`, and sees what the threads that signalled have
-    /// written.
+    /// Waits until a counter is at least `least`. What the threads that signalled wrote before is
+    /// visible then.
     ///
     /// # Panics
     ///

@@ -41,7 +41,7 @@ pub use start::Error;
 use start::Started;
 pub use threads::{Threads, thread};
 
-/// This process as a rank, with what it shares with the others.
+/// This process as a rank, with everything that it shares with other ranks.
 pub struct Program {
     /// The global memory.
     pub memory: GlobalMemory,
@@ -51,22 +51,22 @@ pub struct Program {
     pub threads: Threads,
     rank: &'static Rank,
     side: Side,
-    /// Whether the counts are printed at the end.
+    /// Whether `finish` prints the counts.
     prints_counts: bool,
 }
 
 static PROGRAM: OnceLock<Program> = OnceLock::new();
 
-/// Makes this process a rank with at least this many bytes of shared memory: one of those that
-/// `syncline cluster` has started, or else the only one. Returns when all ranks have come to this.
+/// Makes this process a rank with at least this many bytes of shared memory: one of the ranks that
+/// `syncline cluster` has started, or else the only one. Returns when all ranks have called this.
 ///
-/// From here on accesses to global addresses are answered by handlers for SIGBUS and SIGSEGV. The
-/// program's own have to be installed before, and are called for other addresses.
+/// From then on, handlers for SIGBUS and SIGSEGV answer accesses to global addresses. The program's
+/// own handlers must be installed before; they are called for other addresses.
 ///
 /// # Errors
 ///
-/// If there is not enough memory, if the system has no page faults for us, or if this process does
-/// not match the other ranks.
+/// If there is not enough memory, if the system offers no fault side, or if this process does not
+/// match the other ranks.
 pub fn start(bytes: usize) -> Result<&'static Program, Error> {
     if PROGRAM.get().is_some() {
         return Err(Error::Twice);
@@ -112,19 +112,20 @@ impl Program {
         self.rank.inside(|node| node.counts())
     }
 
-    /// Makes what other ranks have released before, by whatever means, visible from now on: for
-    /// synchronization by other means than ours.
+    /// Makes everything that other ranks have released so far visible, for programs that
+    /// synchronize by means other than ours.
     pub fn acquire(&self) {
         self.rank.acquire();
     }
 
-    /// What this rank's threads have written is visible to all threads that acquire from now on.
+    /// Makes everything that this rank's threads have written visible to threads that acquire from
+    /// now on.
     pub fn release(&self) {
         self.rank.release();
     }
 
-    /// Ends this rank's part in the program, once all ranks have come to this: from then on shared
-    /// memory must not be accessed.
+    /// Ends this rank's part in the program, once all ranks have called this. Shared memory must
+    /// not be accessed afterwards.
     pub fn finish(&self) {
         self.threads.barrier();
         if self.prints_counts {

@@ -1,4 +1,4 @@
-//! How a program is started: what `syncline cluster` passes on in the environment.
+//! How a program is started: the environment variables that `syncline cluster` sets.
 
 use std::env;
 use std::str::FromStr;
@@ -11,12 +11,12 @@ use crate::node::WAYS;
 use crate::pages::Side;
 use crate::shape::{MOST_LINE_PAGES, PAGE, Shape};
 
-/// This many lines fit into every cache, as one instruction may need them all.
+/// The fewest lines of a cache, since one instruction may need this many.
 pub const LEAST_LINES: usize = WAYS;
 
-/// This many pages can be written in every write buffer. An instruction that crosses from a page
-/// into the next writes to both; if the buffer had room for one, each would go home for the other,
-/// for ever. With a third slot, the third page goes instead; the fourth is for another thread.
+/// The fewest pages of a write buffer. An instruction that crosses from a page into the next writes
+/// to both. If the buffer had room for one page, each of the two would send the other one home, for
+/// ever. With a third slot, a third page goes instead; the fourth slot is for another thread.
 pub const LEAST_WRITTEN: usize = 4;
 
 /// The options of the shared memory.
@@ -26,17 +26,17 @@ pub struct Options {
     pub memory: usize,
     /// Pages of a line.
     pub line: usize,
-    /// Bytes that each rank caches at most, but at least `LEAST_LINES`; `None` for as much as the
-    /// memory.
+    /// The most bytes that each rank caches, at least `LEAST_LINES` lines; `None` for as many as
+    /// the memory has.
     pub cache: Option<usize>,
-    /// Pages that may be written before some go home, at least `LEAST_WRITTEN`; `None` for no
-    /// limit.
+    /// The most pages that may be written before some go home, at least `LEAST_WRITTEN`; `None` for
+    /// no limit.
     pub write_buffer: Option<usize>,
     /// How finely lines are classified.
     pub scheme: Scheme,
     /// Where lines live.
     pub placement: Placement,
-    /// The fault side; `None` for the quickest that the system allows.
+    /// The fault side; `None` for the fastest that the system allows.
     pub side: Option<Side>,
     /// Whether each rank prints its counts when it ends.
     pub counts: bool,
@@ -69,11 +69,11 @@ pub struct Misunderstood {
     pub wanted: String,
 }
 
-/// The schemes by their names.
+/// The schemes and their names.
 pub const SCHEMES: [(&str, Scheme); 3] =
     [("s", Scheme::Shared), ("ps", Scheme::Private), ("ps3", Scheme::Writers)];
 
-/// What a scheme is called.
+/// The name of a scheme.
 pub fn scheme_name(scheme: Scheme) -> &'static str {
     SCHEMES.iter().find(|named| named.1 == scheme).map_or("?", |named| named.0)
 }
@@ -88,11 +88,12 @@ const SIDE: &str = "SYNCLINE_DSM_FAULTS";
 const COUNTS: &str = "SYNCLINE_DSM_COUNTS";
 
 impl Options {
-    /// The options from the environment; those without a variable are as in [`Options::default`].
+    /// The options that the environment sets. Options without a variable are those of
+    /// [`Options::default`].
     ///
     /// # Errors
     ///
-    /// If a variable's value is not understood.
+    /// If a variable has an unknown value.
     pub fn from_environment() -> Result<Options, Misunderstood> {
         let default = Options::default();
         let sides = Side::ALL.map(|side| (side.name(), side));
@@ -122,7 +123,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The variables by which another process has the same options.
+    /// The variables that give another process the same options.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let mut all = vec![
             (MEMORY, self.memory.to_string()),
@@ -142,12 +143,12 @@ impl Options {
         Shape::real(ranks, self.memory, self.line)
     }
 
-    /// How many lines a rank caches at most.
+    /// The most lines that a rank caches.
     pub fn cache_lines(&self, shape: &Shape) -> usize {
         self.cache.map_or(shape.lines, |bytes| (bytes / (self.line * PAGE)).max(LEAST_LINES))
     }
 
-    /// How many pages may be written before some go home.
+    /// The most pages that may be written before some go home.
     pub fn written_pages(&self) -> usize {
         self.write_buffer.map_or(usize::MAX, |pages| pages.max(LEAST_WRITTEN))
     }

@@ -1,8 +1,7 @@
 //! This process as a rank: its node, and the addresses that the node makes accessible.
 //!
-//! A process is one rank, and locks and page faults reach it without being handed it: the library's
-//! locks call functions without a receiver, and the kernel calls the handler. So the rank is a
-//! [static](Rank::get).
+//! A process is one rank, in a [static](Rank::get), because callers can't pass it: the library's
+//! locks call functions without a receiver, and the kernel calls the handler.
 
 use std::cell::Cell;
 use std::io::Write as _;
@@ -21,10 +20,10 @@ use crate::shape::{Control, Layout, PAGE, Shape};
 
 pub(super) type NodeOfRank = Node<Host, Box<dyn Pages + Send>>;
 
-/// Ends a process that can't go on, because of another rank or of the system.
+/// Exit status of a process that can't go on, because of another rank or of the system.
 pub const LOST: i32 = 3;
 
-/// In [`Control::State`]: the rank has begun, and has ended in order.
+/// In [`Control::State`]: the rank has started. [`LEFT`]: it has ended in order.
 pub const JOINED: u64 = 1;
 /// See [`JOINED`].
 pub const LEFT: u64 = 2;
@@ -58,7 +57,7 @@ impl Rank {
         }
     }
 
-    /// The rank that this process is from now on.
+    /// Makes this process the rank.
     pub fn set(self) -> &'static Rank {
         RANK.get_or_init(|| self)
     }
@@ -73,25 +72,25 @@ impl Rank {
         self.host.rank()
     }
 
-    /// Runs a function on the node. No signal handler runs in this thread meanwhile: it could
-    /// access shared memory, and would wait for us.
+    /// Calls a function with the node. No signal handler runs in this thread meanwhile: it could
+    /// access shared memory, and would wait for this call to end.
     pub fn inside<R>(&self, act: impl FnOnce(&mut NodeOfRank) -> R) -> R {
         let mut all = MaybeUninit::uninit();
         let mut before = MaybeUninit::uninit();
-        // SAFETY: sets, which are written before they are read.
+        // SAFETY: these are signal sets, which are written before they are read.
         unsafe {
             libc::sigfillset(all.as_mut_ptr());
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
         }
         let result = self.node.with(|node| act(node));
-        // SAFETY: what was blocked before.
+        // SAFETY: restores the signals that were blocked before.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
         }
         result
     }
 
-    /// Makes an access possible that has faulted; false if that is not ours to do.
+    /// Makes a faulted access possible. Returns false if the access is not to this shared memory.
     pub fn fault(&self, address: usize, access: Option<Access>) -> bool {
         let Some(offset) = self.reserved.offset(address) else { return false };
         let page = offset / PAGE;
@@ -101,14 +100,14 @@ impl Rank {
             if !here && !self.is_allocated(page) {
                 return false;
             }
-            // A page that is here and can't be accessed can't be written.
+            // The page is here and can't be accessed, so the access is a write.
             let access = access.unwrap_or(if here { Access::Write } else { Access::Read });
             reached(node.fault(page, access));
             true
         })
     }
 
-    /// Makes accesses to a page of ours raise SIGSEGV; false if the address is not ours.
+    /// Makes accesses to a page of shared memory raise SIGSEGV. Returns false for other addresses.
     pub fn forbid(&self, address: usize) -> bool {
         let page = self.reserved.offset(address).map(|offset| offset / PAGE);
         page.is_some_and(|page| {
@@ -122,7 +121,7 @@ impl Rank {
             let (below, above) = halves(word);
             page < below || page >= self.shape.pages() - above
         };
-        // Relaxed: an old value leads to a look at the word itself.
+        // Relaxed: with an old value, the next step reads the word itself.
         within(self.allocated.load(Relaxed)) || {
             let word = self.layout.control(0, Control::Allocated);
             let now = reached(self.host.load(word));
@@ -131,7 +130,7 @@ impl Rank {
         }
     }
 
-    /// Notes the value of [`Control::Allocated`], so that a page fault need not ask for it.
+    /// Records the value of [`Control::Allocated`], so that most page faults need not read it.
     pub fn note_allocated(&self, word: u64) {
         // Relaxed: a hint for the handler.
         self.allocated.store(word, Relaxed);
@@ -145,7 +144,8 @@ impl Rank {
         }
     }
 
-    /// Performs the steps of a fence after its first synchronization; at any other does `again`.
+    /// Performs the steps of a fence after its first synchronization. At a later synchronization it
+    /// calls `again`.
     pub fn after(&self, which: Fence, quiet: Quiet, mut again: impl FnMut()) {
         let steps = crate::carina::Carina.fence(which).iter();
         for step in steps.skip_while(|step| **step != FenceStep::Synchronize).skip(1) {
@@ -156,12 +156,13 @@ impl Rank {
         }
     }
 
-    /// Makes what other ranks have released before visible from now on.
+    /// Makes everything that other ranks have released before visible from now on.
     pub fn acquire(&self) {
         self.after(Fence::Acquire, Quiet::No, || ());
     }
 
-    /// What this rank's threads have written is visible to all threads that acquire from now on.
+    /// Makes everything that this rank's threads have written visible to threads that acquire from
+    /// now on.
     pub fn release(&self) {
         self.before(Fence::Release);
     }
@@ -174,13 +175,13 @@ impl Rank {
     }
 }
 
-/// Pages that are taken from below, and from above, by [`Control::Allocated`].
+/// The pages that [`Control::Allocated`] counts as taken from below, and from above.
 pub(super) fn halves(word: u64) -> (usize, usize) {
     (word as u32 as usize, (word >> 32) as usize)
 }
 
-/// The result of an operation on the fabric; if it failed, this process ends, since nothing that it
-/// computes could be right.
+/// The result of an operation on the fabric. If the operation failed, this process ends, since
+/// nothing that it computes could be right.
 pub(super) fn reached<R>(result: Result<R, Dead>) -> R {
     result.unwrap_or_else(|dead| {
         let _ = writeln!(std::io::stderr(), "syncline: shared memory is lost: {dead}");

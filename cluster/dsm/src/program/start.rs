@@ -1,4 +1,4 @@
-//! From the environment to a rank.
+//! Makes a rank from the environment.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write as _};
@@ -16,63 +16,63 @@ use crate::shape::{Control, PAGE, Shape};
 /// Why a program could not be started on shared memory.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// It was started before.
+    /// The process was started as a rank before.
     #[error("this process has shared memory already")]
     Twice,
-    /// A variable is not understood.
+    /// A variable has an unknown value.
     #[error(transparent)]
     Options(#[from] Misunderstood),
     /// The ranks' memory can't be reached.
     #[error(transparent)]
     Ranks(#[from] host::Error),
-    /// The ranks' memory was made for something else.
+    /// The ranks' memory was made for another shape.
     #[error("the ranks have {found} bytes each, and this memory needs {needed}")]
     Size {
-        /// What there is.
+        /// The bytes that each rank has.
         found: usize,
-        /// What is needed.
+        /// The bytes that are needed.
         needed: usize,
     },
-    /// The program needs more than it was started with.
+    /// The program needs more memory than it was started with.
     #[error(
         "the program needs {needed} bytes of shared memory, and {has} are there: start it with `syncline cluster --memory {needed}`"
     )]
     TooSmall {
-        /// What it needs.
+        /// The bytes that it needs.
         needed: usize,
-        /// What there is.
+        /// The bytes that it has.
         has: usize,
     },
-    /// The ranks don't run the same program, or with the same options.
+    /// The ranks run different programs, or have different options.
     #[error(
         "rank {rank} runs another program than rank 0, or has other options: start the same file, with the same variables, on all ranks"
     )]
     Different {
-        /// The rank.
+        /// The rank that differs.
         rank: usize,
     },
-    /// The system's pages are not what is expected.
+    /// The system's pages have another size.
     #[error("this system has pages of {0} bytes, and only 4,096 are known")]
     PageSize(usize),
-    /// No page faults.
+    /// No fault side is available.
     #[error(transparent)]
     Faults(#[from] Unavailable),
-    /// The system refused.
+    /// The system refused a request.
     #[error(transparent)]
     System(#[from] io::Error),
 }
 
-/// What a process has become, and how.
+/// A process that has become a rank, and how.
 pub(super) struct Started {
     pub rank: &'static Rank,
     pub options: Options,
     pub side: Side,
 }
 
-/// Makes this process a rank with at least this many bytes of shared memory, which runs what the others
-/// run. It takes no page faults yet.
+/// Makes this process a rank with at least this many bytes of shared memory, which runs what the
+/// other ranks run. The rank takes no page faults yet.
 pub(super) fn rank(bytes: usize) -> Result<Started, Error> {
-    // SAFETY: asks the system.
+    // SAFETY: a query to the system.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     if page != PAGE {
         return Err(Error::PageSize(page));
@@ -115,7 +115,7 @@ pub(super) fn rank(bytes: usize) -> Result<Started, Error> {
     Ok(Started { rank: rank.set(), options, side: chosen.side })
 }
 
-/// Made from what has to be equal on all ranks: the program's file and the options.
+/// A hash of what has to be equal on all ranks: the program's file and the options.
 fn identity(options: &Options, shape: &Shape) -> io::Result<u64> {
     let mut hasher = DefaultHasher::new();
     hasher.write(&std::fs::read("/proc/self/exe")?);

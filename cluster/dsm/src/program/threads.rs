@@ -25,11 +25,11 @@ pub fn thread() -> usize {
 /// Threads of this rank, and barriers of all threads of all ranks.
 pub struct Threads {
     rank: &'static Rank,
-    /// How many threads this rank has.
+    /// The number of this rank's threads.
     here: AtomicUsize,
-    /// Where they meet.
+    /// The barrier of this rank's threads.
     barrier: Mutex<Arc<Barrier>>,
-    /// Where the ranks meet.
+    /// The barrier of the ranks.
     meeting: Mutex<Meeting>,
 }
 
@@ -43,19 +43,19 @@ impl Threads {
         }
     }
 
-    /// How many threads there are on all ranks.
+    /// The number of threads on all ranks.
     pub fn count(&self) -> usize {
-        // Relaxed: it changes while this rank has one thread only.
+        // Relaxed: the value changes only while this rank has one thread.
         self.here.load(Relaxed) * self.rank.host.ranks()
     }
 
     /// Runs a function in this many threads of this rank, of which this thread is the first, and
-    /// returns when all have returned. All ranks call this with the same number. The threads have
-    /// the numbers `threads * rank` and on.
+    /// returns when all have returned. All ranks call this with the same number. The threads'
+    /// numbers begin at `threads * rank`.
     ///
     /// # Panics
     ///
-    /// If a thread panics, with its panic; if `threads` is 0; if the system gives no thread.
+    /// If a thread panics, with its panic; if `threads` is 0; if the system can't start a thread.
     pub fn run(&self, threads: usize, body: impl Fn() + Sync) {
         assert!(threads > 0, "a rank runs at least one thread");
         self.set_threads(threads);
@@ -76,20 +76,20 @@ impl Threads {
     }
 
     fn set_threads(&self, threads: usize) {
-        // Relaxed: threads are made after, and joined before.
+        // Relaxed: the threads start after this store, and are joined before the next one.
         self.here.store(threads, Relaxed);
         *self.barrier.lock() = Arc::new(Barrier::new(threads));
         self.rank.inside(|node| node.set_threads(threads));
     }
 
-    /// Waits until all threads of all ranks have come; what any wrote before is visible to all
-    /// afterwards.
+    /// Waits until all threads of all ranks have come. What any of them wrote before is visible to
+    /// all of them afterwards.
     pub fn barrier(&self) {
         self.meet(Fence::Barrier);
     }
 
-    /// A barrier after which the classification of pages begins anew: after a program's
-    /// initialisation, what one thread has written for all counts as written by none.
+    /// A barrier after which the classification of pages begins anew. After a program's
+    /// initialisation, pages that one thread has written for all count as written by none.
     pub fn reset(&self) {
         self.meet(Fence::Reset);
     }

@@ -1,22 +1,22 @@
-//! The log at a home: its lines that concern all nodes, since telling each node would cost a
-//! message each.
+//! The log at a home: its lines that concern all nodes. A notice to each node would cost a message
+//! each.
 //!
-//! An entry has a number, which `LogTail` counts, and stands in a ring, as `number + 1` in its upper
-//! half and `line + 1` in its lower one. After it is written one global word counts it. A node whose
-//! fence finds that word grown reads all logs from where it was.
+//! An entry has a number, which `LogTail` counts. It stands in a ring, as `number + 1` in its upper
+//! half and `line + 1` in its lower half. After the entry is written, one global word counts it. A
+//! node that finds this word grown at a fence reads all logs from where it stopped.
 //!
-//! 1. An entry that is not written yet may have later ones behind it that are. So a reader goes on, and
-//!    begins there again the next time, which comes: the entry is still to be counted.
-//! 2. The ring may have gone round, and entries be lost. A reader notices that by the tail or by
-//!    the numbers, and assumes that it was told of every line: that costs misses, and is sound.
-//! 3. A writer that was overtaken by a whole round does not write over the newer entry. A node that
-//!    has yet to read its own is in case 2.
+//! 1. An entry that is not written yet may have written ones behind it. A reader goes on past it,
+//!    and starts there the next time. There is a next time, because the entry is yet to be counted.
+//! 2. The ring may have gone round and lost entries. A reader notices that by the tail or by the
+//!    numbers, and assumes a notice for every line: that costs misses, and is sound.
+//! 3. A writer that was overtaken by a whole round does not overwrite the newer entry. A node that
+//!    has yet to read the writer's own entry is in case 2.
 
 use syncline_fabric::{Dead, Fabric};
 
 use crate::shape::{Control, Layout, Shape};
 
-/// Logs a line at its home, and counts it.
+/// Appends a line to its home's log, and counts it.
 pub fn append(
     fabric: &impl Fabric,
     shape: &Shape,
@@ -40,19 +40,20 @@ pub fn append(
 /// How far a node has read the logs of all homes.
 #[derive(Debug)]
 pub struct Logs {
-    /// How many entries all logs had when they were read last.
+    /// The number of entries in all logs when they were last read.
     counted: u64,
-    /// How much of each home's log was read.
+    /// How many entries of each home's log were read.
     read: Vec<u64>,
 }
 
 impl Logs {
-    /// Of so many homes, none of which was read.
+    /// The logs of this many homes, none of which has been read.
     pub fn new(ranks: usize) -> Logs {
         Logs { counted: 0, read: vec![0; ranks] }
     }
 
-    /// Calls `told` with each line that was logged since; with `None` if that is no longer known.
+    /// Calls `told` with each line that was logged since the last call, or with `None` if entries
+    /// were lost.
     pub fn read(
         &mut self,
         fabric: &impl Fabric,
@@ -92,7 +93,7 @@ impl Logs {
 
 const LINE: u64 = u32::MAX as u64;
 
-/// Numbers count modulo 2^32 in entries, and 0 in the lower half is none.
+/// The word of an entry. Numbers count modulo 2^32; a lower half of 0 means that there is no entry.
 fn word(number: u64, line: usize) -> u64 {
     number << 32 | (line as u64 + 1)
 }

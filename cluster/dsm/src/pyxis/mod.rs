@@ -1,5 +1,5 @@
-//! *Pyxis*, the directory: passive words at the homes, which nodes change by themselves with
-//! one-sided operations.
+//! *Pyxis*, the directory: passive words at the homes, which nodes change with one-sided
+//! operations.
 //!
 //! ```text
 //!   deposit   a node enters itself into an entry, and tells whom it concerns
@@ -7,8 +7,9 @@
 //!   log       what concerns everybody: at the line's home, and counted in one global word
 //! ```
 //!
-//! Every operation is complete when its call returns, so a deposit's notices have arrived, and *told*
-//! is set after them, before the deposit returns; a release that has deposited has told.
+//! Every operation is complete when its call returns. So a deposit's notices have arrived when it
+//! returns, and *told* was set after them. A release whose downgrade has deposited has sent its
+//! notices.
 //!
 //! Source: Argo, section 3.3; docs/internals/dsm.md says what differs.
 
@@ -25,22 +26,23 @@ use log::Logs;
 /// A node's side of the directory.
 #[derive(Debug)]
 pub struct Pyxis {
-    /// How many notices were taken in.
+    /// The number of notices that this node has taken in.
     notices: u64,
     logs: Logs,
 }
 
 impl Pyxis {
-    /// The directory's side of a node that has not deposited anything.
+    /// The directory's side of a node that has not made a deposit.
     pub fn new(shape: &Shape) -> Pyxis {
         Pyxis { notices: 0, logs: Logs::new(shape.ranks) }
     }
 
-    /// Enters this node into a line's entry, and tells the others. Returns what it knows then.
+    /// Enters this node into a line's entry, and sends the notices. Returns what the node knows
+    /// about the line then.
     ///
     /// # Errors
     ///
-    /// If a rank that is needed is dead.
+    /// If a rank that takes part is dead.
     #[allow(clippy::too_many_arguments, reason = "what a deposit is made of")]
     pub fn deposit(
         &self,
@@ -77,12 +79,12 @@ impl Pyxis {
         Ok(known.deposited(role, &answer))
     }
 
-    /// Calls `told` with each line of which others have told this node since the last call; with
-    /// `None`, if so much was logged that this node must assume that it was told of every line.
+    /// Calls `told` with each line of which this node got a notice since the last call. Calls it
+    /// with `None` if so much was logged that this node must assume a notice for every line.
     ///
     /// # Errors
     ///
-    /// If a rank that is needed is dead.
+    /// If a rank that takes part is dead.
     pub fn take_in(
         &mut self,
         fabric: &impl Fabric,

@@ -1,4 +1,4 @@
-//! Notices: bits in the told node's part.
+//! Notices: bits in the part of the node that gets them.
 //!
 //! ```text
 //!   notices    a bit for each line
@@ -6,20 +6,21 @@
 //!   count      how many notices there ever were
 //! ```
 //!
-//! The node that tells sets the line's bit, then its word's bit in the summary, then counts. The
-//! node that takes notices in looks at the count and, if it has grown, takes the summary's words,
-//! and then those words of notices. So a fence without notices is one look at a node's own word.
+//! The sender sets the line's bit, then its word's bit in the summary, then increments the count.
+//! The receiver loads the count. If the count has grown, the receiver takes the summary's words,
+//! and then the words of notices that the summary names. So a fence without notices costs one load
+//! of the node's own word.
 //!
-//! Invariant: when the teller's count has grown, a node that sees it, or has seen it, finds the bit,
-//! has found it, or finds the count grown again. The node that takes the bits away goes from the
-//! summary to the notices and the teller the other way, so that a bit of notices that is left has
-//! its bit in the summary to come.
+//! Invariant: once a sender has incremented the count, a node that sees the increment, or has seen
+//! it, finds the bit, has found it, or finds the count grown again. The receiver clears bits first
+//! in the summary and then in the notices; the sender sets them in the opposite order. So a bit
+//! that is left in the notices is followed by its bit in the summary.
 
 use syncline_fabric::{Change, Dead, Fabric, Position};
 
 use crate::shape::{Control, Layout};
 
-/// Tells a node of a line.
+/// Sends a node a notice of a line.
 pub fn tell(fabric: &impl Fabric, layout: &Layout, node: usize, line: usize) -> Result<(), Dead> {
     let bit = |at: usize, number: usize| {
         let place = Position { rank: node, at: at + number / 64 * 8 };
@@ -30,7 +31,7 @@ pub fn tell(fabric: &impl Fabric, layout: &Layout, node: usize, line: usize) -> 
     fabric.add(layout.control(node, Control::Notices), 1).map(|_| ())
 }
 
-/// Calls `told` with each line that this node was told of.
+/// Calls `told` with each line of which this node got a notice.
 pub fn take_in(
     seen: &mut u64,
     fabric: &impl Fabric,

@@ -1,7 +1,9 @@
-//! A lock of all ranks, as a lock of this process: it acquires and releases with Carina's fences.
+//! A lock of all ranks, in the form of a lock of this process: it acquires and releases with
+//! Carina's fences.
 //!
-//! The lock itself is the library's MCS lock in the parts of the fabric. To the process it is a lock in
-//! native memory, which a cohort lock or a delegation lock of the process has as its global one.
+//! The lock itself is the library's MCS lock, in the ranks' parts of the fabric. To the process it
+//! is a lock in native memory, which a cohort lock or a delegation lock of the process uses as its
+//! global lock.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -20,28 +22,28 @@ type SharedNode<F> = Own<<Shared<F> as RawLock>::Node, Window<F>>;
 pub trait Fences: Send + Sync + 'static {
     /// The fabric that the lock lies in.
     type Fabric: Here;
-    /// Called before anything else, by any thread: makes the thread's rank known.
+    /// Makes the thread's rank known. Any thread calls it before anything else.
     fn enter(number: usize);
-    /// Called when the lock is taken.
+    /// Called after the lock is acquired.
     fn acquired();
-    /// Called before it is given back.
+    /// Called before the lock is released.
     fn releasing();
 }
 
 /// A global lock of the ranks.
 pub struct Global<X: Fences> {
-    /// Its position; `None` before it has one, and then it can't be used.
+    /// The lock's position; `None` before it has one, and then the lock can't be used.
     place: Option<(usize, Position)>,
     fences: std::marker::PhantomData<X>,
 }
 
 impl<X: Fences> Global<X> {
-    /// The lock with this number, at this place.
+    /// The lock with this number, at this position.
     ///
     /// # Safety
     ///
-    /// The place is one for a lock: at least as many bytes as it has, zero before its first use by
-    /// any rank, and for it alone.
+    /// The position has at least as many bytes as a lock needs. They are zero before any rank first
+    /// uses them, and no other object uses them.
     pub unsafe fn at(number: usize, place: Position) -> Global<X> {
         Global { place: Some((number, place)), fences: std::marker::PhantomData }
     }
@@ -50,7 +52,7 @@ impl<X: Fences> Global<X> {
         const { assert!(size_of::<Shared<X::Fabric>>() <= crate::shape::LOCK / 2) };
         let (number, place) = self.place.expect("a global lock that is used has a place");
         X::enter(number);
-        // SAFETY: `at` was promised it.
+        // SAFETY: the caller of `at` promised it.
         unsafe { Region::lock::<X::Fabric, Shared<X::Fabric>>(place) }
     }
 }
@@ -67,7 +69,7 @@ impl<X: Fences> fmt::Debug for Global<X> {
     }
 }
 
-/// An acquisition: its node of the fabric's memory, once it has needed one.
+/// An acquisition: its node in the fabric's memory, once it has needed one.
 pub struct Node<X: Fences>(UnsafeCell<Option<SharedNode<X::Fabric>>>);
 
 impl<X: Fences> Default for Node<X> {
@@ -82,14 +84,14 @@ impl<X: Fences> fmt::Debug for Node<X> {
     }
 }
 
-// SAFETY: the lock below excludes; the fences add to what it orders.
+// SAFETY: the lock below excludes; the fences only add ordering.
 unsafe impl<X: Fences> RawLock for Global<X> {
     type Memory = Native;
     type Node = Node<X>;
 
     unsafe fn acquire(&self, node: &Node<X>) {
         let lock = self.enter();
-        // SAFETY: the node is our caller's alone, and stays until the release.
+        // SAFETY: only our caller uses the node, which stays until the release.
         unsafe { lock.acquire((*node.0.get()).get_or_insert_default()) };
         X::acquired();
     }
@@ -102,5 +104,6 @@ unsafe impl<X: Fences> RawLock for Global<X> {
     }
 }
 
-// SAFETY: a node is the place of one in the rank's part, which any of its threads may use and free.
+// SAFETY: a node is the position of one in the rank's part, which any of its threads may use and
+// free.
 unsafe impl<X: Fences> ThreadOblivious for Global<X> {}

@@ -1,11 +1,11 @@
-//! A barrier of all ranks: the ranks of a machine count themselves at its first one, and the last to
-//! come counts its machine at rank 0.
+//! A barrier of all ranks: the ranks of a machine count themselves at its first rank, and the last
+//! of them to come counts its machine at rank 0.
 //!
-//! Counters only grow, and barrier `n` is over once every node has come `n` times; so nothing is
-//! reset. Threads of a rank meet before, by the library's barrier.
+//! Counters only grow, and barrier `n` is over once every node has come `n` times, so nothing is
+//! reset. The threads of a rank meet first, by the library's barrier.
 //!
-//! Source: Argo, section 4.1; the counters with rounds are those of Mellor-Crummey and Scott (TOCS
-//! 1991), section 3.1.
+//! Source: Argo, section 4.1; counters with rounds are from Mellor-Crummey and Scott (TOCS 1991),
+//! section 3.1.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -18,11 +18,11 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Waits until every rank has called this as often as this one.
+    /// Waits until every rank has called this as often as this rank has.
     ///
     /// # Errors
     ///
-    /// If a rank that is needed is dead.
+    /// If a rank that takes part is dead.
     pub fn meet(&mut self, fabric: &impl Fabric, layout: &Layout) -> Result<(), Dead> {
         self.rounds += 1;
         let round = self.rounds;

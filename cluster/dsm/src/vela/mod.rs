@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The cohort lock and the hierarchical queue delegation are the library's, each over a [`Global`]
-//! lock: within a node they hand over in the node's memory and without fences, and only the thread
-//! that takes the global lock acquires, and only the one that gives it back releases (Argo, section
-//! 4.2).
+//! lock. Within a node they hand over in the node's memory and without fences. Only the thread that
+//! takes the global lock performs the acquire fence, and only the thread that gives it back
+//! performs the release fence (Argo, section 4.2).
 
 mod global;
 mod meeting;

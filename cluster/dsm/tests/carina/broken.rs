@@ -1,21 +1,23 @@
-//! The protocol with one decision changed. Most are rules or lists of steps, replaced through
-//! [`Rules`]; the last ones are slips of the node that performs them, which `node.rs` asks for.
+//! The protocol with one decision changed. Most changes replace a rule or a list of steps through
+//! [`Rules`]. The last ones are slips of the node that performs the steps, which `node.rs` asks
+//! for.
 
 use syncline_dsm::carina::{
     Carina, Deposit, Entry, Fence, FenceStep, Known, LineEvent, LineStep, Others, Role, Rules,
     Scheme, Tell, Writers,
 };
 
-/// What is changed.
+/// The changed decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// Nothing.
     Sound,
-    /// P -> S: the private owner is not told.
+    /// P -> S: the private owner gets no notice.
     PrivateOwnerNotTold,
-    /// The second writer tells only the first, later ones nobody (section 3.5 as it stands).
+    /// The second writer notifies only the first, and later writers notify no node (section 3.5 as
+    /// it stands).
     PapersNotice,
-    /// The first writer of a line that others read tells nobody.
+    /// The first writer of a line that others read sends no notice.
     FirstWriterTellsNobody,
     /// *Told* is set together with the deposit, before the notices have arrived.
     ToldAtOnce,
@@ -31,19 +33,19 @@ pub enum Broken {
     DowngradeAfterMeeting,
     /// A release does not downgrade.
     ReleaseWithoutDowngrade,
-    /// A release does not wait for what it put.
+    /// A release does not wait for its puts.
     ReleaseWithoutFlush,
-    /// A release waits, and downgrades then.
+    /// A release waits first, and then downgrades.
     FlushBeforeDowngrade,
-    /// Notices are taken in before the lock.
+    /// Notices are taken in before the lock is taken.
     NoticesBeforeLock,
     /// Lines are dropped before notices are taken in.
     NoticesAfterInvalidation,
     /// After a reset a node goes on while others still empty their directories.
     ResetInUse,
-    /// A writer does not enter itself.
+    /// A writer does not deposit itself.
     WriterNotRegistered,
-    /// What was put is not awaited before the same home is read.
+    /// A node reads from a home without waiting for its puts to the same home.
     FetchUnsettled,
     /// The twin is not renewed at a downgrade.
     OldTwin,
@@ -51,21 +53,21 @@ pub enum Broken {
     LostRun,
     /// A page is written whole.
     WholePage,
-    /// Slip: a notice is stored, not or-ed, into the target's word.
+    /// Slip: a notice overwrites the target's word instead of being or-ed into it.
     NoticeOverwritten,
     /// Slip: a flush waits for puts, but not for notices.
     NoticesNotAwaited,
-    /// Slip: the logs' count grows while the log's entry is still under way.
+    /// Slip: the count of all logs grows while the log's entry is still under way.
     CountBeforeLog,
     /// Slip: a private line is not downgraded at a release.
     PrivateNotDowngraded,
-    /// Slip: a line that was written is dropped without a downgrade.
+    /// Slip: a written line is dropped without a downgrade.
     DirtyDropped,
     /// Slip: the twin is read from home a second time.
     TwinFromHome,
-    /// Not broken: a node fetches first, and enters itself then.
+    /// Not broken: a node fetches first, and then deposits itself.
     FetchBeforeDeposit,
-    /// Not broken: a writer puts first, and enters itself then.
+    /// Not broken: a writer puts first, and then deposits itself.
     DiffBeforeDeposit,
 }
 

@@ -1,6 +1,6 @@
-//! The protocol under a simulated network: random programs without data races, run on exactly the
-//! lists and rules of `syncline_dsm::carina`, against a sequentially consistent oracle. Every seed is
-//! one program and one schedule, and gives the same run each time.
+//! The protocol on a simulated network: random programs without data races, run on exactly the
+//! lists and rules of `syncline_dsm::carina`, and compared with a sequentially consistent oracle.
+//! Every seed is one program and one schedule, and gives the same run each time.
 //!
 //! ```text
 //!   program   what nodes do, and what reads have to return
@@ -10,12 +10,13 @@
 //!   broken    the protocol with one decision changed: each has to be caught by the same check
 //! ```
 //!
-//! `SYNCLINE_DSM_SCHEDULES` is how many schedules the three tests of the sound protocol run together;
-//! with less than 10,000 they may not reach what they have to.
+//! `SYNCLINE_DSM_SCHEDULES` is the number of schedules that the three tests of the sound protocol
+//! run together. With less than 10,000 they may miss cases that they must reach.
 //!
-//! Blind spots: a node has one thread, so what two threads of a node do to each other between a fetch
-//! and its twin, or a diff and its twin, is not seen; homes are interleaved, and a home's own lines
-//! are cached as others' are; at most six nodes, four lines and three locks; nobody dies.
+//! Blind spots: a node has one thread, so the tests don't see what two threads of a node do to each
+//! other between a fetch and its twin, or a diff and its twin; homes are interleaved, and a node
+//! caches the lines of its own home like any others; there are at most six nodes, four lines and
+//! three locks; no node dies.
 
 mod broken;
 mod network;
@@ -31,7 +32,7 @@ use world::{Broke, Reached, run};
 
 /// Schedules of the sound protocol, a third of them under each scheme.
 const SCHEDULES: u64 = 210_000;
-/// Within this many schedules a broken decision has to be caught.
+/// A broken decision has to be caught within this many schedules.
 const PATIENCE: u64 = 100_000;
 
 /// The first seed that breaks.
@@ -54,7 +55,7 @@ fn caught(rules: Broken, schemes: &[Scheme]) {
     }
 }
 
-/// Runs the sound protocol's schedules, which have to reach what makes them worth running.
+/// Runs the sound protocol's schedules, which have to reach the cases that make them worth running.
 fn sound(scheme: Scheme) {
     let wanted = env::var("SYNCLINE_DSM_SCHEDULES").ok();
     let wanted = wanted.map_or(SCHEDULES, |n| n.parse().expect("a number of schedules"));

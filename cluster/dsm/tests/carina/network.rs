@@ -1,6 +1,6 @@
-//! One-sided operations that are under way. Each takes effect at its target at an arbitrary later
-//! moment. Only puts of one node to one other stay in order; everything else overtakes everything,
-//! which is more than MPI's windows, InfiniBand or a shared memory allow themselves.
+//! One-sided operations under way. Each takes effect at its target at an arbitrary later moment.
+//! Only puts of one node to one other node stay in order; everything else overtakes everything,
+//! which is more freedom than MPI's windows, InfiniBand or shared memory take.
 
 use fastrand::Rng;
 use syncline_dsm::carina::Entry;
@@ -10,7 +10,7 @@ use crate::world::{MOST_NODES, PAGE};
 /// An operation on another node's memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
-    /// Compare-and-swap on a directory entry; answers with what was there.
+    /// Compare-and-swap on a directory entry; answers with the old entry.
     Swap { line: usize, expected: Entry, new: Entry },
     /// Sets the bit *told* of an entry.
     Told { line: usize },
@@ -38,14 +38,15 @@ pub struct Message {
     pub op: Op,
 }
 
-/// All that is under way.
+/// All operations under way.
 pub struct Network {
     under_way: Vec<Message>,
     sent: [usize; MOST_NODES],
     puts: [[usize; MOST_NODES]; MOST_NODES],
-    /// Pairs between which this schedule delivers when nothing else can happen, and seldom else.
+    /// Pairs between which this schedule delivers when nothing else can happen, and rarely
+    /// otherwise.
     slow: [[bool; MOST_NODES]; MOST_NODES],
-    /// Whether notices are as slow between all pairs.
+    /// Whether notices are equally slow between all pairs.
     slow_notices: bool,
 }
 
@@ -74,8 +75,8 @@ impl Network {
         self.under_way.push(Message { from, to, op });
     }
 
-    /// Takes out the operation that takes effect next; `None` if only slow ones are met, and
-    /// something else can happen.
+    /// Takes out the operation that takes effect next. Returns `None` if only slow operations were
+    /// drawn and something else can happen.
     pub fn next(&mut self, else_stuck: bool, rng: &mut Rng) -> Option<Message> {
         let mut at = rng.usize(0..self.under_way.len().max(1));
         for _ in 0..4 {
@@ -103,17 +104,17 @@ impl Network {
         self.under_way.is_empty()
     }
 
-    /// Whether all that a node sent has taken effect.
+    /// Whether everything that a node sent has taken effect.
     pub fn is_flushed(&self, from: usize) -> bool {
         self.sent[from] == 0
     }
 
-    /// Whether all that a node put has arrived, at all homes.
+    /// Whether all puts of a node have arrived, at all homes.
     pub fn has_put(&self, from: usize) -> bool {
         self.puts[from] == [0; MOST_NODES]
     }
 
-    /// Whether all that a node put to one home has arrived.
+    /// Whether all puts of a node to one home have arrived.
     pub fn is_settled(&self, from: usize, to: usize) -> bool {
         self.puts[from][to] == 0
     }

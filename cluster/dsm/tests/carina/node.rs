@@ -1,7 +1,7 @@
-//! A node: it performs the lists of `step.rs` as the rules give them, one step at a time, and has
-//! what they speak of: a cache, what it knows of each line, a word of notices.
+//! A node: it performs the lists of `step.rs` as the rules give them, one step at a time. It has
+//! the state that the steps use: a cache, what it knows about each line, a word of notices.
 //!
-//! A node has one thread, and its home's lines are cached by it as others' are.
+//! A node has one thread, and caches the lines of its own home like any others.
 
 use syncline_dsm::carina::{
     Deposit, Entry, Fence, FenceStep, Known, LineEvent, LineStep, Others, Role, Rules, Scheme,
@@ -21,13 +21,13 @@ pub enum Sync {
     Meet,
 }
 
-/// What a node has to do, the next last.
+/// What a node still has to do, the next task last.
 #[derive(Clone, Copy, Debug)]
 pub enum Do {
     Fence(FenceStep, Sync),
     Line(LineStep, usize),
     Access(Access),
-    /// After a compare-and-swap: the deposit was made if the entry was as supposed.
+    /// After a compare-and-swap: the deposit was made if the entry was as expected.
     Deposited {
         line: usize,
         role: Role,
@@ -35,11 +35,11 @@ pub enum Do {
     },
     /// After a fetch.
     Fetched(usize),
-    /// After the count of the logs was read.
+    /// After the load of the logs' count.
     Counted,
     /// After the logs were read: takes in the word of notices.
     TakeIn,
-    /// Goes on once all have met this often.
+    /// Goes on once all nodes have met this often.
     Met(usize),
     Drop(usize),
 }
@@ -57,11 +57,11 @@ pub struct Node {
     pub todo: Vec<Do>,
     pub known: Vec<Known>,
     pub slots: Vec<Option<Copy>>,
-    /// A bit for each line, set by others.
+    /// A bit for each line, set by other nodes.
     pub notices: u64,
-    /// How many entries of all logs were there when they were read last.
+    /// The number of entries in all logs when they were last read.
     pub counted: u64,
-    /// How much of each home's log was read.
+    /// The number of entries of each home's log that were read.
     pub read: [usize; MOST_NODES],
     pub held: Vec<usize>,
     pub reply: Option<u64>,
@@ -84,13 +84,13 @@ impl Node {
 }
 
 impl World<'_> {
-    /// Leaves a fence's steps to a node.
+    /// Adds a fence's steps to a node's tasks.
     pub fn begin(&mut self, me: usize, which: Fence, sync: Sync) {
         let steps = self.rules.fence(which).iter().rev();
         self.nodes[me].todo.extend(steps.map(|step| Do::Fence(*step, sync)));
     }
 
-    /// Leaves an event's steps to a node.
+    /// Adds an event's steps to a node's tasks.
     pub fn line(&mut self, me: usize, event: LineEvent, line: usize) {
         let steps = self.rules.line(event).iter().rev();
         self.nodes[me].todo.extend(steps.map(|step| Do::Line(*step, line)));
@@ -103,7 +103,7 @@ impl World<'_> {
         }
     }
 
-    /// Whether a node's next step need not wait.
+    /// Whether a node can perform its next step without waiting.
     pub fn ready(&self, me: usize) -> bool {
         let node = &self.nodes[me];
         match node.todo.last() {
@@ -209,7 +209,7 @@ impl World<'_> {
         }
     }
 
-    /// Drops a line; what was written is downgraded first.
+    /// Drops a line. If it may have been written, it is downgraded first.
     fn drop_line(&mut self, me: usize, line: usize, written: bool) {
         self.nodes[me].todo.push(Do::Drop(line));
         if written && self.rules != Broken::DirtyDropped {
@@ -284,14 +284,14 @@ impl World<'_> {
         }
     }
 
-    /// Tries to enter a node into an entry, supposing what it is.
+    /// Tries to deposit a node in an entry that is expected to have this value.
     fn deposit(&mut self, me: usize, line: usize, role: Role, supposed: Entry) {
         let new = self.rules.deposit(self.scheme, me, role, supposed).entry;
         self.network.send(me, self.home(line), Op::Swap { line, expected: supposed, new });
         self.nodes[me].todo.push(Do::Deposited { line, role, supposed });
     }
 
-    /// The deposit was made: learns from the old entry, and tells whom it concerns.
+    /// Completes a deposit: the node learns from the old entry, and sends the notices.
     fn deposited(&mut self, me: usize, line: usize, role: Role, old: Entry) {
         let answer: Deposit = self.rules.deposit(self.scheme, me, role, old);
         let known = &mut self.nodes[me].known[line];

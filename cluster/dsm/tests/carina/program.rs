@@ -1,10 +1,10 @@
 //! Random programs without data races, made while they run: a node may only touch bytes that it has
 //! the right to, and rights move only where the program synchronizes.
 //!
-//! A byte belongs to a node, to a lock, or to all for reading. Barriers deal all bytes anew. A node
-//! that holds a lock may take a byte that belongs to it, and may leave one of its own there; so what
-//! one lock protects reaches others by way of third nodes and second locks. Neighbouring bytes have
-//! different owners, so pages have several writers.
+//! A byte belongs to a node, to a lock, or to all nodes for reading. Barriers deal all bytes anew.
+//! A node that holds a lock may take a byte that belongs to the lock, and may leave one of its own
+//! there. So data under one lock reaches other nodes by way of third nodes and second locks.
+//! Neighbouring bytes have different owners, so pages have several writers.
 //!
 //! The oracle is one memory to which every write goes at once. Since conflicting accesses are ordered
 //! by synchronization, its value is the only one that a read may return.
@@ -20,7 +20,7 @@ pub const LOCKS: usize = 3;
 enum Right {
     Node(usize),
     Lock(usize),
-    /// Everybody, to read.
+    /// All nodes may read it.
     All,
 }
 
@@ -30,11 +30,11 @@ pub struct Access {
     pub line: usize,
     pub at: usize,
     pub len: usize,
-    /// What is written; a read has none.
+    /// The bytes that are written; `None` for a read.
     pub write: Option<[u8; 4]>,
 }
 
-/// The rights to all bytes, and what these have to contain.
+/// The rights to all bytes, and their expected values.
 pub struct Program {
     rights: Vec<[Right; PAGE]>,
     pub oracle: Vec<[u8; PAGE]>,
@@ -48,7 +48,7 @@ impl Program {
         program
     }
 
-    /// Gives every byte anew, when no node can access any.
+    /// Deals all bytes anew, while no node can access any.
     pub fn deal(&mut self, nodes: usize, rng: &mut Rng) {
         for word in self.rights.iter_mut().flat_map(|page| page.chunks_mut(4)) {
             let mut one = || match rng.u8(0..8) {
@@ -64,7 +64,7 @@ impl Program {
         }
     }
 
-    /// A byte moves between a node and a lock that it holds.
+    /// Moves a byte between a node and a lock that it holds.
     pub fn hand_over(&mut self, me: usize, held: &[usize], rng: &mut Rng) {
         let (line, at) = (rng.usize(0..self.rights.len()), rng.usize(0..PAGE));
         let (Some(lock), right) = (rng.choice(held), &mut self.rights[line][at]) else { return };
@@ -75,7 +75,7 @@ impl Program {
         }
     }
 
-    /// An access to which a node has the right, if one is found.
+    /// An access that a node has the right to, if one is found.
     pub fn access(&self, me: usize, held: &[usize], rng: &mut Rng) -> Option<Access> {
         let write = rng.bool();
         let may = |right: &Right| match right {
@@ -87,7 +87,7 @@ impl Program {
             let (line, byte) = (rng.usize(0..self.rights.len()), rng.usize(0..PAGE));
             let (at, len) = if rng.bool() { (byte, 1) } else { (byte & !3, 4) };
             if self.rights[line][at..at + len].iter().all(may) {
-                // Few values half of the time, so that old ones come back.
+                // Half of the time there are few values, so that old ones come back.
                 let most = if rng.bool() { 1 } else { 255 };
                 let write = write.then(|| [(); 4].map(|()| rng.u8(0..=most)));
                 return Some(Access { line, at, len, write });

@@ -1,7 +1,7 @@
 //! One schedule: a program, nodes, memory at homes and a network, and a seed that decides everything.
 //!
-//! In each turn either one operation that is under way takes effect, or one node performs one step.
-//! How eager the network is differs between schedules, and which pairs of nodes are slow.
+//! In each turn either one operation under way takes effect, or one node performs one step.
+//! Schedules differ in how eager the network is, and in which pairs of nodes are slow.
 
 use fastrand::Rng;
 use syncline_dsm::carina::{Entry, Fence, Known, Scheme};
@@ -18,15 +18,15 @@ const MOST_TURNS: usize = 200_000;
 /// What a schedule found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Broke {
-    /// A read did not return what the oracle has.
+    /// A read did not return the oracle's value.
     Read { node: usize, line: usize, at: usize, read: Vec<u8>, right: Vec<u8> },
-    /// After the last barrier, a home has not what the oracle has.
+    /// After the last barrier, a home differs from the oracle.
     Home { line: usize },
     /// Nodes wait, and nothing is under way.
     Stuck,
 }
 
-/// How often the interesting things were reached, so that a test can say that they were.
+/// How often interesting cases were reached, so that a test can check that they were.
 #[derive(Debug, Default)]
 pub struct Reached {
     pub accesses: usize,
@@ -169,7 +169,7 @@ impl World<'_> {
         node.left -= 1;
         match self.rng.u8(0..16) {
             0..3 => {
-                // In the order of their numbers, so that nobody waits in a circle.
+                // In the order of their numbers, so that no nodes wait in a circle.
                 let from = node.held.iter().max().map_or(0, |lock| lock + 1);
                 if from < LOCKS {
                     let lock = self.rng.usize(from..LOCKS);

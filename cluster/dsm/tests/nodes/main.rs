@@ -1,13 +1,14 @@
-//! Nodes on the simulated fabric: the text that processes run, with Pyxis, homes, cache, write buffer
-//! and diffs, under random programs without data races, against a sequentially consistent oracle.
-//! Puts overtake each other, pages are torn, and notices are late, as `syncline_fabric::simulated` does
-//! it. Every seed is one program and one schedule.
+//! Nodes on the simulated fabric: the code that processes run, with Pyxis, homes, cache, write
+//! buffer and diffs, under random programs without data races, compared with a sequentially
+//! consistent oracle. Puts overtake each other, pages are torn, and notices are late, as in
+//! `syncline_fabric::simulated`. Every seed is one program and one schedule.
 //!
 //! The programs and the broken rules are those of the protocol's own check, `tests/carina`, whose
-//! network is another one. `SYNCLINE_DSM_NODE_SCHEDULES` is how many schedules the sound nodes run.
+//! network is another one. `SYNCLINE_DSM_NODE_SCHEDULES` is the number of schedules that the sound
+//! nodes run.
 //!
-//! Blind spots: a node has one thread, and its pages are buffers, so nothing is said here of page
-//! faults; at most six nodes and eight pages; nobody dies.
+//! Blind spots: a node has one thread, and its pages are buffers, so page faults are not tested
+//! here; there are at most six nodes and eight pages; no node dies.
 
 #[allow(dead_code, reason = "some slips are those of the other check's node")]
 #[path = "../carina/broken.rs"]
@@ -29,7 +30,7 @@ use syncline_dsm::carina::Scheme;
 
 /// Schedules of sound nodes, a third of them under each scheme.
 const SCHEDULES: u64 = 24_000;
-/// Within this many schedules broken rules have to be caught.
+/// Broken rules have to be caught within this many schedules.
 const PATIENCE: u64 = 60_000;
 
 fn first(rules: Broken, scheme: Scheme, seeds: u64, reached: &mut Reached) -> Option<(u64, Broke)> {

@@ -1,7 +1,7 @@
 //! One schedule: a program, nodes on a simulated network, and a seed that decides everything.
 //!
-//! The program's own synchronization takes no messages: a lock is free for the next one the moment
-//! it is given back. So nothing but the fences orders what nodes do.
+//! The program's own synchronization takes no messages: a lock is free for the next node the moment
+//! it is released. So only the fences order what nodes do.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -23,13 +23,13 @@ use crate::world::PAGE;
 /// What a schedule found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Broke {
-    /// A read did not return what the oracle has.
+    /// A read did not return the oracle's value.
     Read { node: usize, page: usize },
-    /// After the last barrier, a home has not what the oracle has.
+    /// After the last barrier, a home differs from the oracle.
     Home { page: usize },
 }
 
-/// How often the interesting things were reached.
+/// How often interesting cases were reached.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Reached {
     pub misses: u64,
@@ -41,7 +41,7 @@ pub struct Reached {
     pub logged: u64,
 }
 
-/// What all nodes of a schedule have in common, beside the fabric.
+/// What all nodes of a schedule share, besides the fabric.
 struct World {
     rng: Rng,
     program: Program,
@@ -58,12 +58,12 @@ struct Schedule {
     policy: Policy,
     twins: Twins,
     phases: Vec<Fence>,
-    /// Nodes meet by Vela's barrier, which takes messages, and not at once.
+    /// Nodes meet by Vela's barrier, which takes messages and time.
     by_messages: bool,
     world: RefCell<World>,
 }
 
-/// Runs the schedule of a seed; says what broke.
+/// Runs the schedule of a seed, and returns what broke.
 pub fn run(rules: Broken, scheme: Scheme, seed: u64, reached: &mut Reached) -> Option<Broke> {
     let mut rng = Rng::with_seed(seed);
     let ranks = rng.usize(2..=6);
@@ -135,7 +135,7 @@ impl Rank<'_> {
         let World { rng, program, .. } = &mut *world;
         match rng.u8(0..16) {
             0..3 => {
-                // In the order of their numbers, so that nobody waits in a circle.
+                // In the order of their numbers, so that no nodes wait in a circle.
                 let from = self.held.iter().max().map_or(0, |lock| lock + 1);
                 if from < LOCKS {
                     let lock = rng.usize(from..LOCKS);
@@ -168,7 +168,7 @@ impl Rank<'_> {
     fn access(&mut self, access: crate::program::Access) {
         let (page, kind) = (access.line, access.write);
         let asks = if kind.is_some() { Access::Write } else { Access::Read };
-        // As the processor does: until the access finds the page as it must be.
+        // As a processor does: retry until the access finds the page in the right state.
         self.node.fault(page, asks).expect("nobody dies");
         let range = page * PAGE + access.at..page * PAGE + access.at + access.len;
         let mut world = self.schedule.world.borrow_mut();
@@ -218,7 +218,7 @@ impl Rank<'_> {
         if self.schedule.by_messages {
             let layout = self.schedule.shape.layout();
             self.meeting.meet(&self.fabric, &layout).expect("nobody dies");
-            // All have come: else the barrier has let us go too early.
+            // All nodes must have come; otherwise the barrier has let this one go too early.
             assert!(self.schedule.world.borrow().meetings >= self.met, "the barrier leaks");
         }
         while self.schedule.world.borrow().meetings < self.met {
@@ -226,13 +226,13 @@ impl Rank<'_> {
         }
     }
 
-    /// After the last barrier: the homes have what the oracle has.
+    /// Checks that after the last barrier the homes have the oracle's values.
     fn end(mut self) {
         let counts = self.node.counts();
         let layout = self.schedule.shape.layout();
         let logged = self.fabric.load(layout.control(self.fabric.rank(), Control::LogTail));
         for page in (0..self.schedule.shape.pages()).filter(|_| self.fabric.rank() == 0) {
-            // Invalidated or kept, what is here is right.
+            // Whether invalidated or kept, the cached bytes must be right.
             self.node.fault(page, Access::Read).expect("nobody dies");
             let copy = self.node.pages().look(page * PAGE..(page + 1) * PAGE).to_vec();
             let mut world = self.schedule.world.borrow_mut();

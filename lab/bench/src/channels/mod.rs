@@ -22,9 +22,9 @@ use contender::{
 pub const FIELDS: &str = "\
 one_way_transfers  simulated: a message's time over that of a line's transfer; the median of SSYNC's
                    machines, near and far
-throughput_ratio   messages in a second, ours over the best peer that waits in the same way; the
-                   least of the streams and the server
-many_ratio         the same of a channel with two senders and two receivers
+throughput_ratio   messages per second, ours over those of the best peer that waits in the same
+                   way; the least over the streams and the server
+many_ratio         likewise for a channel with two senders and two receivers
 ";
 
 const CLIENTS: usize = 3;

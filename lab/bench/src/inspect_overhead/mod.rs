@@ -63,10 +63,10 @@ struct Summary {
 
 /// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
-  full_ratio    geometric mean over the programs of time with every section traced over time
-                without tracing
-  budget_ratio  the same for the default budget, the worst program
-  lackey_ratio  the same for valgrind's lackey, on the smallest program
+  full_ratio    time with every section traced over time without tracing: geometric mean over
+                the programs
+  budget_ratio  likewise with the default budget: the worst program
+  lackey_ratio  likewise under valgrind's lackey: the smallest program
 ";
 
 pub fn run(size: Size) -> anyhow::Result<String> {

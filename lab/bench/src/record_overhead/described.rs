@@ -39,11 +39,11 @@ struct Summary {
 
 /// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
-  programs                    how many were run
-  wall_ratio, wall_worst      wall time with recording over without: geometric mean, and the
-                              program of which it is largest
-  cpu_ratio, cpu_worst        the same of processor time
-  memory_ratio, memory_worst  the same of peak memory
+  programs                    number of programs that were run
+  wall_ratio, wall_worst      wall time with recording over without: geometric mean, and
+                              largest value of a program
+  cpu_ratio, cpu_worst        likewise for processor time
+  memory_ratio, memory_worst  likewise for peak memory
 ";
 
 /// Runs all programs of a folder, prints their table as it grows, and returns the JSON line.

@@ -60,14 +60,15 @@ struct Summary {
 
 /// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
-  pair_added_ns   nanoseconds added to lock and unlock of a mutex that nobody contends; the
-                  larger of a process with one thread and one with two
+  pair_added_ns   nanoseconds added to lock and unlock of an uncontended mutex: the larger of a
+                  process with one thread and one with two
   grid_ratio      time with recording over time without, 92,000 locks in grid order, after
                   the first sweep
-  shapes_ratio    geometric mean over the shapes of programs of processor time with over without
+  shapes_ratio    processor time with recording over without: geometric mean over the shapes of
+                  programs
   shapes_worst    the largest of these
-  programs_ratio  geometric mean over three programs of wall time with over without
-  memory_ratio    geometric mean over three programs of peak memory with over without
+  programs_ratio  wall time likewise: geometric mean over three programs
+  memory_ratio    peak memory likewise: geometric mean over three programs
 ";
 
 pub fn run(size: Size) -> anyhow::Result<String> {

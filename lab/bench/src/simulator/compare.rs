@@ -30,11 +30,11 @@ use crate::size::Size;
 
 /// The fields of the last line of `simulator --compare`.
 pub const FIELDS: &str = "\
-error_percent         the middle difference of all tests
-within_30_percent     of a hundred tests, how many are off by 30 % at most
-ladder_error_percent  the middle difference of the access patterns alone
-tests                 how many there are
-unsteady              of these, how many had no steady run
+error_percent         median difference over all tests
+within_30_percent     percentage of tests that are off by at most 30 %
+ladder_error_percent  median difference over the access patterns alone
+tests                 number of tests
+unsteady              number of tests without a steady run
 ";
 
 #[derive(Serialize)]

@@ -78,8 +78,8 @@ mod tests {
     fn what_is_kept_counts() {
         let text = format!(
             "{HEAD}  gate             1.11x (1.09 to 1.21)  faster, 15 rounds, kept\n  \
-             mcs              1.30x (0.90 to 1.40)  undecided: about 41 runs would decide, 40 rounds\n\n\
-             Everything that is kept, compared with the program's own locks: 9.00x (1.00 to 10.00)  faster\n"
+             mcs              1.30x (0.90 to 1.40)  undecided (needs ~41 runs), 40 rounds\n\n\
+             All kept locks together, compared with the program's own: 9.00x (1.00 to 10.00)  faster\n"
         );
         let said = Said::read(&text);
         assert_eq!((&*said.lock, said.kept, said.gain), ("gate", true, 1.11));
@@ -91,7 +91,7 @@ mod tests {
     fn without_one_the_best_counts_also_a_loss() {
         let text = format!(
             "{HEAD}  gate             0.80x  too few runs to say\n  mcs              0.90x  too \
-             few runs to say\n\nNothing is kept: no lock is certainly faster.\n"
+             few runs to say\n\nNo lock is kept: none is certainly faster.\n"
         );
         let said = Said::read(&text);
         assert_eq!((&*said.lock, said.kept, said.gain, said.interval), ("mcs", false, 0.9, None));

@@ -1,38 +1,38 @@
-//! What an access does: it finds its line, is served when the line is free, and lets the threads
-//! that watch the line go on.
+//! What an access does: it finds its line, waits until the line is free and is served, and wakes
+//! the threads that watch the line.
 
 use super::{Engine, Then, ThreadId};
 use crate::line::Line;
 use crate::machine::{Access, Homes, LINE, State};
 
-/// Where lines are placed that come up and that nobody has given a home.
+/// Where new lines without a given home are placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fresh {
-    /// As the machine's description has it.
+    /// As the machine's description says.
     #[default]
     Machine,
-    /// At this node, or the nearest to it that has memory.
+    /// At this node, or at the nearest node that has memory.
     At(usize),
-    /// One node after the other.
+    /// At one node after the other.
     InTurn,
 }
 
-/// Cycles between two looks of a thread that waits: a spin-loop hint or two.
+/// Cycles between two looks of a waiting thread: a spin-loop hint or two.
 const PAUSE: u64 = 40;
 
-/// A line that a thread has got, and uses again at once: it does not leave before another cache's
-/// access to it can be served, and that takes [`Machine::quickest`](crate::Machine::quickest) at
-/// least. So the words of a line are read or written in a burst, whichever other thread asks for it
-/// meanwhile. An atomic operation may begin a burst, since it leaves the line where it was, but is
-/// never within one: it waits for what is before it.
+/// A line that a thread has just used. The line does not leave before another cache's access to it
+/// can be served, and that takes at least [`Machine::quickest`](crate::Machine::quickest). So a
+/// thread reads or writes the words of a line in a burst, even if another thread asks for the line
+/// meanwhile. An atomic operation may begin a burst, since it leaves the line where it was. It is
+/// never within one, because it waits for the accesses before it.
 #[derive(Clone, Copy)]
 pub struct Kept {
     line: u32,
-    /// The thread may write to it.
+    /// Whether the thread may write to it.
     written: bool,
-    /// When the thread's latest access to it was over.
+    /// The cycle in which the thread's latest access to it was over.
     at: u64,
-    /// When it may leave.
+    /// The cycle in which it may leave.
     leaves: u64,
 }
 
@@ -58,8 +58,8 @@ impl Engine<'_> {
                 (Fresh::At(node), _) => node % nodes,
                 (Fresh::InTurn, _) => next % nodes,
                 (Fresh::Machine, Homes::FirstTouch) => machine.node_of(cache),
-                // By the order in which lines come up, so that a run does not depend on
-                // where the system has put them; scattered by a multiplicative hash.
+                // By the order in which lines are first used, so that a run does not depend on the
+                // addresses that the system chose; scattered by a multiplicative hash.
                 (Fresh::Machine, Homes::Hashed) => {
                     let scattered = (next as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
                     (scattered % nodes as u64) as usize
@@ -72,7 +72,7 @@ impl Engine<'_> {
         line
     }
 
-    /// On a machine that is warm, a line that nobody has accessed is in the caches of all threads.
+    /// On a warm machine, puts a line that no thread has accessed into the caches of all threads.
     pub(super) fn warm_up(&mut self, line: u32) {
         if !self.warm {
             return;
@@ -87,13 +87,13 @@ impl Engine<'_> {
         }
     }
 
-    /// Says where lines are placed from now on that nobody gives a home.
+    /// Sets where lines without a given home are placed from now on.
     pub fn place(&mut self, fresh: Fresh) {
         self.fresh = fresh;
     }
 
     /// Gives the lines of these addresses their home, whichever thread touches them first: this
-    /// node, or the nearest to it that has memory.
+    /// node, or the nearest node that has memory.
     pub fn home(&mut self, addresses: std::ops::Range<usize>, node: usize) {
         let machine = self.machine;
         for number in addresses.start / LINE..addresses.end.div_ceil(LINE) {
@@ -104,8 +104,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Puts the line of an address into a state, with these caches as its holders, the owner
-    /// first: to measure what an access to such a line costs.
+    /// Puts the line of an address into a state, with these caches as its holders, the owner first.
+    /// Measurements use it to find out what an access to such a line costs.
     pub fn prepare(&mut self, address: usize, state: State, holders: &[usize]) {
         let line = self.line_of(address);
         self.lines[line as usize].prepare(state, holders);
@@ -114,13 +114,14 @@ impl Engine<'_> {
         }
     }
 
-    /// An access by the current thread to one word; it has taken place when this returns.
+    /// Makes an access of the current thread to one word. The access has taken effect once the
+    /// thread has done what the returned [`Then`] says.
     #[inline]
     pub(crate) fn access(&mut self, access: Access, address: usize) -> Then {
         self.access_words(access, address, 1)
     }
 
-    /// An access to this many words of a line, which comes with the instructions for each of them.
+    /// Makes an access to this many words of a line, with the instructions for each word.
     pub(crate) fn access_words(&mut self, access: Access, address: usize, words: u64) -> Then {
         self.accesses += 1;
         self.words_of_access = words;
@@ -147,8 +148,8 @@ impl Engine<'_> {
         self.finish(access, number, [begun, done], leaves, access != Access::Load)
     }
 
-    /// An access by a cache, whatever its thread does meanwhile, that its core began at this moment;
-    /// and when it is done.
+    /// Makes an access of a cache that its core began at `begun`, while its thread may do something
+    /// else. Returns the cycle in which the access is done.
     pub(super) fn reach_line(
         &mut self,
         access: Access,
@@ -163,8 +164,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Cycles of an access to a line that others have asked for and that is still the cache's own,
-    /// and until when it is.
+    /// Cycles of an access to a line that other caches have asked for but this cache still has, and
+    /// the cycle until which it has the line.
     #[inline]
     fn stays(&self, access: Access, number: u32, cache: usize) -> Option<(u64, u64)> {
         let cycles = u64::from(self.machine.local(access)?);
@@ -172,7 +173,7 @@ impl Engine<'_> {
         line.stays_beyond(cache, self.now + cycles).map(|until| (cycles, until))
     }
 
-    /// Cycles of an access to a line that the cache has as it needs it.
+    /// Cycles of an access to a line that the cache already has in a state that suits the access.
     #[inline]
     fn find(&mut self, access: Access, number: u32, cache: usize) -> Option<u64> {
         let line = &mut self.lines[number as usize];
@@ -190,8 +191,8 @@ impl Engine<'_> {
         None
     }
 
-    /// Whether a store by the current thread finds its line where it needs it: in the first level,
-    /// or among what it has just used.
+    /// Whether a store by the current thread finds its line at hand: in the first level, or as the
+    /// line that it has just used.
     #[inline]
     pub(super) fn is_at_hand(&mut self, number: u32) -> bool {
         let Some(cycles) = self.machine.again(Access::Store) else { return false };
@@ -205,17 +206,17 @@ impl Engine<'_> {
             || self.stays(Access::Store, number, cache).is_some()
     }
 
-    /// A thread that goes on now has this line, and may write to it.
+    /// Records that a thread that goes on now has this line, and may write to it.
     pub(super) fn keep(&mut self, thread: ThreadId, line: u32) {
         let leaves = self.now + u64::from(self.machine.quickest());
         let kept = Kept { line, written: true, at: self.now, leaves };
         self.threads[thread as usize].kept = Some(kept);
     }
 
-    /// An access to a line that the thread's cache has, until it leaves; when it has begun, and its
-    /// cycles. Loads and stores at once after another one to the same line do not wait for each
-    /// other: they take what issuing them takes. An atomic operation begins when what is before it
-    /// is over.
+    /// Makes an access to a line that the thread's cache has until `leaves`. The access began at
+    /// `begun` and takes `cycles`. Loads and stores that directly follow another access to the same
+    /// line do not wait for each other: they take only the time to issue them. An atomic operation
+    /// begins when the accesses before it are over.
     #[inline]
     fn access_here(
         &mut self,
@@ -236,9 +237,10 @@ impl Engine<'_> {
         self.finish(access, number, [begun, done], leaves, written)
     }
 
-    /// An access has begun at one moment and is done at another, and its line can leave at a third.
-    /// The thread goes on when the instructions are done as well, and that is when the access takes
-    /// effect: all do so later, and so in the same order. A core that runs ahead does them meanwhile.
+    /// Ends an access that began at `begun` and is done at `done`, and whose line can leave at
+    /// `leaves`. The thread goes on when the instructions are done as well, and the access takes
+    /// effect then. All accesses take effect that much later, so their order stays. A core that
+    /// runs ahead executes the instructions meanwhile.
     #[inline]
     fn finish(
         &mut self,
@@ -271,7 +273,7 @@ impl Engine<'_> {
         self.words_of_access * self.machine.instructions(self.running[cache])
     }
 
-    /// Cycles of instructions of the current thread that access no memory.
+    /// Cycles of instructions by the current thread that access no memory.
     pub(super) fn executing(&self, instructions: u64) -> u64 {
         if !self.with_instructions {
             return 0;
@@ -280,8 +282,8 @@ impl Engine<'_> {
         self.machine.executing(instructions, self.running[cache])
     }
 
-    /// Until when a line that somebody else has asked for is here all the same: the current thread
-    /// has just used it, and does so again before it can have left.
+    /// The cycle until which a line is still here although another cache has asked for it: the
+    /// current thread has just used the line, and uses it again before it can have left.
     #[inline]
     fn still_here(&self, access: Access, line: u32, cycles: u64) -> Option<u64> {
         let kept = self.threads[self.current as usize].kept?;
@@ -289,8 +291,8 @@ impl Engine<'_> {
         (suits && kept.at == self.now && self.now + cycles <= kept.leaves).then_some(kept.leaves)
     }
 
-    /// An atomic operation by the current thread; `None` if the machine has to make it of loads and
-    /// stores, under a register.
+    /// Makes an atomic operation of the current thread. Returns `None` if the machine has to
+    /// replace it by loads and stores under a register.
     #[inline]
     pub(crate) fn atomic(&mut self, access: Access, address: usize) -> Option<Then> {
         (access == Access::Store || !self.machine.is_uncached())
@@ -303,8 +305,8 @@ impl Engine<'_> {
         self.fetches
     }
 
-    /// Gets a line for writing, where there are caches to get it into: where stores go out anyway,
-    /// a line can't be had so.
+    /// Gets a line for writing, on machines whose caches hold written lines. Where stores go out to
+    /// the last-level cache anyway, there is nothing to fetch.
     pub(crate) fn prefetch(&mut self, address: usize) -> Then {
         match self.machine.local(Access::Store) {
             None => Then::GoOn,
@@ -315,7 +317,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The cache of the current thread, which now looks at a line, or does something else with it.
+    /// Notes that the current thread reads a line, or makes another access to it. Returns the
+    /// thread's cache.
     #[inline]
     fn look(&mut self, access: Access, line: u32) -> usize {
         let thread = &mut self.threads[self.current as usize];
@@ -324,8 +327,8 @@ impl Engine<'_> {
         thread.cache as usize
     }
 
-    /// Lets an access by a cache go out, which begins when the line is free and its core has begun
-    /// it, and says when it is done.
+    /// Sends out an access of a cache, which begins when the line is free and the core has begun
+    /// it. Returns the cycle in which the access is done.
     #[inline]
     fn serve(&mut self, access: Access, number: u32, cache: usize, begun: u64) -> u64 {
         let line = &mut self.lines[number as usize];
@@ -342,8 +345,8 @@ impl Engine<'_> {
         begins + u64::from(cycles)
     }
 
-    /// Lets the threads that watch a line go on, when what is being written can be seen; until then
-    /// nobody begins to watch.
+    /// Wakes the threads that watch a line when the current write becomes visible. Until then no
+    /// thread begins to watch.
     #[inline]
     pub(super) fn write(&mut self, line: u32, at: u64) {
         let state = &mut self.lines[line as usize];
@@ -362,8 +365,9 @@ impl Engine<'_> {
         self.lines[line as usize].watchers = watchers;
     }
 
-    /// The pause between two looks. A thread that has looked often, and would see the same
-    /// again, goes on when the line is written to: until then nothing would come of its looks.
+    /// Pauses between two looks. A thread that has looked more often than `patience`, and would see
+    /// the same value again, watches the line instead and goes on when the line is written to: its
+    /// looks until then would change nothing.
     pub(crate) fn pause(&mut self, looks: u32, patience: u32) -> Then {
         let thread = &self.threads[self.current as usize];
         if looks > patience
@@ -371,7 +375,8 @@ impl Engine<'_> {
             && let Some(number) = thread.looks_at
         {
             let line = &mut self.lines[number as usize];
-            // A write that is under way, or takes effect in this very cycle, has told them already.
+            // A write that is under way, or takes effect in this very cycle, has woken the watchers
+            // already.
             if line.is_held(thread.cache as usize) && line.written_at < self.now {
                 line.watchers.push(self.current);
                 self.threads[self.current as usize].looks_again();
@@ -390,8 +395,8 @@ impl Engine<'_> {
         self.pass_until(self.now + cycles)
     }
 
-    /// The current thread stays away for this many times what a line needs at most to change hands:
-    /// until a write has reached all sharers, and the next one has read it.
+    /// The current thread backs off for this many times the longest time in which a line changes
+    /// hands: until a write has reached all sharers, and the next thread has read the line.
     pub(crate) fn back_off(&mut self, units: u32) -> Then {
         let machine = self.machine;
         let written = machine.cycles(Access::Store, State::Shared, machine.farthest());

@@ -1,33 +1,34 @@
-//! How far a core runs ahead of what it waits for.
+//! How far a core runs ahead of the accesses that it waits for.
 //!
-//! A core does not wait for an access before it begins the next one, as long as it can foresee
-//! which one that is: it needs the address, and the branches in between have to be predicted. So
-//! the requests for several lines are on their way at once. The accesses take effect one after the
-//! other all the same, in the order of the program: a request that was made early makes its access
-//! shorter, and nothing else.
+//! A core begins the next access before the current one is done, as long as it can foresee the next
+//! one: it needs the address, and it has to predict the branches in between. So requests for
+//! several lines are under way at once. The accesses nevertheless take effect one after the other,
+//! in the order of the program. An early request makes its access shorter, and has no other effect.
 //!
-//! A thread of the simulation is always at the access that takes effect next. When its core would
-//! have requested the line is kept here: a moment that may lie in the past.
+//! A simulated thread is always at the access that takes effect next. This module keeps the moment
+//! at which the thread's core would have requested that access's line. The moment may lie in the
+//! past.
 
 use std::collections::VecDeque;
 
 use super::{Engine, Thread};
 
-/// What a core has begun.
+/// The accesses that a core has begun.
 #[derive(Default)]
 pub struct Ahead {
-    /// When it can begin the next access; `None` if it first has to wait for all that is under way.
+    /// The cycle from which the core can begin the next access; `None` if it first has to wait for
+    /// all accesses under way.
     from: Option<u64>,
-    /// When each of the accesses under way is over, in their order.
+    /// The cycle in which each access under way is over, in program order.
     over: VecDeque<u64>,
-    /// The next access is a look of a thread that waits. When the value comes it is waited for, the
-    /// branch was predicted wrongly, and nothing behind it has begun.
+    /// Whether the next access is a look of a waiting thread. When the awaited value arrives, the
+    /// core has predicted the branch wrongly, and has begun nothing behind it.
     looks: bool,
 }
 
 impl Thread {
-    /// The core knows nothing of what comes next until all that is under way is over: an address has
-    /// been loaded, there was a fence, or time has passed otherwise.
+    /// The core can't foresee the next access until all accesses under way are over: an address was
+    /// loaded, there was a fence, or time has passed otherwise.
     #[inline]
     pub fn stops(&mut self) {
         self.ahead.from = None;
@@ -43,7 +44,7 @@ impl Thread {
 }
 
 impl Engine<'_> {
-    /// When the core of the current thread has begun the access that takes effect next.
+    /// The cycle in which the current thread's core has begun the access that takes effect next.
     #[inline]
     pub(super) fn begun(&mut self) -> u64 {
         let most = self.machine.under_way();
@@ -55,8 +56,8 @@ impl Engine<'_> {
         ahead.from.map_or(self.now, |from| from.max(free.unwrap_or(0)).min(self.now))
     }
 
-    /// An access that the current thread's core has begun at one moment, with these cycles of
-    /// instructions, is over at another.
+    /// Records an access that the current thread's core began in cycle `begun`, with this many
+    /// cycles of instructions, and that is over in cycle `over`.
     #[inline]
     pub(super) fn goes_on(&mut self, begun: u64, instructions: u64, over: u64) {
         if self.machine.under_way() == 1 {
@@ -67,7 +68,8 @@ impl Engine<'_> {
         ahead.over.push_back(over);
     }
 
-    /// The same of an access whose value may be what the thread has waited for.
+    /// Records an access as [`goes_on`](Self::goes_on) does, but stops the core if the access was a
+    /// look: its value may be the awaited one.
     #[inline]
     pub(super) fn goes_on_after(&mut self, begun: u64, instructions: u64, over: u64) {
         let thread = &mut self.threads[self.current as usize];
@@ -77,7 +79,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What the current thread does next needs what it has just loaded.
+    /// The current thread's next step needs the value that it has just loaded.
     #[inline]
     pub(crate) fn depends(&mut self) {
         if self.machine.under_way() > 1 {

@@ -1,19 +1,21 @@
 //! Stores that wait in a buffer while their thread goes on.
 //!
-//! A thread's plain stores leave its buffer in their order, one line at a time: the first asks for
-//! its line, takes effect when that has served it, and only then does the next one ask, unless the
-//! core has several accesses under way: then each asks at once, and takes effect after those
-//! before it, if its line is there by then and has not left again. Those to the same line that have queued up behind it by then take effect with it, where lines travel to
-//! the core; where stores go out to the last-level cache, one that is on its way takes no further
-//! one along, and those behind it go together.
+//! A thread's plain stores leave its buffer in program order, one line at a time. The first store
+//! asks for its line and takes effect when the line has served it; only then does the next store
+//! ask. If the core may have several accesses under way, each store asks at once instead. It takes
+//! effect after the stores before it, if its line has arrived by then and has not left again.
 //!
-//! A load of another line goes ahead of them. One of a line that they write to waits until they
-//! have taken effect (real cores hand it the value if it wants the same word), and an atomic
-//! operation, a fence, and whatever calls the kernel wait until the buffer is empty: total store
-//! order, as x86 and SPARC have it.
+//! Where lines travel to the core, stores to the same line that have queued up behind a store by
+//! the time it takes effect take effect with it. Where stores go out to the last-level cache, a
+//! store on its way takes no later one with it; those behind it go together.
 //!
-//! A word holds what was stored last at once, since it may be gone by the time at which that takes
-//! effect. Until then the engine keeps what it held before, and that is what loads see.
+//! A load of another line overtakes the stores. A load of a line that they write to waits until
+//! they have taken effect; a real core forwards the value if the load reads the same word. An
+//! atomic operation, a fence, and any system call wait until the buffer is empty. This is total
+//! store order, as on x86 and SPARC.
+//!
+//! A word holds the latest stored value at once, since the word may be gone when the store takes
+//! effect. Until then the engine keeps the word's old value, and loads see that one.
 
 use std::collections::VecDeque;
 
@@ -26,21 +28,21 @@ use crate::machine::Access;
 #[derive(Default)]
 pub struct Buffer {
     stores: VecDeque<Stored>,
-    /// Of these, how many were there when the first asked for its line.
+    /// How many of these there were when the first asked for its line.
     asked: usize,
-    /// What the thread waits for.
+    /// What the thread waits for, if it does.
     waits: Option<Until>,
 }
 
 struct Stored {
     line: u32,
-    /// The cache from which it was stored.
+    /// The cache of the core that made the store.
     cache: u32,
-    /// Cycles of the instructions that come with it.
+    /// Cycles of the instructions that come with the store.
     instructions: u64,
-    /// When its line is there, if it has asked already.
+    /// The cycle in which its line arrives, if it has asked already.
     arrives: Option<u64>,
-    /// The word, unless that is gone, or the line is only fetched.
+    /// The word; `None` if the word is gone, or if the line is only fetched.
     word: Option<usize>,
     value: u64,
 }
@@ -48,18 +50,18 @@ struct Stored {
 /// What a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// No store is left.
+    /// Until the buffer is empty.
     Empty,
-    /// None to this line is.
+    /// Until no store to this line is in the buffer.
     WithoutLine(u32),
-    /// There is room for one more.
+    /// Until there is room for one more store.
     Room,
 }
 
-/// What others see of a word that a store in a buffer writes to.
+/// What other threads see of a word that a buffered store writes to.
 struct Hidden {
     visible: u64,
-    /// Whose stores these are: never those of two threads at once.
+    /// The thread whose stores these are. Two threads never have buffered stores to one word.
     owner: ThreadId,
     stores: u32,
 }
@@ -68,18 +70,19 @@ struct Hidden {
 #[derive(Default)]
 pub struct Words(FxHashMap<usize, Hidden>);
 
-/// What becomes of a store.
+/// What happens with a store.
 pub(crate) enum Storing {
-    /// The thread has to wait, and to ask again.
+    /// The thread has to wait, and then to try again.
     Wait(Then),
-    /// It is in the buffer.
+    /// The store is in the buffer.
     Buffered(Then),
-    /// It does not go by way of the buffer, which is empty.
+    /// The store bypasses the buffer, which is empty.
     Now,
 }
 
 impl Engine<'_> {
-    /// Lets the current thread wait, unless its buffer is so already; it has to ask again.
+    /// Lets the current thread wait until its buffer is in this condition; `None` if it is already.
+    /// After the wait, the thread has to ask again.
     pub(crate) fn wait_until(&mut self, until: Until) -> Option<Then> {
         let room = self.machine.store_buffer();
         let buffer = &mut self.threads[self.current as usize].buffer;
@@ -110,7 +113,7 @@ impl Engine<'_> {
         if empty && self.is_at_hand(line) {
             return Storing::Now;
         }
-        // What two threads store to one word at once takes effect in no order that would be known
+        // Stores of two threads to one word would take effect in an order that isn't known
         // beforehand.
         if self.words.0.get(&word).is_some_and(|hidden| hidden.owner != self.current) {
             return self.wait_until(Until::Empty).map_or(Storing::Now, Storing::Wait);
@@ -130,7 +133,7 @@ impl Engine<'_> {
         Storing::Buffered(self.pass_until(at))
     }
 
-    /// The current thread's core asks for a line to write to, and goes on at once.
+    /// The current thread's core asks for a line to write to, without waiting for it.
     pub(super) fn ask_ahead(&mut self, address: usize) -> Then {
         let line = self.line_of(address);
         let room =
@@ -141,7 +144,8 @@ impl Engine<'_> {
         Then::GoOn
     }
 
-    /// The last of the current thread's stores, and when the thread goes on.
+    /// Appends a store to the current thread's buffer, and returns the cycle in which the thread
+    /// goes on.
     fn queue(&mut self, line: u32, word: Option<usize>, value: u64, instructions: u64) -> u64 {
         self.accesses += 1;
         let (owner, begun) = (self.current, self.begun());
@@ -158,7 +162,7 @@ impl Engine<'_> {
         at
     }
 
-    /// The first store of a thread's buffer asks for its line.
+    /// Lets the first store of a thread's buffer ask for its line.
     fn ask_for_line(&mut self, thread: ThreadId) {
         let buffer = &mut self.threads[thread as usize].buffer;
         buffer.asked = buffer.stores.len();
@@ -170,12 +174,12 @@ impl Engine<'_> {
             }
             _ => self.reach_line(Access::Store, line, cache, self.now) + instructions,
         };
-        // Before the threads that watch the line are told.
+        // Plan this before `write` wakes the threads that watch the line.
         self.plan_for(at, Whom::Buffer(thread));
         self.write(line, at);
     }
 
-    /// The first stores of a thread's buffer take effect.
+    /// Lets the first stores of a thread's buffer take effect.
     pub(super) fn take_effect(&mut self, owner: ThreadId) {
         let travels = self.machine.local(Access::Store).is_some();
         let buffer = &mut self.threads[owner as usize].buffer;
@@ -208,8 +212,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What the word of an address holds for threads that read it now, if a store that has not
-    /// taken effect writes to it.
+    /// The value of a word for threads that load it now, if a buffered store writes to the word.
     #[inline]
     pub(crate) fn visible(&mut self, word: usize) -> Option<&mut u64> {
         if self.words.0.is_empty() {
@@ -218,7 +221,7 @@ impl Engine<'_> {
         self.words.0.get_mut(&word).map(|hidden| &mut hidden.visible)
     }
 
-    /// The word of an address is gone: what was stored to it changes nothing any more.
+    /// Forgets a word that is gone: buffered stores to it have no effect any more.
     #[inline]
     pub(crate) fn forget(&mut self, word: usize) {
         if self.words.0.is_empty() {

@@ -1,5 +1,5 @@
-//! Which simulation the running code is in: the words of a simulated memory are plain numbers,
-//! and find the machine that they are part of here.
+//! The simulation that the running code is in. Words of a simulated memory are plain numbers, and
+//! find their machine here.
 
 use std::cell::Cell;
 
@@ -19,32 +19,32 @@ impl Drop for Here {
     }
 }
 
-/// From now on this thread is in a simulation.
+/// Puts this thread of the operating system into a simulation.
 ///
 /// # Panics
-/// If it is in one already.
+/// If the thread is in one already.
 pub fn enter(engine: &mut Engine<'_>) -> Here {
     assert!(ENGINE.get().is_null(), "a simulation within a simulation");
     ENGINE.set(std::ptr::from_mut(engine).cast());
     Here
 }
 
-/// Does something that takes no time with the machine of this simulation; nothing, and gives
-/// none, outside of one.
+/// Calls `act` with the machine of this simulation; no simulated time passes. Returns `None`
+/// outside of a simulation.
 #[inline]
 pub(crate) fn with<R>(act: impl FnOnce(&mut Engine<'static>) -> R) -> Option<R> {
     let engine = ENGINE.get();
     if engine.is_null() {
         return None;
     }
-    // SAFETY: `enter` was given it by `run`, which uses it only by way of this function until
-    // it has set the pointer to null. The reference ends with `act`, which lets no other
-    // coroutine run and does not come here again.
+    // SAFETY: `run` gave the pointer to `enter`, and uses the engine only through this function
+    // until it has set the pointer to null. The reference ends with `act`, which lets no other
+    // coroutine run and does not call this function again.
     Some(act(unsafe { &mut *engine }))
 }
 
-/// Does something that the running simulated thread asks of the machine; nothing outside of a
-/// simulation. Time may pass, and others may run, before it returns.
+/// Carries out a request of the running simulated thread to the machine; does nothing outside of a
+/// simulation. Time may pass, and other threads may run, before it returns.
 #[inline]
 pub(crate) fn act(request: impl FnOnce(&mut Engine<'static>) -> Then) {
     if let Some(then) = with(request) {
@@ -52,17 +52,17 @@ pub(crate) fn act(request: impl FnOnce(&mut Engine<'static>) -> Then) {
     }
 }
 
-/// Lets others run if the machine says so.
+/// Lets other threads run if the machine says so.
 #[inline]
 pub(crate) fn wait(then: Then) {
     if let Then::Suspend(yielder) = then {
-        // SAFETY: it is the yielder of the coroutine that runs this, and lives as long.
+        // SAFETY: the yielder belongs to the coroutine that runs this code, and lives as long.
         unsafe { (*yielder).suspend(()) }
     }
 }
 
-/// The same, once the running simulated thread has waited for what `first` says: that is asked until
-/// there is nothing to wait for.
+/// Carries out a request like [`act`], but first waits as `first` says, until `first` returns
+/// `None`.
 #[inline]
 pub(crate) fn act_after(
     first: impl Fn(&mut Engine<'static>) -> Option<Then>,
@@ -81,15 +81,15 @@ pub(crate) fn act_after(
     }
 }
 
-/// Waits until the stores of the running simulated thread have taken effect for all, as by a
-/// memory fence; nothing outside of a simulation.
+/// Waits until the stores of the running simulated thread have taken effect for all threads, as a
+/// memory fence does. Does nothing outside of a simulation.
 pub fn fence() {
     drain();
     with(Engine::depends);
 }
 
-/// The running simulated thread waits until its stores have taken effect; its core may have begun
-/// what comes next.
+/// Waits until the stores of the running simulated thread have taken effect. Its core may have
+/// begun the next accesses.
 #[inline]
 pub(crate) fn drain() {
     while let Some(Some(then)) = with(|engine| engine.wait_until(Until::Empty)) {
@@ -97,19 +97,19 @@ pub(crate) fn drain() {
     }
 }
 
-/// What the running simulated thread does next needs what it has just loaded, so its core has not
-/// begun it yet.
+/// The running simulated thread's next step needs the value that it has just loaded, so its core
+/// has not begun that step.
 pub fn depends() {
     with(Engine::depends);
 }
 
-/// The running simulated thread does something else than to use shared memory for this many cycles.
+/// The running simulated thread does something other than use shared memory for this many cycles.
 pub fn delay(cycles: u64) {
     act(|engine| engine.delay(cycles));
 }
 
-/// The running simulated thread executes this many instructions that access no memory; nothing
-/// happens outside of a simulation.
+/// The running simulated thread executes this many instructions that access no memory. Does nothing
+/// outside of a simulation.
 pub fn execute(instructions: u64) {
     act(|engine| {
         let cycles = engine.executing(instructions);
@@ -117,14 +117,14 @@ pub fn execute(instructions: u64) {
     });
 }
 
-/// All caches give up the line of an address, as by x86's `clflush`. Takes no time; nothing
-/// happens outside of a simulation.
+/// All caches give up the line of an address, as with x86's `clflush`. Takes no time. Does nothing
+/// outside of a simulation.
 pub fn flush(address: usize) {
     with(|engine| engine.prepare(address, State::Invalid, &[]));
 }
 
-/// The cycle of the simulation; 0 outside of one. Right after an access, it is the one in which that
-/// was done: the instructions that come with it are what is done next.
+/// The cycle of the simulation; 0 outside of one. Right after an access, this is the cycle in which
+/// the access was done: the instructions that come with it follow.
 pub fn now() -> u64 {
     with(|engine| engine.done_at()).unwrap_or(0)
 }

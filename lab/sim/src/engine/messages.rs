@@ -1,9 +1,9 @@
-//! Messages in hardware, as Tilera's user dynamic network has them: words from one hardware
-//! thread to another's inbox, past all caches.
+//! Messages in hardware, as in Tilera's user dynamic network: words from one hardware thread to the
+//! inbox of another, past all caches.
 //!
-//! A message flows: its first word arrives while the later ones are still being sent, so that a
-//! receiver who waits is done soon after the last one. Messages of one sender arrive in order. A
-//! thread that sends to a full inbox waits until there is room for the whole message.
+//! A message flows: its first word arrives while its sender still sends the later ones, so a
+//! waiting receiver is done soon after the last word was sent. Messages of one sender arrive in
+//! order. A thread that sends to a full inbox waits until there is room for the whole message.
 
 use std::collections::VecDeque;
 
@@ -17,11 +17,11 @@ pub struct Inboxes(Vec<Inbox>);
 
 #[derive(Clone, Default)]
 struct Inbox {
-    /// By the time at which their first words arrive.
+    /// Messages, ordered by the time at which their first words arrive.
     messages: VecDeque<(u64, Box<[u64]>)>,
-    /// Words of all of them.
+    /// Words of all messages in the inbox.
     words: usize,
-    /// Threads that wait for a message, and for room.
+    /// Threads that wait for a message (`receivers`) and for room (`senders`).
     receivers: VecDeque<ThreadId>,
     senders: VecDeque<ThreadId>,
 }
@@ -33,7 +33,7 @@ impl Inboxes {
     }
 }
 
-/// The running simulated thread sends words to a hardware thread.
+/// Sends words from the running simulated thread to a hardware thread.
 ///
 /// # Panics
 /// Outside of a simulation, if the machine has no messages or no such hardware thread, or if the
@@ -52,7 +52,7 @@ pub fn send(to: usize, message: &[u64]) {
 }
 
 /// Waits for a message to the hardware thread that the running simulated thread is on, and takes
-/// it.
+/// the message.
 ///
 /// # Panics
 /// Outside of a simulation, or if the machine has no messages.
@@ -74,7 +74,7 @@ impl Engine<'_> {
         self.machine.description.messages.expect("the machine has messages in hardware")
     }
 
-    /// Sends, unless there is no room: then the thread waits for it, and has to try again.
+    /// Sends a message. If the inbox has no room, the thread waits for room, and has to try again.
     fn send(&mut self, to: usize, message: &[u64]) -> (Then, bool) {
         let costs = self.messages();
         assert!((1..=costs.room).contains(&message.len()), "1 to {} words", costs.room);
@@ -99,7 +99,7 @@ impl Engine<'_> {
         (self.pass_until(self.now + busy.round() as u64), true)
     }
 
-    /// Takes a message, unless there is none yet: then the thread waits, and has to try again.
+    /// Takes a message. If there is none yet, the thread waits for one, and has to try again.
     fn receive(&mut self) -> (Then, Option<Box<[u64]>>) {
         let costs = self.messages();
         let thread = &mut self.threads[self.current as usize];
@@ -115,7 +115,7 @@ impl Engine<'_> {
         }
         let Some((_, message)) = inbox.messages.pop_front() else { unreachable!("one is there") };
         inbox.words -= message.len();
-        // All of them: the thread that has waited longest may need more room than there is.
+        // Wake all senders: the one that has waited longest may need more room than there is.
         let senders = std::mem::take(&mut inbox.senders);
         for sender in senders {
             self.plan(self.now, sender);

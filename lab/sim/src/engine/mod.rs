@@ -1,11 +1,11 @@
 //! Runs simulated threads in the order of simulated time.
 //!
-//! A thread is a coroutine that runs until it has to wait for simulated time to pass while
-//! another thread has something to do before. An access asks for its line at once, finds out
-//! when it will be served, and takes effect then; so effects come in the order of time, and
-//! on one line in the order in which they were asked for. One seed gives one run, bit for bit.
+//! A simulated thread is a coroutine. It runs until simulated time has to pass for it and another
+//! thread has something to do before that time. An access asks for its line at once, finds out when
+//! the line will serve it, and takes effect then. So effects come in the order of time, and on one
+//! line in the order in which accesses asked for it. One seed gives one run, bit for bit.
 //!
-//! Most accesses need no switch: nobody else has anything to do before they are done.
+//! Most accesses need no switch, because no other thread has anything to do before they are done.
 
 mod access;
 mod ahead;
@@ -45,9 +45,9 @@ pub use crate::line::ThreadId;
 /// Bytes of a simulated thread's stack.
 const STACK: usize = 128 * 1024;
 
-/// Instead of a hardware thread's number, for a thread that is not pinned: the operating system puts it
-/// on the node where the fewest threads run at first; where it has to wait, idle processors take it
-/// over after a while.
+/// Passed to [`Engine::run`] instead of a hardware thread's number for a thread that is not pinned.
+/// The operating system starts such a thread on the node where the fewest threads run. If the
+/// thread has to wait for a processor, an idle one takes it over after a while.
 pub const ANYWHERE: usize = usize::MAX;
 
 /// What a simulated thread does.
@@ -58,10 +58,10 @@ pub struct Engine<'m> {
     machine: &'m Machine,
     now: u64,
     events: BinaryHeap<Reverse<Event>>,
-    /// An event that is planned and not among them yet: it comes in where the next one goes out,
+    /// A planned event that is not in the heap yet. It is pushed when the next event is popped,
     /// which costs the heap half of a push and a pop.
     latest: Option<Event>,
-    /// Events so far: of those at one time, the first planned comes first.
+    /// Events planned so far. Of several events at one time, the one planned first comes first.
     planned: u32,
     threads: Vec<Thread>,
     current: ThreadId,
@@ -77,19 +77,19 @@ pub struct Engine<'m> {
     latest_line: Option<(usize, u32)>,
     random: u64,
     accesses: u64,
-    /// Words of the access that is being made.
+    /// Words of the current access.
     words_of_access: u64,
-    /// Whether accesses come with instructions.
+    /// Whether accesses cost instructions.
     with_instructions: bool,
     /// Whether a line is fetched for writing before each load of a word.
     fetches: bool,
-    /// Whether lines that come up are in the caches already.
+    /// Whether new lines are in the caches already.
     warm: bool,
     /// Threads that run on each core.
     running: Vec<usize>,
 }
 
-/// When something happens, in which order among others of that time, and to whom.
+/// When something happens, in which order among other events of that time, and to whom.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
     at: u64,
@@ -99,27 +99,27 @@ struct Event {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Whom {
-    /// A thread goes on, unless it has done so since this was planned: it then had gone on
-    /// another number of times.
+    /// A thread goes on. The event is stale if the thread has gone on since it was planned: the
+    /// thread's `went_on` then differs from this number.
     Thread(ThreadId, u32),
-    /// The slice of the thread that runs on a hardware thread is over.
+    /// The time slice of the thread that runs on a hardware thread is over.
     Slice(u32),
-    /// Idle hardware threads look for threads that wait for this one.
+    /// Idle hardware threads look for threads that are queued at this one.
     Look(u32),
     /// The first stores of a thread's buffer take effect.
     Buffer(ThreadId),
 }
 
-/// What the current thread does once the machine has done its part.
+/// What the current thread does after a request to the machine.
 #[derive(Clone, Copy)]
 pub(crate) enum Then {
     /// It goes on.
     GoOn,
-    /// Others run until it goes on.
+    /// It suspends, and other threads run until it goes on.
     Suspend(*const Yielder<(), ()>),
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Cycles until the last thread was done.
@@ -129,8 +129,8 @@ pub struct Outcome {
 }
 
 impl<'m> Engine<'m> {
-    /// A machine at rest. The seed decides what on a real machine is chance: the moment in
-    /// its loop at which a waiter notices a change.
+    /// A machine at rest. The seed decides what is random on a real machine: the moment in its loop
+    /// at which a waiter notices a change.
     pub fn new(machine: &'m Machine, seed: u64) -> Engine<'m> {
         Engine {
             machine,
@@ -160,35 +160,36 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// An engine whose accesses come with no instructions: for measuring what accesses cost.
+    /// An engine whose accesses cost no instructions, to measure what the accesses themselves cost.
     #[must_use]
     pub fn accesses_only(mut self) -> Engine<'m> {
         self.with_instructions = false;
         self
     }
 
-    /// An engine whose threads fetch the line of a word for writing before each load of it, as a
-    /// program does that has the instruction for it before each (SSYNC, section 5.3). Data are
-    /// loaded without.
+    /// An engine whose threads fetch a word's line for writing before each load of the word, like a
+    /// program that executes the prefetch instruction before each (SSYNC, section 5.3). Loads of
+    /// data don't fetch.
     #[must_use]
     pub fn fetching_for_writing(mut self, fetches: bool) -> Engine<'m> {
         self.fetches = fetches;
         self
     }
 
-    /// An engine on which the run's threads have used all memory before, and nobody has written to it
-    /// since: each of their caches has each line, as far as it has room.
+    /// An engine whose caches are warm: the run's threads have used all memory before, and none has
+    /// written to it since. Each of their caches holds each line, as far as it has room.
     #[must_use]
     pub fn warm(mut self) -> Engine<'m> {
         self.warm = true;
         self
     }
 
-    /// Runs threads, each on a hardware thread of this number or [`ANYWHERE`], until all are done.
+    /// Runs threads until all are done, each on the hardware thread of its number, or on any if
+    /// that is [`ANYWHERE`].
     ///
     /// # Panics
-    /// If a thread panics, if a number is not that of a hardware thread, or if all threads
-    /// that are left sleep for ever: a deadlock.
+    /// If a thread panics, if a number is not that of a hardware thread, or if all remaining
+    /// threads sleep for ever: a deadlock.
     pub fn run(mut self, threads: Vec<(usize, Body<'_>)>) -> Outcome {
         let mut coroutines = Vec::with_capacity(threads.len());
         for (number, (processor, body)) in threads.into_iter().enumerate() {
@@ -201,7 +202,7 @@ impl<'m> Engine<'m> {
         let here = context::enter(&mut self);
         while left > 0 {
             let Some(thread) = with(Engine::next).flatten() else {
-                panic!("{left} threads sleep, and nobody is left to wake them");
+                panic!("{left} threads sleep, and no thread is left to wake them");
             };
             if let CoroutineResult::Return(()) = coroutines[thread as usize].resume(()) {
                 left -= 1;
@@ -215,8 +216,8 @@ impl<'m> Engine<'m> {
         Outcome { cycles: self.now, accesses: self.accesses }
     }
 
-    /// The thread that goes on next, which is now the current one; `None` if there is nothing to
-    /// come.
+    /// Makes the thread that goes on next the current one, and returns it. Returns `None` if no
+    /// event is left.
     fn next(&mut self) -> Option<ThreadId> {
         loop {
             let event = self.pop()?;
@@ -252,7 +253,7 @@ impl<'m> Engine<'m> {
         coroutine
     }
 
-    /// The next event.
+    /// Removes the next event.
     fn pop(&mut self) -> Option<Event> {
         let Some(latest) = self.latest.take() else {
             return self.events.pop().map(|Reverse(event)| event);
@@ -263,7 +264,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Plans that a thread goes on.
+    /// Plans that a thread goes on at a time.
     fn plan(&mut self, at: u64, thread: ThreadId) {
         let went_on = self.threads[thread as usize].went_on;
         self.plan_for(at, Whom::Thread(thread, went_on));
@@ -279,7 +280,7 @@ impl<'m> Engine<'m> {
         Event { at, order: self.planned, whom }
     }
 
-    /// Others are to run until the current thread goes on.
+    /// Lets other threads run until the current thread goes on.
     fn suspend(&self) -> Then {
         Then::Suspend(self.threads[self.current as usize].yielder)
     }
@@ -290,7 +291,8 @@ impl<'m> Engine<'m> {
         match self.events.peek() {
             Some(Reverse(next)) if next.at <= at => {
                 let went_on = self.threads[self.current as usize].went_on;
-                // Not before the first of the events: of those at one time it is the latest.
+                // `latest` never precedes the first event of the heap: at an equal time, it was
+                // planned later.
                 self.latest = Some(self.event(at, Whom::Thread(self.current, went_on)));
                 self.suspend()
             }
@@ -301,13 +303,14 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// When the current thread was done with what it did last.
+    /// The cycle in which the current thread's latest access was done, before the instructions that
+    /// follow it.
     fn done_at(&self) -> u64 {
         let latest = self.threads.get(self.current as usize).map_or((0, 0), |t| t.instructions);
         if latest.0 == self.now { self.now - latest.1 } else { self.now }
     }
 
-    /// A number below another, by chance.
+    /// A random number below `below`.
     fn chance(&mut self, below: u64) -> u64 {
         // Marsaglia's xorshift.
         self.random ^= self.random << 13;
@@ -326,17 +329,17 @@ impl<'m> Engine<'m> {
         self.machine.node_of(self.threads[self.current as usize].cache as usize)
     }
 
-    /// The group of near processors that the current thread is in.
+    /// The group of near processors to which the current thread's node belongs.
     pub(crate) fn group(&self, level: usize) -> usize {
         self.machine.group(self.node(), level)
     }
 
-    /// Whether there are several groups of near processors at a level.
+    /// Whether a level has several groups of near processors.
     pub(crate) fn is_divided(&self, level: usize) -> bool {
         (0..self.machine.description.nodes).any(|node| self.machine.group(node, level) > 0)
     }
 
-    /// The time in seconds, and a note that the current thread wanted to know it.
+    /// The time in seconds. Records that the current thread has asked for it.
     pub(crate) fn seconds(&mut self) -> f64 {
         self.threads[self.current as usize].asked_time = true;
         self.now as f64 / self.machine.description.hertz

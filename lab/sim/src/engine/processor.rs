@@ -1,13 +1,15 @@
-//! Hardware threads that several threads share: one runs, the others wait for their turn, in
-//! slices of time.
+//! Hardware threads that several simulated threads share: one runs, the others wait for their turn,
+//! in time slices.
 //!
-//! A thread that is not pinned is moved as Linux 2.6.32 did it. It starts on the idlest hardware
-//! thread (`SD_BALANCE_FORK`). Woken, it goes back to its own, or to an idle one of the same node
-//! (`select_idle_sibling`). Nothing else moves it but idle hardware threads, which look for waiting
-//! threads now and then: on their node often, on others rarely, and there only if that node's load
-//! is larger than their own's by more than the threshold (`Documentation/scheduler/sched-domains`,
-//! `include/linux/topology.h`). Left out: that a hardware thread looks as soon as it has nothing
-//! to do, which Linux does unless it is idle for short times only.
+//! Threads that are not pinned move as on Linux 2.6.32. A thread starts on the idlest hardware
+//! thread (`SD_BALANCE_FORK`). A woken thread goes back to its own hardware thread, or to an idle
+//! one of the same node (`select_idle_sibling`). Otherwise only idle hardware threads move threads:
+//! now and then, they look for waiting threads. On their own node they look often. On other nodes
+//! they look rarely, and take a thread only if that node's load exceeds their own node's by more
+//! than the threshold (`Documentation/scheduler/sched-domains`, `include/linux/topology.h`).
+//!
+//! Left out: a hardware thread of Linux also looks as soon as it becomes idle, unless it is idle
+//! for short times only.
 
 use std::collections::VecDeque;
 
@@ -17,16 +19,16 @@ use super::{Engine, Event, Then, ThreadId, Whom};
 #[derive(Default)]
 pub struct Processor {
     running: Option<ThreadId>,
-    /// The threads that want it, first come, first served.
+    /// The threads that wait for it, first come, first served.
     queue: VecDeque<ThreadId>,
-    /// When the running one has to make room for another.
+    /// The cycle in which the running thread has to make room for another.
     slice_ends: u64,
-    /// Idle ones will look at its queue.
+    /// Whether idle hardware threads are going to look at its queue.
     looked_at: bool,
 }
 
 impl Processor {
-    /// How many threads want it.
+    /// How many threads run on it or wait for it.
     fn load(&self) -> usize {
         self.queue.len() + usize::from(self.running.is_some())
     }
@@ -34,8 +36,8 @@ impl Processor {
 
 impl Engine<'_> {
     /// The hardware thread for a new thread, as Linux balances: on the node with the fewest
-    /// threads, there in the cache with the fewest, there where the fewest are; by chance among
-    /// equals.
+    /// threads, of its caches the one with the fewest, and of that cache's hardware threads the one
+    /// with the fewest. The choice among equals is random.
     pub(super) fn idlest(&mut self) -> usize {
         let machine = self.machine;
         let caches = machine.caches();
@@ -61,14 +63,14 @@ impl Engine<'_> {
         self.machine.node_of(self.machine.cache_of(number as usize))
     }
 
-    /// How many threads want a hardware thread of a node.
+    /// How many threads run on a node's hardware threads or wait for them.
     fn crowd(&self, node: usize) -> usize {
         let all = (0u32..).zip(&self.processors);
         all.filter(|(number, _)| self.node_at(*number) == node).map(|(_, one)| one.load()).sum()
     }
 
-    /// An idle hardware thread of the same node; or else, if `far`, one of the node where the fewest
-    /// threads are, if these are so few that Linux moves a thread there.
+    /// An idle hardware thread of the same node. If there is none and `far` is set, one of the node
+    /// with the fewest threads, provided that these are so few that Linux moves a thread there.
     fn idle_for(&self, number: u32, far: bool) -> Option<u32> {
         let here = self.node_at(number);
         let all = 0..self.machine.threads() as u32;
@@ -83,8 +85,8 @@ impl Engine<'_> {
         (self.crowd(here) as f64 > threshold * crowd(&least) as f64).then_some(least)
     }
 
-    /// A thread queues up at its hardware thread. If it may be moved, idle ones will find it when
-    /// they look.
+    /// Queues a thread at its hardware thread. If the thread may move, idle hardware threads find
+    /// it when they look.
     fn queue_up(&mut self, thread: ThreadId) {
         let state = &self.threads[thread as usize];
         let (number, pinned) = (state.processor, state.pinned);
@@ -95,18 +97,18 @@ impl Engine<'_> {
         }
     }
 
-    /// Plans the next moment at which idle hardware threads look at the queue of another.
+    /// Plans the next moment at which idle hardware threads look at this one's queue.
     fn plan_look(&mut self, number: u32) {
         let every = self.machine.in_cycles(self.machine.description.scheduler.near).max(1);
         let at = (self.now / every + 1) * every;
         self.plan_for(at, Whom::Look(number));
     }
 
-    /// Idle hardware threads take over threads that wait for another.
+    /// Idle hardware threads take over threads that wait for this one.
     fn take_over(&mut self, number: u32) {
         let scheduler = self.machine.description.scheduler;
         let (near, far) = (scheduler.near, scheduler.far);
-        // Those of other nodes look at every so many of these moments.
+        // Hardware threads of other nodes look at only some of these moments.
         let (near, far) = (self.machine.in_cycles(near).max(1), self.machine.in_cycles(far).max(1));
         let far = self.now / far != self.now.saturating_sub(near) / far;
         let waits = |engine: &Self| {
@@ -123,8 +125,8 @@ impl Engine<'_> {
         self.processors[number as usize].looked_at = false;
     }
 
-    /// A thread that is not pinned and would have to wait for its hardware thread goes to an idle
-    /// one of its node.
+    /// Moves a thread to an idle hardware thread of its node if it is not pinned and would have to
+    /// wait for its own.
     fn wake_near(&mut self, thread: ThreadId) {
         let state = &self.threads[thread as usize];
         if state.pinned || self.processors[state.processor as usize].load() == 0 {
@@ -135,7 +137,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A thread wants a processor, and goes on once it has it.
+    /// A thread asks for a processor, and goes on once it has one.
     pub(super) fn join_processor(&mut self, thread: ThreadId) {
         self.wake_near(thread);
         let number = self.threads[thread as usize].processor;
@@ -151,7 +153,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A thread sleeps, or is done: the next one's turn.
+    /// A thread sleeps or is done, and leaves its hardware thread to the next one.
     pub(super) fn leave_processor(&mut self, thread: ThreadId) {
         let number = self.threads[thread as usize].processor;
         let processor = &mut self.processors[number as usize];
@@ -165,9 +167,9 @@ impl Engine<'_> {
         }
     }
 
-    /// The current thread lets the next one run, and goes on at the end of the queue.
+    /// The current thread lets the next one run, and queues up behind the others.
     pub(crate) fn yield_processor(&mut self) -> Then {
-        /// Cycles of a call of the kernel that finds nobody else.
+        /// Cycles of a system call that finds no other thread to run.
         const CALL: u64 = 500;
         let number = self.threads[self.current as usize].processor;
         if self.processors[number as usize].queue.is_empty() {
@@ -180,7 +182,7 @@ impl Engine<'_> {
         self.suspend()
     }
 
-    /// A thread gets a processor.
+    /// Gives a hardware thread to a thread.
     fn dispatch(&mut self, number: u32, thread: ThreadId, after: u64) {
         let slice = self.machine.in_cycles(self.machine.description.scheduler.slice);
         let processor = &mut self.processors[number as usize];
@@ -194,15 +196,15 @@ impl Engine<'_> {
         }
         if std::mem::take(&mut self.threads[thread as usize].due) {
             self.plan(self.now + after, thread);
-            // What it was about to write when it lost its processor is written now; a thread that
-            // has looked since then has seen the old value, and may watch.
+            // The write that the thread was about to make when it lost its processor happens now. A
+            // thread that has read the line since then has seen the old value, and may be watching.
             if let Some(line) = self.threads[thread as usize].writes_to {
                 self.write(line, self.now + after + 1);
             }
         }
     }
 
-    /// The thread that an event lets run, if there is one.
+    /// Handles an event, and returns the thread that it lets run, if there is one.
     pub(super) fn runs_next(&mut self, event: Event) -> Option<ThreadId> {
         match event.whom {
             Whom::Thread(thread, went_on) => {
@@ -231,7 +233,7 @@ impl Engine<'_> {
                 if let (Some(running), true) = (processor.running, over)
                     && let Some(next) = processor.queue.pop_front()
                 {
-                    // What it has begun goes on meanwhile.
+                    // The accesses that the thread has begun go on meanwhile.
                     self.queue_up(running);
                     let switch = self.machine.in_cycles(self.machine.description.scheduler.switch);
                     self.dispatch(number, next, switch);
@@ -245,7 +247,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A thread has another hardware thread from now on.
+    /// Assigns a thread to another hardware thread.
     fn settle(&mut self, thread: ThreadId, number: u32) {
         let state = &mut self.threads[thread as usize];
         state.processor = number;

@@ -1,4 +1,4 @@
-//! Threads that sleep on a word, as by the kernel's futex.
+//! Threads that sleep on a word, as with the kernel's futex.
 
 use rustc_hash::FxHashMap;
 
@@ -14,8 +14,8 @@ struct Sleeper {
 }
 
 impl Engine<'_> {
-    /// The current thread sleeps on an address under a key until it is woken, or until this many
-    /// seconds after the start.
+    /// The current thread sleeps on an address under a key until another thread wakes it, or until
+    /// `deadline`, in seconds after the start.
     pub(crate) fn park(&mut self, address: usize, key: u32, deadline: Option<f64>) -> Then {
         let thread = self.current;
         self.sleepers.0.entry(address).or_default().push(Sleeper { thread, key });
@@ -24,14 +24,16 @@ impl Engine<'_> {
         state.stops();
         self.leave_processor(thread);
         if let Some(deadline) = deadline {
-            // A thread that is woken by then has gone on, and this event changes nothing.
+            // If another thread wakes this one before the deadline, it has gone on by then, and the
+            // event is stale.
             let at = self.machine.in_cycles(deadline).max(self.now);
             self.plan(at, thread);
         }
         self.suspend()
     }
 
-    /// The current thread does not sleep on this address any more, whatever has woken it.
+    /// Removes the current thread from the sleepers of an address, whether another thread or its
+    /// deadline has woken it.
     pub(crate) fn awake(&mut self, address: usize) {
         let thread = self.current;
         if let Some(sleepers) = self.sleepers.0.get_mut(&address) {
@@ -39,7 +41,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Wakes up to `count` of the threads that sleep on an address under this key, or any.
+    /// Wakes up to `count` of the threads that sleep on an address under this key, or under any key
+    /// if it is `None`.
     pub(crate) fn unpark(&mut self, address: usize, key: Option<u32>, count: u32) {
         let Some(sleepers) = self.sleepers.0.get_mut(&address) else { return };
         let mut woken = Vec::new();

@@ -1,4 +1,4 @@
-//! What the engine knows of a simulated thread.
+//! What the engine knows about a simulated thread.
 
 use corosensei::Yielder;
 
@@ -8,20 +8,20 @@ use super::buffer::Buffer;
 
 /// A simulated thread.
 pub struct Thread {
-    /// Lets others run; none before it has begun.
+    /// Suspends the coroutine; null before the thread has begun.
     pub yielder: *const Yielder<(), ()>,
-    /// The hardware thread that it runs on, and its cache.
+    /// The hardware thread that it runs on, and that thread's cache.
     pub processor: u32,
     pub cache: u32,
-    /// It stays there.
+    /// Whether it stays on that hardware thread.
     pub pinned: bool,
-    /// How often it went on.
+    /// How often it has gone on.
     pub went_on: u32,
-    /// It may go on, and has no processor.
+    /// Whether it could go on, but has no processor.
     pub due: bool,
-    /// It does not even want one.
+    /// Whether it sleeps, and doesn't want a processor.
     pub asleep: bool,
-    /// The line that it looked at, with no other access and no delay since.
+    /// The line that it has read last, with no other access and no delay since.
     pub looks_at: Option<u32>,
     /// The line that it writes to, or has written to last.
     pub writes_to: Option<u32>,
@@ -29,13 +29,14 @@ pub struct Thread {
     pub kept: Option<Kept>,
     /// Its stores that have not taken effect.
     pub buffer: Buffer,
-    /// What its core has begun.
+    /// The accesses that its core has begun.
     pub ahead: Ahead,
-    /// When the instructions of its latest access were over, and how long they took.
+    /// The cycle in which the instructions of its latest access were over, and how many cycles they
+    /// took.
     pub instructions: (u64, u64),
-    /// It has asked for the time: its waits may have deadlines.
+    /// Whether it has asked for the time: its waits may have deadlines.
     pub asked_time: bool,
-    /// Its body has returned.
+    /// Whether its body has returned.
     pub done: bool,
 }
 

@@ -1,19 +1,19 @@
-//! Shared memory that no cache may have: each access goes to the memory at the line's home, which
-//! serves one after the other. The only atomic operation is test-and-set, on registers that are
-//! not memory; each cache's core has one (the SCC, section 5 of the paper on MPI's passive
-//! target).
+//! Shared memory that caches don't hold: each access goes to the memory at the line's home, which
+//! serves one access after the other. The only atomic operation is test-and-set, on registers that
+//! are not memory. The core of each cache has one register (the SCC, section 5 of the paper on
+//! MPI's passive target).
 
 use super::context::{act, with};
 use super::{Engine, Then};
 use crate::machine::{Access, Machine, State};
 
-/// Until when memories and registers are busy, and which registers are taken.
+/// The cycles until which memories and registers are busy, and which registers are taken.
 pub struct Shared {
-    /// By node.
+    /// The cycle until which each node's memory is busy.
     memories: Vec<u64>,
-    /// By cache.
+    /// The register of each cache's core.
     registers: Vec<Register>,
-    /// Cycles for which a memory, and a register, is busy with one access.
+    /// Cycles for which one access keeps a memory, and a register, busy.
     busy: [u64; 2],
 }
 
@@ -36,9 +36,9 @@ impl Shared {
 }
 
 impl Engine<'_> {
-    /// An access to uncached memory: it waits until the memory is free.
+    /// Makes an access to uncached memory, which waits until the memory is free.
     pub(super) fn access_memory(&mut self, access: Access, line: u32) -> Then {
-        // Atomic operations come as the loads and stores that they are made of.
+        // The caller has split atomic operations into loads and stores.
         debug_assert!(matches!(access, Access::Load | Access::Store));
         let home = self.lines[line as usize].home();
         let class = self.machine.class(self.node(), home);
@@ -49,7 +49,7 @@ impl Engine<'_> {
         self.pass_until(begins + cycles)
     }
 
-    /// A way to a register and back.
+    /// Goes to a register and back.
     fn reach(&mut self, register: usize) -> Then {
         let there = self.shared.registers.len();
         assert!(register < there, "no register {register}: the machine has {there}");
@@ -69,7 +69,7 @@ impl Engine<'_> {
     }
 }
 
-/// Tries once to take a register. Outside of a simulation it is always free.
+/// Tries once to take a register. Outside of a simulation, every register is free.
 pub(crate) fn test_and_set(register: usize) -> bool {
     act(|engine| engine.reach(register));
     with(|engine| !std::mem::replace(&mut engine.shared.registers[register].taken, true))
@@ -82,13 +82,14 @@ pub(crate) fn reset(register: usize) {
     with(|engine| engine.shared.registers[register].taken = false);
 }
 
-/// Takes the register that guards the line of an address; tries until it is free, without a pause.
+/// Takes the register that guards the line of an address. Retries without a pause until the
+/// register is free.
 pub(crate) fn take(address: usize) {
     let register = with(|engine| engine.keeper(address)).unwrap_or(0);
     while !test_and_set(register) {}
 }
 
-/// Gives the register back that guards the line of an address.
+/// Frees the register that guards the line of an address.
 pub(crate) fn release(address: usize) {
     let register = with(|engine| engine.keeper(address)).unwrap_or(0);
     reset(register);

@@ -1,14 +1,14 @@
-//! The groups of near processors as a tree, for locks that have a queue for each.
+//! The groups of near processors as a tree, for locks that have a queue for each group.
 //!
-//! The machine is at place 0, then come the groups of level 0, then those of level 1. The parts of
-//! the group at place `i` are at places `FAN_OUT * i + 1` and following.
+//! The tree is an array: the machine at index 0, then the groups of level 0, then those of level 1.
+//! The children of the group at index `i` begin at index `FAN_OUT * i + 1`.
 
 use crate::memory::Memory;
 
-/// How many groups a group is divided into; of more, several share a place.
+/// The children of a group. If a group has more parts, several parts share an index.
 const FAN_OUT: usize = 4;
 
-/// How many levels a tree of this many groups has below the machine: 1 for 5, 2 for 21.
+/// The levels below the machine in a tree of this many groups: 1 for 5 groups, 2 for 21.
 const fn levels(groups: usize) -> usize {
     let (mut levels, mut all, mut lowest) = (0, 1, 1);
     while all < groups {
@@ -20,13 +20,13 @@ const fn levels(groups: usize) -> usize {
     levels
 }
 
-/// The place of the group that a group is part of.
+/// The index of a group's parent.
 pub const fn above(place: usize) -> usize {
     (place - 1) / FAN_OUT
 }
 
-/// The place of the smallest group that this thread is in. A level that divides nothing here is
-/// left out; should threads disagree about that, they meet in a group above.
+/// The index of the smallest group that this thread is in. A level that divides nothing on this
+/// machine is left out. If threads disagree about that, they meet in a group above.
 #[inline]
 pub fn smallest_group<M: Memory, const GROUPS: usize>() -> usize {
     let mut place = 0;

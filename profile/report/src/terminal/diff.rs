@@ -38,7 +38,7 @@ pub fn diff(diff: &Diff, out: &mut impl Write, style: &Style) -> io::Result<()> 
     let remark = "in each second of run time, before and after; most changed first";
     sites("CALL SITES", remark, &of(Kind::Lock), out, style)?;
     let others: Vec<&SiteChange> = [of(Kind::Futex), of(Kind::Event)].concat();
-    sites("FUTEXES AND EVENTS", "likewise", &others, out, style)
+    sites("FUTEXES AND EVENTS", "in each second of run time, likewise", &others, out, style)
 }
 
 fn runs(before: &Run, after: &Run, out: &mut impl Write, style: &Style) -> io::Result<()> {
@@ -111,9 +111,9 @@ fn sites(
         ]
     };
     let rows = changes.iter().take(SITES).map(row).collect();
-    let titles = ["waited", "now", "held ~", "now", "acquired", "now", "place"];
+    let titles = ["waited", "now", "held ~", "now", "acquired", "now", "call site"];
     table::write(out, style, titles, rows)?;
-    more(changes.len().saturating_sub(SITES), "place with less change", out, style)
+    more(changes.len().saturating_sub(SITES), "site with less change", out, style)
 }
 
 fn place(change: &SiteChange) -> String {

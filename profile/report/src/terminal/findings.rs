@@ -127,7 +127,7 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         let room = style.width() - 10;
         writeln!(out, "  {:>6}  {}", percent(one.share), shorten(&printable(&text), room))?;
     }
-    more(idle.len().saturating_sub(IDLE), "place", out, style)
+    more(idle.len().saturating_sub(IDLE), "site", out, style)
 }
 
 /// Where that is. A call of the kernel that was only looked at has no row.
@@ -146,17 +146,22 @@ fn one(
     style: &Style,
 ) -> io::Result<()> {
     let gain = gain(finding);
-    let room = style.width() - 5 - gain.chars().count() - 2;
-    let title = shorten(&printable(&finding.title), room);
-    let gap = room - title.chars().count() + 2;
-    let title = Paint::Bold.on(&title, style);
-    let gain = Paint::Yellow.on(&gain, style);
-    writeln!(out, "{}", format!("  {number}. {title}{}{gain}", " ".repeat(gap)).trim_end())?;
+    let title = printable(&finding.title);
+    let room = style.width().saturating_sub(5 + gain.chars().count() + 2);
+    let gap = room.checked_sub(title.chars().count());
+    let (title, gain) = (Paint::Bold.on(&title, style), Paint::Yellow.on(&gain, style));
+    match gap {
+        Some(gap) => writeln!(out, "  {number}. {title}{}  {gain}", " ".repeat(gap))?,
+        None => {
+            paragraph(&format!("  {number}. "), &title, out, style)?;
+            writeln!(out, "     {gain}")?;
+        }
+    }
     let place = shorten(&printable(&finding.place), style.width() - 5);
     writeln!(out, "     {place}")?;
     let evidence: Vec<String> = finding.evidence.iter().take(EVIDENCE).map(evidence).collect();
     if !evidence.is_empty() {
-        paragraph("     ", &printable(&evidence.join(", ")), out, style)?;
+        paragraph("     ", &printable(&evidence.join("; ")), out, style)?;
     }
     if let Some(seen) = process::seen(process, place_in_list) {
         writeln!(out, "     {seen}")?;
@@ -192,7 +197,7 @@ fn gain(finding: &Finding) -> String {
     }
 }
 
-/// A number with what it is: `contention 45.8 %`.
+/// A number with what it is: `contention: 45.8 %`.
 fn evidence(evidence: &Evidence) -> String {
     let value = evidence.value;
     let number = match evidence.unit {
@@ -202,5 +207,5 @@ fn evidence(evidence: &Evidence) -> String {
         Unit::Share => percent(value),
         Unit::Times => format!("{value:.1} times"),
     };
-    format!("{} {number}", evidence.what)
+    format!("{}: {number}", evidence.what)
 }

@@ -50,7 +50,7 @@ pub fn sites(process: &Process, out: &mut impl Write, style: &Style) -> io::Resu
         }
         costs(&site.figures, site.quadrant, &place)
     };
-    table::write(out, style, titled("place"), rows.iter().take(ROWS).map(row).collect())?;
+    table::write(out, style, titled("call site"), rows.iter().take(ROWS).map(row).collect())?;
     more(all().count() - rows.len().min(ROWS), "site", out, style)
 }
 
@@ -179,6 +179,6 @@ pub fn others(process: &Process, out: &mut impl Write, style: &Style) -> io::Res
         ]
     };
     let few = rows.iter().take(FEW_ROWS).map(row).collect();
-    table::write(out, style, ["waited", "longest", "waits", "place"], few)?;
+    table::write(out, style, ["waited", "longest", "waits", "call site"], few)?;
     more(rows.len().saturating_sub(FEW_ROWS), "site", out, style)
 }

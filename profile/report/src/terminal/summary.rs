@@ -72,12 +72,15 @@ pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Re
     ];
     for (title, (seconds, least), text) in lines {
         if seconds > least * process.thread_seconds {
-            let line = format!("  {title:<22}  {:>10}   {text}", duration(seconds));
-            writeln!(out, "{}", line.trim_end())?;
+            let line = format!("  {title:<22}  {:>10}", duration(seconds));
+            match text.is_empty() {
+                true => writeln!(out, "{line}")?,
+                false => paragraph(&format!("{line}   "), &text, out, style)?,
+            }
         }
     }
     if let Some(why) = ready {
-        writeln!(out, "  {:<22}  {:>10}   {why}", "", "")?;
+        writeln!(out, "    {why}")?;
     }
     Ok(())
 }
@@ -95,8 +98,7 @@ fn at_ends_of_waits(times: &Times) -> String {
 /// The waiting for objects of one kind, and what that means.
 fn waits(process: &Process, kind: Kind, style: &Style) -> String {
     let remark = if kind == Kind::Futex { "(locks or events)" } else { "(may be idle)" };
-    let parts = shorten(&parts(process, kind), style.width() - 58);
-    format!("{parts} {}", Paint::Dim.on(remark, style))
+    format!("{} {}", parts(process, kind), Paint::Dim.on(remark, style))
 }
 
 /// Time waited for the primitives of one kind, most first.
@@ -148,6 +150,6 @@ pub fn waiting_now(process: &Process, out: &mut impl Write, style: &Style) -> io
         ]
     };
     let rows = waiting.iter().take(WAITING).map(row).collect();
-    table::write(out, style, ["for", "thread", "name", "lock and place"], rows)?;
+    table::write(out, style, ["for", "thread", "name", "lock and call site"], rows)?;
     more(waiting.len().saturating_sub(WAITING), "thread", out, style)
 }

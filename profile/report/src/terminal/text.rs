@@ -35,8 +35,8 @@ pub fn paragraph(start: &str, text: &str, out: &mut impl Write, style: &Style) -
     let indent = start.chars().count();
     let mut line = start.to_owned();
     for word in together(text) {
-        let length = line.chars().count();
-        if length > indent && length + 1 + word.chars().count() > style.width() {
+        let length = columns(&line);
+        if length > indent && length + 1 + columns(&word) > style.width() {
             writeln!(out, "{line}")?;
             line = " ".repeat(indent);
         } else if length > indent {
@@ -45,6 +45,13 @@ pub fn paragraph(start: &str, text: &str, out: &mut impl Write, style: &Style) -
         line.push_str(&word);
     }
     writeln!(out, "{line}")
+}
+
+/// The columns that a text takes; its colours take none.
+fn columns(text: &str) -> usize {
+    let colours = text.split('\x1b').skip(1);
+    let escapes = colours.map(|part| part.find('m').map_or(0, |end| end + 2));
+    text.chars().count() - escapes.sum::<usize>()
 }
 
 /// The words of a text, a number with its unit as one.

@@ -75,7 +75,8 @@ pid 4711, 2 threads, ran 4.00 s, exited
 FINDINGS  most to gain first; gains are predicted
   1. A long section that others wait for                                                saves little
      shop+0x100
-     acquisitions 500/s, contention 25.0 %, working time in such sections 31.6 %, time waited 1.80 s
+     acquisitions: 500/s; contention: 25.0 %; working time in such sections: 31.6 %; time waited:
+     1.80 s
      -> Keep in the section only what needs the lock: compute before it, and act on the result after
         it.
      ?  How many of the section's instructions access shared data? Only those need the lock. Run
@@ -92,7 +93,7 @@ LOCKS  by time waited; time held is an estimate
        0        0       -     25.0 %         3     0.8  rwlock created at shop+0x400
 
 CALL SITES  added up over locks and threads
-  waited  longest  held ~  contended  acquired      /s  place
+  waited  longest  held ~  contended  acquired      /s  call site
   1.00 s  5.00 ms  1.20 s     20.0 %     1,000     250  shop+0x100  mutex lock
   800 ms   500 ms       -     30.1 %     1,000     250  shop+0x200  mutex lock
        0        0  400 ms        0 %    4.00 M  1.00 M  shop+0x200  spinlock lock
@@ -111,12 +112,12 @@ WHO BLOCKS WHOM  waiter, then where the holder had acquired the lock
   300 ms    300  1.00 ms  shop+0x200  <-  shop+0x100
 
 FUTEXES AND EVENTS  waiting here may be time lost, or time with nothing to do
-   waited  longest  waits  place
+   waited  longest  waits  call site
   25.0 ms  20.0 ms      2  shop+0x300  futex wait
    400 ms   100 ms      4  shop+0x300  condvar wait
 
 STILL WAITING  for a lock, when the recording ended or was read
-     for  thread   name  lock and place
+     for  thread   name  lock and call site
   500 ms    4712  clerk  shop+0x7000  at shop+0x200
 
 WHAT COULD NOT BE SEEN
@@ -147,7 +148,7 @@ fn what_takes_little_and_brings_little_shares_one_line() {
 #[test]
 fn lines_keep_to_the_width_and_colours_change_nothing_else() {
     let analysis = shop().load();
-    for width in [80, 100, 140] {
+    for width in [80, 100, 120, 140] {
         let plain = terminal(&analysis, Extent::Tables, Style { color: false, width });
         let longest = plain.lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(width), "{longest:?} of {width}:\n{plain}");

@@ -17,6 +17,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use syncline_policy::{Files, Plan, Policy, Remark, Rule, Subject, Why};
+use syncline_present::terminal::wrapped;
 use syncline_statistics::{Looks, fewest};
 use syncline_try::{Experiment, Failed, Variant};
 
@@ -26,6 +27,7 @@ use crate::exec::{Variables, files, planned, variables};
 use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
 use crate::mends::Mend;
 use crate::record::find_program;
+use crate::terminal::style;
 use args::Try;
 
 /// The probability that any of the intervals is wrong.
@@ -57,7 +59,7 @@ pub fn run(args: &Try) -> Result<ExitCode, Failure> {
     bar.finish_and_clear();
     let outcome = outcome.map_err(|failed| explain(&args.program.command[0], failed))?;
     let enough = fewest(MISS / experiment.others.len() as f64);
-    let text = show::table(&experiment, &outcome, enough);
+    let text = wrapped(&show::table(&experiment, &outcome, enough), &style());
     stdout().write_all(text.as_bytes()).map_err(|e| Failure::new(RECORD_FAILED, e))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,12 @@ use syncline_statistics::Interval;
 use syncline_try::{Comparison, Experiment, Measure, Outcome, Verdict, Why};
 
 use crate::arguments::MOST_RUNS;
-use syncline_present::number::counted;
+use syncline_present::number::{counted, grouped};
+
+/// Columns of a name.
+const NAME: usize = 18;
+/// Columns of a value, if its title has no more.
+const VALUE: usize = 8;
 
 /// The table, and the notes below it; intervals need this many rounds.
 pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> String {
@@ -22,8 +27,9 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     let name = &experiment.own.name;
     let mut text = String::new();
     // Writing to a text never fails.
-    let _ = writeln!(text, "{:<26} {what:>14}  gain, with its interval of 95 %", "locks");
-    let _ = writeln!(text, "{name:<26} {:>14}", of(outcome.own));
+    let wide = what.len().max(VALUE);
+    let _ = writeln!(text, "{:<NAME$} {what:>wide$}  gain, with its 95 % interval", "locks");
+    let _ = writeln!(text, "{name:<NAME$} {:>wide$}", of(outcome.own));
     let mut undecided = false;
     for Comparison { name, verdict, .. } in &outcome.others {
         let (value, said) = match verdict {
@@ -38,7 +44,7 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
             Verdict::GivenUp(gain, why) => (String::new(), given_up(*gain, why)),
             Verdict::Failed(why) => (String::new(), why.clone()),
         };
-        let _ = writeln!(text, "{name:<26} {value:>14}  {said}");
+        let _ = writeln!(text, "{name:<NAME$} {value:>wide$}  {said}");
     }
     let _ = writeln!(
         text,
@@ -48,7 +54,7 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     let bound = experiment.matters * 100.0;
     let _ = writeln!(text, "\"No difference\" is less than {bound} % either way.");
     if undecided {
-        text.push_str("Undecided is what may be more, or nothing: more runs tell, or a machine with less to do.\n");
+        text.push_str("Undecided: the difference may be larger, or none. More runs or a quieter machine would decide.\n");
     }
     text.push_str(&if outcome.rounds < enough {
         format!("An interval needs {enough} rounds: --runs {enough} or more.\n")
@@ -67,7 +73,7 @@ fn figure(value: f64) -> String {
 /// The note on undecided variants; a program can't be run more often than `--runs` allows.
 pub fn open(rounds: usize) -> String {
     match rounds {
-        0..=MOST_RUNS => format!("undecided: about {rounds} runs would decide"),
+        0..=MOST_RUNS => format!("undecided (needs ~{} runs)", grouped(rounds as u64)),
         _ => "undecided: no number of runs would decide".to_owned(),
     }
 }
@@ -76,7 +82,7 @@ pub fn open(rounds: usize) -> String {
 pub fn given_up(gain: f64, why: &Why) -> String {
     match why {
         Why::TooLittle => format!("{gain:.2}x  given up: too little to matter"),
-        Why::Behind(other) => format!("{gain:.2}x  given up: {other} is faster, and gains as much"),
+        Why::Behind(other) => format!("{gain:.2}x  given up: no better than {other}"),
     }
 }
 

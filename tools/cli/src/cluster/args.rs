@@ -11,8 +11,9 @@ use crate::statuses;
 /// Run a program on several ranks with shared memory
 ///
 /// Starts the program RANKS times on this machine. The processes share memory by page faults, and
-/// allocate and synchronize it by the functions of `syncline_dsm.h` or of the crate `syncline-dsm`; docs/dsm.md says how such a program is written, and what makes it fast. Each rank
-/// has a cache of its own, as if it were on a machine of its own. Standard input is rank 0's.
+/// allocate and synchronize it by the functions of `syncline_dsm.h` or of the crate `syncline-dsm`;
+/// docs/dsm.md says how such a program is written, and what makes it fast. Each rank has a cache of
+/// its own, as if it were on a machine of its own. Standard input is rank 0's.
 ///
 /// If a rank dies, the others are ended, and a message names it and its last request.
 #[derive(clap::Args)]

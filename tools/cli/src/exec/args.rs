@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clap::ArgGroup;
+
 use super::place::Placement;
 use crate::arguments::Program;
 use crate::statuses;
@@ -17,8 +19,11 @@ use syncline_targets::Locks;
 /// For example: `syncline exec --lock gate+rw_readers -- ./server`
 #[derive(clap::Args)]
 #[command(
-    override_usage = "syncline exec --lock LOCK[+LOCK] | --policy FILE [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_long_help = statuses::RUNNING
+    override_usage = "syncline exec --lock LOCK[+LOCK] [OPTIONS] [--] PROGRAM [ARGUMENTS]...\n       \
+                      syncline exec --policy FILE [OPTIONS] [--] PROGRAM [ARGUMENTS]...\n       \
+                      syncline exec --place WHERE [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = statuses::RUNNING,
+    group(ArgGroup::new("change").required(true).multiple(true).args(["lock", "policy", "place"]))
 )]
 pub struct Exec {
     /// Which lock to use, by its name in `syncline locks`
@@ -26,7 +31,7 @@ pub struct Exec {
     /// With a waiting policy (`mcs-spin`, `mcs-yield`, `mcs-park`) or without one, which means
     /// parking. An exclusive lock replaces mutexes and spinlocks, a lock for readers and writers
     /// replaces reader-writer locks; `gate+rw_readers` names one of each.
-    #[arg(short, long, value_name = "LOCK", required_unless_present_any = ["policy", "place"])]
+    #[arg(short, long, value_name = "LOCK")]
     pub lock: Option<Locks>,
 
     /// Choose a lock for each object by the rules in FILE, as `syncline tune` writes it

@@ -82,6 +82,10 @@ fn independence(lock: &Lock) -> Vec<String> {
                 "   none of its sections was traced to its end, so none could be compared"
                     .to_owned()
             }
+            // The advice says so.
+            _ if lock.advice.iter().any(|one| matches!(one.advice, Advice::TooFewSections)) => {
+                return Vec::new();
+            }
             _ => "   too few sections were traced to compare any".to_owned(),
         }];
     }
@@ -190,7 +194,7 @@ fn sections(site: &Site) -> Vec<String> {
     let many: Vec<String> =
         many.map(|line| format!("{} ({})", line.place, percent(line.share))).collect();
     if !many.is_empty() {
-        lines.push(format!("      touches nothing shared: {}", many.join(", ")));
+        lines.push(format!("      without shared data: {}", many.join(", ")));
     }
     let mut inside = Vec::new();
     if site.allocating > 0 {
@@ -264,7 +268,7 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
             }
         ),
         Advice::Shorten { share } => {
-            format!("shorten the section: {} of it touches nothing shared", percent(share))
+            format!("shorten the section: {} of it accesses no shared data", percent(share))
         }
         Advice::Leave if proposal.io => {
             return "leave it: sections do input or output, whose order memory does not show"
@@ -272,8 +276,8 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
         }
         Advice::Leave => "leave it: its sections depend on each other".into(),
         Advice::TooFewSections => {
-            return "too few sections of different threads were traced to say: run it longer, name the \
-                    lock with --lock, or give more with --budget"
+            return "too few sections of different threads were traced: run it longer, name the lock \
+                    with --lock, or raise --budget"
                 .into();
         }
     };

@@ -139,23 +139,27 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
         // As below.
         let _ = writeln!(
             stderr(),
-            "syncline: {records} found no room, and tracing stopped there; give more with --max-size"
+            "syncline: {records} did not fit, and tracing stopped there; give more room with --max-size"
         );
     }
     // Standard error may be closed; the trace is complete all the same.
     let _ = writeln!(
         stderr(),
-        "syncline: traced {processes} to {} ({})\nsyncline: `syncline inspect --read {}` shows it again{}",
+        "syncline: traced {processes} to {} ({})\nsyncline: `syncline inspect --read {}` shows this again{}",
         shown.display(),
         number::bytes(bytes),
         typed(shown),
         match recording {
             None => String::new(),
             Some(path) if trace_of(path) == shown => {
-                format!("; `syncline report {}` uses it", typed(path))
+                format!("\nsyncline: `syncline report {}` uses this trace", typed(path))
             }
             Some(path) => {
-                format!("; `syncline report --trace {} {}` uses it", typed(shown), typed(path))
+                format!(
+                    "\nsyncline: `syncline report --trace {} {}` uses this trace",
+                    typed(shown),
+                    typed(path)
+                )
             }
         }
     );

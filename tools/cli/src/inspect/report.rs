@@ -15,6 +15,7 @@ use super::names::Named;
 use super::show;
 use crate::failure::{Failure, RECORD_FAILED, REPORT_FAILED};
 use crate::progress::Bar;
+use crate::terminal::style;
 use syncline_present::number::{self, counted};
 
 /// Processes that are reported on at length; a build may have thousands.
@@ -120,7 +121,7 @@ fn write(as_json: bool, reports: &[Report]) -> anyhow::Result<()> {
         if number > 0 {
             writeln!(out)?;
         }
-        out.write_all(show::text(report).as_bytes())?;
+        out.write_all(show::text(report, &style()).as_bytes())?;
     }
     if speaking.len() > PROCESSES {
         let more = counted(speaking.len() - PROCESSES, "process");

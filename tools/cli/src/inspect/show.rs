@@ -9,7 +9,7 @@ use syncline_recording::command_line;
 
 use super::lock::{about, paragraph};
 use super::tables;
-use syncline_present::terminal::wrapped;
+use syncline_present::terminal::{Style, wrapped};
 
 /// Locks that get a paragraph: three fill a screen.
 const DETAILED: usize = 3;
@@ -20,7 +20,7 @@ const KNOWN: f64 = 0.25;
 const LARGEST_BUDGET: f64 = 500.0;
 
 /// The report on one process.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &Report, style: &Style) -> String {
     let mut text = String::new();
     // Writing to a text never fails.
     let _ = writeln!(text, "{} (process {})", command_line(&report.command), report.pid);
@@ -29,7 +29,7 @@ pub fn text(report: &Report) -> String {
     }
     if report.traced == 0 {
         let _ = writeln!(text, "  no critical section was traced: {}", why_none(report));
-        return wrapped(&text);
+        return wrapped(&text, style);
     }
     let share = report.traced as f64 / report.acquisitions.max(1) as f64;
     let _ = writeln!(
@@ -75,11 +75,11 @@ pub fn text(report: &Report) -> String {
         text.push('\n');
         text.push_str(&paragraph(number + 1, lock, report));
     }
-    let mut text = wrapped(&text);
+    let mut text = wrapped(&text, style);
     text.push('\n');
-    text.push_str(&tables::contended(report));
+    text.push_str(&tables::contended(report, style));
     text.push('\n');
-    text.push_str(&tables::window(report));
+    text.push_str(&tables::window(report, style));
     text
 }
 

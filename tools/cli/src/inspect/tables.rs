@@ -23,11 +23,11 @@ pub const CONTENDED_TITLES: [&str; 7] = [
 
 /// The most contended locks: of those sections that waited, how many conflict with what they
 /// waited for (Table 2).
-pub fn contended(report: &Report) -> String {
+pub fn contended(report: &Report, style: &Style) -> String {
     let mut locks: Vec<&Lock> = report.locks.iter().filter(|lock| lock.contended > 0).collect();
     locks.sort_by_key(|lock| std::cmp::Reverse(lock.contended));
     if locks.is_empty() {
-        return "  none was waited for\n".to_owned();
+        return "  no thread waited for a lock\n".to_owned();
     }
     let row = |lock: &&Lock| {
         let pairs = &lock.contended_pairs;
@@ -42,11 +42,11 @@ pub fn contended(report: &Report) -> String {
             cell(short_title(lock)),
         ]
     };
-    written(CONTENDED_TITLES, locks.iter().take(CONTENDED).map(row).collect())
+    written(style, CONTENDED_TITLES, locks.iter().take(CONTENDED).map(row).collect())
 }
 
 /// The locks that were held longest, each section against the last ones of its lock (Table 3).
-pub fn window(report: &Report) -> String {
+pub fn window(report: &Report, style: &Style) -> String {
     let row = |lock: &Lock| {
         let pairs = &lock.window;
         let share = match pairs.mean_set_bytes {
@@ -63,9 +63,9 @@ pub fn window(report: &Report) -> String {
             cell(short_title(lock)),
         ]
     };
-    let locks = format!("longest held locks, window of {}", report.window);
+    let locks = format!("held longest (window {})", report.window);
     let titles = ["held", "pairs", "conflicts", "conflicting", "of set", &locks];
-    written(titles, report.locks.iter().take(HELD).map(row).collect())
+    written(style, titles, report.locks.iter().take(HELD).map(row).collect())
 }
 
 /// A cell that has nothing to say if that is not known.
@@ -74,8 +74,8 @@ pub fn or_dash(text: String, is_known: bool) -> Cell {
 }
 
 /// A table as text.
-pub fn written<const N: usize>(titles: [&str; N], rows: Vec<[Cell; N]>) -> String {
+pub fn written<const N: usize>(style: &Style, titles: [&str; N], rows: Vec<[Cell; N]>) -> String {
     let mut text = Vec::new();
-    table::write(&mut text, &Style::default(), titles, rows).expect("memory takes all");
+    table::write(&mut text, style, titles, rows).expect("memory takes all");
     String::from_utf8(text).expect("cells are text")
 }

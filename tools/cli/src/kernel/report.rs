@@ -15,6 +15,7 @@ use super::show;
 use crate::failure::{Failure, REPORT_FAILED};
 use crate::inspect::free_memory;
 use crate::progress::Bar;
+use crate::terminal::style;
 
 /// The name and version of the JSON document. The number changes when a field is removed, or changes its
 /// meaning; new fields may come at any time.
@@ -49,7 +50,7 @@ pub fn print(args: &Kernel, folder: &Path) -> Result<ExitCode, Failure> {
         });
         serde_json::to_writer(&mut out, &document).map_err(Into::into).and_then(|()| writeln!(out))
     } else {
-        out.write_all(show::text(&about, &counts, of_kernel.as_ref(), &report).as_bytes())
+        out.write_all(show::text(&about, &counts, of_kernel.as_ref(), &report, &style()).as_bytes())
     };
     written.and_then(|()| out.flush()).map_err(|error| Failure::new(REPORT_FAILED, error))?;
     // Taking a large trace apart takes seconds, and the process ends anyway.

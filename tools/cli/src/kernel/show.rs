@@ -7,7 +7,7 @@ use syncline_kernel::contention::Compared;
 use syncline_kernel::report::{Report, Row};
 use syncline_kernel::run::{About, Counts, INVARIANTS};
 use syncline_present::number::{count, counted, of_so_many, percent};
-use syncline_present::terminal::{cell, wrapped};
+use syncline_present::terminal::{Style, cell, wrapped};
 
 use crate::inspect::tables::{CONTENDED, CONTENDED_TITLES, HELD, or_dash, written};
 
@@ -20,6 +20,7 @@ pub fn text(
     counts: &Counts,
     of_kernel: Option<&Compared>,
     report: &Report,
+    style: &Style,
 ) -> String {
     let mut text = format!(
         "Linux {}, {}, on {} virtual processors\n",
@@ -34,8 +35,8 @@ pub fn text(
         "  not followed: bit spinlocks, the spinlocks that some functions inline, sequence counters, \
          RCU, local locks and switched-off preemption; accesses to user space are left out\n",
     );
-    let mut text = wrapped(&text);
-    for table in [contended(report), longest(report)] {
+    let mut text = wrapped(&text, style);
+    for table in [contended(report, style), longest(report, style)] {
         text.push('\n');
         text.push_str(&table);
     }
@@ -43,7 +44,7 @@ pub fn text(
     report.rows.iter().take(HELD).for_each(|row| details.push_str(&detail(row)));
     if !details.is_empty() {
         text.push('\n');
-        text.push_str(&wrapped(&details));
+        text.push_str(&wrapped(&details, style));
     }
     text
 }
@@ -146,11 +147,11 @@ fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> Strin
 
 /// The most contended classes: of those sections that waited, how many conflict with what they waited
 /// for (Table 2).
-fn contended(report: &Report) -> String {
+fn contended(report: &Report, style: &Style) -> String {
     let mut rows: Vec<&Row> = report.rows.iter().filter(|row| row.contended > 0).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.contended));
     if rows.is_empty() {
-        return "  none was waited for\n".to_owned();
+        return "  no processor waited for a lock\n".to_owned();
     }
     let cells = |row: &&Row| {
         let compared = |text: String| or_dash(text, row.contended_pairs > 0);
@@ -164,12 +165,12 @@ fn contended(report: &Report) -> String {
             cell(&row.class),
         ]
     };
-    written(CONTENDED_TITLES, rows.iter().take(CONTENDED).map(cells).collect())
+    written(style, CONTENDED_TITLES, rows.iter().take(CONTENDED).map(cells).collect())
 }
 
 /// The classes that were held longest, each section against the last ones of its lock (Table 3): of pairs
 /// and, as in the paper, of sections with any conflict.
-fn longest(report: &Report) -> String {
+fn longest(report: &Report, style: &Style) -> String {
     let cells = |row: &Row| {
         let compared = |text: String| or_dash(text, row.pairs > 0);
         [
@@ -182,9 +183,9 @@ fn longest(report: &Report) -> String {
             cell(&row.class),
         ]
     };
-    let locks = format!("longest held locks, window of {}", report.window);
+    let locks = format!("held longest (window {})", report.window);
     let titles = ["instructions", "pairs", "conflicts", "sections", "bytes", "of set", &locks];
-    written(titles, report.rows.iter().take(HELD).map(cells).collect())
+    written(style, titles, report.rows.iter().take(HELD).map(cells).collect())
 }
 
 /// What a class conflicts on, and where it is taken.

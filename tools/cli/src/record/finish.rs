@@ -13,6 +13,7 @@ use syncline_recording::layout::{Header, MAGIC, UNIT, VERSION};
 
 use super::folder::Folder;
 use crate::quoted::typed;
+use crate::terminal::to_terminal;
 use syncline_present::number::{self, counted};
 
 /// The state of a folder after the program's end.
@@ -63,7 +64,7 @@ pub fn say_what_to_do(folder: &Path) {
 
 fn say(text: &str) {
     // Standard error may be closed; the recording is complete all the same.
-    let _ = stderr().write_all(text.as_bytes());
+    let _ = stderr().write_all(to_terminal(text).as_bytes());
 }
 
 fn summary(
@@ -80,8 +81,8 @@ fn summary(
     if files.is_empty() {
         return format!(
             "syncline: nothing was recorded in {folder}: no process made a call that Syncline counts\n\
-             hint: a lock that a program takes with its own instructions is seen only when it waits;\n\
-             a program that another one starts is not seen if it is static or setuid, or if its\n\
+             hint: a lock made of the program's own instructions is seen only when a thread waits for it; a \
+             program that another one starts is not seen if it is static or setuid, or if its \
              environment was cleared: record such a program by itself\n"
         );
     }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use syncline_attach::{Attached, Children, Error, Wanted};
+use syncline_present::number::counted;
 use syncline_recording::clock::Clock;
 use syncline_recording::keeper::{self, Keeper};
 use syncline_recording::{Session, process_numbers};
@@ -117,7 +118,7 @@ impl Process {
             folder.discard();
         })?;
         say(&format!(
-            "syncline: attached to process {pid}; one thread was stopped for {:.1} ms, no other",
+            "syncline: attached to process {pid}; one of its threads was stopped for {:.1} ms",
             attached.stopped.as_secs_f64() * 1e3
         ));
         let session = session::begin(&command(pid), pid);
@@ -162,7 +163,7 @@ impl Process {
         match left {
             Ok(left) => {
                 say(&format!(
-                    "syncline: detached; one thread was stopped for {:.1} ms, no other",
+                    "syncline: detached; one of its threads was stopped for {:.1} ms",
                     left.stopped.as_secs_f64() * 1e3
                 ));
                 say_of_children(&left.children);
@@ -178,14 +179,14 @@ impl Process {
 fn say_of_children(children: &Children) {
     if children.left > 0 {
         say(&format!(
-            "syncline: detached from {} processes that it has forked as well",
-            children.left
+            "syncline: detached also from {} that it has forked",
+            counted(children.left, "process")
         ));
     }
     for (pid, why) in &children.going_on {
         say(&format!(
             "syncline: process {pid}, which it has forked, is still recorded: {why}\n\
-             hint: `syncline record -p {pid} --for 1s` ends that"
+             hint: `syncline record -p {pid} --for 1s` ends this recording"
         ));
     }
 }

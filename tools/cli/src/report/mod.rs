@@ -5,23 +5,19 @@ mod questions;
 mod together;
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
+use std::io::{BufWriter, Write, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use ratatui::crossterm::terminal;
 use syncline_analysis::{Analysis, Options, Thresholds};
-use syncline_present::terminal::Style;
 use syncline_recording::folder;
 use syncline_report::Extent;
 
 use crate::failure::{Failure, REPORT_FAILED};
 use crate::inspect::inspections;
 use crate::progress::Bar;
-
-/// Columns of a report that goes to a file or a pipe.
-const PLAIN_WIDTH: usize = 100;
+use crate::terminal::style;
 
 /// Reports.
 pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
@@ -110,15 +106,4 @@ fn page(analysis: &Analysis, path: &Path) -> Result<()> {
     // Standard error may be closed; the page is written all the same.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
-}
-
-/// Colours and the real width on a terminal; neither for anything else.
-pub fn style() -> Style {
-    let on_terminal = stdout().is_terminal();
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let width = match terminal::size() {
-        Ok((columns, _)) if on_terminal => usize::from(columns),
-        _ => PLAIN_WIDTH,
-    };
-    Style { color: on_terminal && !no_color, width }
 }

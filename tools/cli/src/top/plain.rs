@@ -1,13 +1,14 @@
 //! Plain tables, one after the other, for a pipe or a file.
 
-use std::io::{Write, stdout};
+use std::io::{IsTerminal, Write, stdout};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::view::{COLUMNS, View};
 use super::watch::Watch;
 use crate::failure::{Failure, REPORT_FAILED};
-use syncline_present::terminal::wrapped;
+use crate::terminal::style;
+use syncline_present::terminal::{Style, cell, table, wrapped};
 
 /// Locks in one table.
 const ROWS: usize = 20;
@@ -25,7 +26,8 @@ pub fn print(watch: &mut Watch, interval: Duration, once: bool) -> Result<(), Fa
             sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
         }
         let view = watch.look()?;
-        write(&table(&watch.command, &view))?;
+        let terminal = stdout().is_terminal().then(|| style().width());
+        write(&text(&watch.command, &view, terminal))?;
         if once {
             return Ok(());
         }
@@ -42,20 +44,22 @@ fn write(text: &str) -> Result<(), Failure> {
         .map_err(|e| Failure::new(REPORT_FAILED, e))
 }
 
-fn table(command: &str, view: &View) -> String {
+/// A table for a terminal of this width; in a pipe or a file, its lines are as long as they need to be.
+fn text(command: &str, view: &View, terminal: Option<usize>) -> String {
+    let style = |width| Style { color: false, width };
+    let lines = terminal.map_or_else(Style::default, style);
     let mut text = format!("{command}\n{}\n", view.headline);
-    for stuck in &view.stuck {
-        text += &wrapped(stuck);
+    view.stuck.iter().for_each(|stuck| text += &format!("{stuck}\n"));
+    let mut text = wrapped(&text, &lines).into_bytes();
+    let rows = view.rows.iter().take(ROWS).map(|row| row.cells.clone().map(cell)).collect();
+    let titles = COLUMNS.map(|(title, _)| title);
+    table::write(&mut text, &style(terminal.unwrap_or(usize::MAX)), titles, rows)
+        .expect("memory takes all");
+    if view.rows.is_empty() {
+        text.extend(format!("  {}\n", titles.join("  ")).bytes());
     }
-    let titles = COLUMNS.map(|(title, _)| title.to_owned());
-    let rows = view.rows.iter().take(ROWS).map(|row| &row.cells);
-    for cells in [&titles].into_iter().chain(rows) {
-        let padded = cells.iter().zip(COLUMNS).map(|(cell, (_, width))| format!("{cell:<width$}"));
-        text += padded.collect::<Vec<_>>().join(" ").trim_end();
-        text.push('\n');
-    }
-    text.push('\n');
-    text
+    text.push(b'\n');
+    String::from_utf8(text).expect("cells are text")
 }
 
 #[cfg(test)]
@@ -65,19 +69,19 @@ mod tests {
 
     #[test]
     fn a_table_has_aligned_columns() {
-        let text = table("./app", &View::of(&[example()]));
+        let text = text("./app", &View::of(&[example()]), None);
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[0], "./app");
-        assert!(lines[2].starts_with("WAITED   NOW  CONTENDED CALLS/S    LOCK"));
+        assert!(lines[2].starts_with("  WAITED  NOW  CONTENDED  CALLS/S  "), "{text}");
         assert_eq!(lines[3].find("busy"), lines[2].find("LOCK"));
         assert_eq!(lines[3].find("busy at"), lines[2].find("MOSTLY"));
     }
 
     #[test]
     fn a_deadlock_stands_before_the_table() {
-        let text = table("./app", &View::of(&[example_of_a_deadlock()]));
+        let text = text("./app", &View::of(&[example_of_a_deadlock()]), None);
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[2].starts_with("DEADLOCK  each thread waits for a lock"), "{text}");
-        assert!(lines[3].ends_with("(two) waits for b.") && lines[4].starts_with("WAITED"));
+        assert!(lines[3].ends_with("(two) waits for b.") && lines[4].starts_with("  WAITED"));
     }
 }

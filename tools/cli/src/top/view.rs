@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use syncline_analysis::model::{Kind, Stuck};
 use syncline_analysis::{LockRates, Rates};
 
-use syncline_present::number::{counted, percent};
+use syncline_present::number::{counted, percent, rate};
 
 /// A lock that costs more than this share of a thread's time stands out.
 const NOTABLE: f64 = 0.1;
@@ -64,12 +64,12 @@ fn headline(processes: &[Rates]) -> String {
         all.filter(|lock| Kind::of(lock.primitive) == Kind::Lock)
     };
     format!(
-        "{}, {}, {} waiting for a lock; {:.0} acquisitions/s; \
-         {} of their time lost waiting",
+        "{}, {}, {} waiting for a lock, {} acquisitions/s, \
+         {} of their time lost",
         counted(processes.len(), "process"),
         counted(threads, "thread"),
         locks().map(|lock| lock.waiting).sum::<usize>(),
-        sum(locks().map(|lock| lock.calls)),
+        rate(sum(locks().map(|lock| lock.calls))),
         percent(sum(locks().map(|lock| lock.waited)))
     )
 }
@@ -155,8 +155,8 @@ pub mod tests {
     fn the_headline_counts_locks_only() {
         assert_eq!(
             View::of(&[example()]).headline,
-            "1 process, 3 threads, 2 waiting for a lock; 1207 acquisitions/s; \
-             50.0 % of their time lost waiting"
+            "1 process, 3 threads, 2 waiting for a lock, 1,207 acquisitions/s, \
+             50.0 % of their time lost"
         );
     }
 

@@ -15,6 +15,7 @@ use syncline_analysis::model::Process;
 use syncline_analysis::{Analysis, Error, Options};
 use syncline_experiments::Search;
 use syncline_policy::{Files, Plan, Policy};
+use syncline_present::terminal::wrapped;
 use syncline_targets::objects::{Target, targets};
 use syncline_try::{Experiment, Step, once};
 
@@ -22,6 +23,7 @@ use crate::attempt::{MISS, OWN, begin, explain, notice_interrupts, progress_bar,
 use crate::exec::{files, planned};
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::find_program;
+use crate::terminal::style;
 use args::Tune;
 
 const NOTHING: &str =
@@ -89,7 +91,7 @@ pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
     let report = show::report(&search, &recorded);
     let comment = show::comment(&search, &args.program.command);
     write(&args.output, &search.policy.text(&comment))?;
-    say(&report)
+    say(&wrapped(&report, &style()))
 }
 
 fn say(text: &str) -> Result<ExitCode, Failure> {

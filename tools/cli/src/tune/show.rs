@@ -34,18 +34,18 @@ pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
         (Some(total), _) => {
             let _ = writeln!(
                 text,
-                "Everything that is kept, compared with the program's own locks: {}",
+                "All kept locks together, compared with the program's own: {}",
                 said(total)
             );
         }
-        (None, true) => text.push_str("Nothing is kept: no lock is certainly faster.\n"),
-        (None, false) => text.push_str("What is kept was not measured together.\n"),
+        (None, true) => text.push_str("No lock is kept: none is certainly faster.\n"),
+        (None, false) => text.push_str("The kept locks were not measured together.\n"),
     }
     text.push_str(
-        "A gain is how many times as good the program is; all intervals hold in 95 of 100 cases.\n",
+        "1.10x means 1.10 times as good. All intervals together are right in 95 of 100 cases.\n",
     );
     if search.interrupted {
-        text.push_str("It was interrupted; what was measured until then counts.\n");
+        text.push_str("Interrupted: only what was measured until then counts.\n");
     } else if search.enough > 0 {
         let _ = writeln!(text, "A verdict needs {} rounds: --at-most {0} or more.", search.enough);
     }

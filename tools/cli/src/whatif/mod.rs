@@ -25,6 +25,7 @@ use crate::exec::files;
 use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
 use crate::quoted::typed;
 use crate::record::{find_library, find_program, preload};
+use crate::terminal::style;
 use recorded::{Recorded, targets};
 
 /// The library that delays.
@@ -141,7 +142,7 @@ fn print(
         true => serde_json::to_string_pretty(document).map(|text| text + "\n"),
         false => {
             let enough = fewest(MISS / (2 * measured.len()).max(1) as f64);
-            Ok(show::table(measured, unreached, enough))
+            Ok(show::table(measured, unreached, enough, &style()))
         }
     };
     let text = text.map_err(|e| Failure::new(RECORD_FAILED, e))?;

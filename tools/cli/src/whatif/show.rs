@@ -7,10 +7,15 @@ use syncline_present::number::{counted, duration, percent};
 use syncline_report::whatif;
 use syncline_targets::sites::Target;
 
-use syncline_present::terminal::wrapped;
+use syncline_present::terminal::{Style, wrapped};
 
 /// All places; intervals need this many rounds.
-pub fn table(measured: &[(Target, WhatIf)], unreached: &[Target], enough: usize) -> String {
+pub fn table(
+    measured: &[(Target, WhatIf)],
+    unreached: &[Target],
+    enough: usize,
+    style: &Style,
+) -> String {
     let mut text = String::new();
     // Writing to a text never fails.
     for (target, one) in measured {
@@ -20,7 +25,7 @@ pub fn table(measured: &[(Target, WhatIf)], unreached: &[Target], enough: usize)
         let _ = writeln!(text, "{}\n  not reached by this run\n", target.place);
     }
     let Some(rounds) = measured.iter().map(|(_, one)| one.rounds).max() else {
-        return wrapped(text.trim_end());
+        return wrapped(text.trim_end(), style);
     };
     let rounds_text = counted(rounds, "round");
     let _ = writeln!(text, "Medians of {rounds_text}; each compares runs of the same round.");
@@ -28,7 +33,7 @@ pub fn table(measured: &[(Target, WhatIf)], unreached: &[Target], enough: usize)
         true => format!("An interval needs {enough} rounds: --runs {enough} or more.\n"),
         false => "All intervals together are right in 95 of 100 cases.\n".to_owned(),
     });
-    wrapped(&text)
+    wrapped(&text, style)
 }
 
 fn place(text: &mut String, target: &Target, one: &WhatIf) {
@@ -36,11 +41,11 @@ fn place(text: &mut String, target: &Target, one: &WhatIf) {
     if let Some(title) = &target.title {
         let _ = writeln!(text, "  {title}");
     }
-    let _ = writeln!(text, "  {}, in {}", whatif::what(one), duration(one.seconds));
+    let _ = writeln!(text, "  {}; a run takes {}", whatif::what(one), duration(one.seconds));
     for size in &one.sizes {
         let _ = writeln!(
             text,
-            "    {:>8} more each, {:>6} of the run in all: the run takes {:>6} longer",
+            "    {:>8} more each, {:>6} of the run in total: the run takes {:>6} longer",
             duration(size.nanoseconds * 1e-9),
             whatif::share(size.added),
             whatif::share(size.longer)

@@ -156,8 +156,7 @@ fn all_locks_together_have_a_mean_and_the_text_says_it_all() {
         inspect(folder.path(), &["--lock", "counted_lock", "--budget", "0", "--", &program()]);
     run.assert_status(0);
     let text = text(&run.stdout);
-    for said in ["4800\n", "split all_changes", "in 64 pieces", "longest held locks, window of 128"]
-    {
+    for said in ["4800\n", "split all_changes", "in 64 pieces", "held longest (window 128)"] {
         assert!(text.contains(said), "no {said:?} in\n{text}");
     }
     // A busy machine makes the threads wait for the others too, which is a sentence and no lock.

@@ -42,10 +42,10 @@ struct Summary {
 /// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   problems           programs with a problem
-  found_first_two    those of which it is among the first two findings in all runs, idle and busy
-  false_alarms       programs of which something false was said in most runs
-  gain_error_p75     points by which three in four promises are wrong at most
-  whatif_error_p75   not built: null
+  found_first_two    those whose problem is among the first two findings in all runs, idle and busy
+  false_alarms       programs with a false finding in most runs
+  gain_error_p75     error of predicted gains in percentage points: the 75th percentile
+  whatif_error_p75   always null: not measured
 ";
 
 /// Runs all programs of a folder, prints the table, and returns the JSON line. With `markdown` it

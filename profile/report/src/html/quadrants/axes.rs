@@ -1,5 +1,5 @@
-//! The axes of the quadrants: both logarithmic, and below the lowest share of contention a
-//! line for those without any.
+//! The axes of the quadrants. Both are logarithmic; call sites without contention are on a line below
+//! the lowest share.
 
 use std::fmt::Write;
 
@@ -7,21 +7,21 @@ use syncline_analysis::Thresholds;
 use syncline_analysis::model::Figures;
 use syncline_present::page::number::rate;
 
-/// Shares of contention that the axis names. Below the lowest is where there was none.
+/// Shares of contention that are labelled on the axis.
 const SHARES: [f64; 5] = [0.0001, 0.001, 0.01, 0.1, 1.0];
 
 const LEFT: f64 = 64.0;
 /// Right end of the field.
 pub const RIGHT: f64 = 700.0;
 const TOP: f64 = 16.0;
-/// Where the logarithmic part ends.
+/// The y coordinate of the lowest share, where the logarithmic part ends.
 const FLOOR: f64 = 272.0;
-/// Where those without contention lie.
+/// The y coordinate of call sites without contention.
 const NONE: f64 = 292.0;
 /// Lower end of the field.
 pub const BOTTOM: f64 = 306.0;
 
-/// Powers of ten at the left and the right end.
+/// The powers of ten at the ends of the horizontal axis.
 pub struct Axes {
     /// At the left end.
     pub low: f64,
@@ -40,13 +40,13 @@ impl Axes {
         Axes { low: range.0.max(0.01).log10().floor(), high: range.1.min(1e12).log10().ceil() }
     }
 
-    /// Where this many acquisitions in a second are.
+    /// The x coordinate of a rate of acquisitions.
     pub fn x(&self, per_second: f64) -> f64 {
         let power = per_second.max(1e-9).log10().clamp(self.low, self.high);
         LEFT + (power - self.low) / (self.high - self.low) * (RIGHT - LEFT)
     }
 
-    /// Where a share of contention is.
+    /// The y coordinate of a share of contention.
     pub fn y(&self, contention: f64) -> f64 {
         if contention <= 0.0 {
             return NONE;
@@ -56,7 +56,7 @@ impl Axes {
         FLOOR - share * (FLOOR - TOP)
     }
 
-    /// Draws the axes, the thresholds, and what the quadrants are called.
+    /// Draws the axes, the thresholds, and the names of the quadrants.
     pub fn draw(&self, svg: &mut String, thresholds: &Thresholds) {
         let (x, y) = (self.x(thresholds.acquisitions_per_second), self.y(thresholds.contention));
         let _ = write!(

@@ -1,5 +1,5 @@
-//! The Firefox Profiler's format: what its tables refer to must be there, and the figures
-//! must be those of the analysis.
+//! The Firefox Profiler's format: every reference in its tables must lead to a row that exists, and
+//! its figures must equal the analysis's.
 
 use serde_json::Value;
 use syncline_analysis::model::Activity;
@@ -15,14 +15,14 @@ fn profile() -> (syncline_analysis::Analysis, Value) {
     (analysis, profile)
 }
 
-/// A column of a table, as long as the table says.
+/// A column of a table. Its length must be the table's.
 fn column<'a>(table: &'a Value, name: &str) -> &'a [Value] {
     let column = table[name].as_array().unwrap_or_else(|| panic!("{name} in {table}"));
     assert_eq!(Some(column.len() as u64), table["length"].as_u64(), "{name}");
     column
 }
 
-/// Every number in a column refers to a row of another table.
+/// Asserts that every number in a column refers to a row of another table.
 fn refers(table: &Value, name: &str, to: &Value) {
     let rows = to["length"].as_u64().unwrap_or_else(|| to.as_array().unwrap().len() as u64);
     for value in column(table, name).iter().filter(|value| !value.is_null()) {
