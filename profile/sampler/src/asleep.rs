@@ -10,7 +10,8 @@ use std::io::IoSliceMut;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
 
-use crate::threads::Thread;
+/// A thread: its process's number, and its own.
+pub type Thread = (u32, u32);
 
 /// Stacks are mapped in pages, and read to the end of the page that the stack pointer is in and some more.
 const PAGE: usize = 4 << 10;

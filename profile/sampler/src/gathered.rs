@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use syncline_recording::{SampledProcess, SampledThread, Samples};
 
-use crate::asleep::Asleep;
+use crate::asleep::{Asleep, Thread};
 use crate::clock::{HERTZ, Sample};
 use crate::mapped::Files;
-use crate::threads::Thread;
 use crate::unwinding::{Cache, Mapped};
 
 /// Frames that are kept of a process, at most: some megabytes. Later stacks are counted without their

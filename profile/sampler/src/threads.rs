@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use syncline_recording::schedstat;
 
-use crate::asleep::Asleep;
+use crate::asleep::{Asleep, Thread};
 use crate::clock::Clock;
 use crate::gathered::Gathered;
 
@@ -20,9 +20,6 @@ const FIRST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(100);
 /// Looks take one part of so many of the time.
 const SHARE: u32 = 50;
-
-/// A thread: its process's number, and its own.
-pub type Thread = (u32, u32);
 
 /// The threads of some processes.
 pub struct Threads<P> {
