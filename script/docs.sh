@@ -33,7 +33,8 @@ check_words() {
     else
         say "the spelling was not checked: typos is not installed (cargo install typos-cli)"
     fi
-    cargo test --release --package syncline-conformance --test tidy -- voice::
+    # Of the whole workspace: of one crate alone, libraries would have other features, and be built twice.
+    cargo test --release --workspace --test tidy -- voice::
 }
 
 need_mdbook() {

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use syncline_code::locate::{Found, Missing, Place};
+use syncline_code::locate::{Found, Missing, Span};
 
 use crate::file::{Policy, Rule, Subject};
 use crate::files::Files;
@@ -72,7 +72,7 @@ impl Plan {
         {
             match files.names.site(name, |_| true) {
                 Ok(found) => {
-                    found.places.iter().for_each(|place| composer.place("a", Some(at + 1), place));
+                    found.spans.iter().for_each(|span| composer.span("a", Some(at + 1), span));
                 }
                 Err(missing) => {
                     let why = Why::Without(missing);
@@ -128,10 +128,10 @@ impl Composer {
             Ok(found) => {
                 if let Some(wider) = found.wider {
                     remark(Why::Wider(wider));
-                } else if found.places.iter().any(|p| files.names.build_id(&p.module).is_none()) {
+                } else if found.spans.iter().any(|s| files.names.build_id(&s.module).is_none()) {
                     remark(Why::Unchecked);
                 }
-                found.places
+                found.spans
             }
             Err(missing) => {
                 let known = |offset: &&String| {
@@ -139,25 +139,25 @@ impl Composer {
                     files.names.build_id(file).is_some()
                 };
                 let offsets = rule.offsets.iter().filter(known);
-                let places: Vec<Place> =
-                    offsets.filter_map(|offset| find(offset).ok()).flat_map(|f| f.places).collect();
-                remark(match places.is_empty() {
+                let spans: Vec<Span> =
+                    offsets.filter_map(|offset| find(offset).ok()).flat_map(|f| f.spans).collect();
+                remark(match spans.is_empty() {
                     true => Why::Without(missing),
                     false => Why::Offsets(missing),
                 });
-                places
+                spans
             }
         };
-        for place in found {
-            self.place(letter, Some(number), &place);
+        for span in found {
+            self.span(letter, Some(number), &span);
         }
     }
 
     /// The functions of wrappers in these files.
     fn wrappers(&mut self, files: &Files) {
-        let (places, libraries) = files.names.wrappers();
-        for place in places {
-            self.place("w", None, &place);
+        let (spans, libraries) = files.names.wrappers();
+        for span in spans {
+            self.span("w", None, &span);
         }
         libraries.iter().for_each(|start| self.add(format_args!("l {start}")));
     }
@@ -175,8 +175,8 @@ impl Composer {
         Ok(Plan { variable, remarks: self.remarks })
     }
 
-    fn place(&mut self, letter: &str, number: Option<usize>, place: &Place) {
-        let Place { module, addresses } = place;
+    fn span(&mut self, letter: &str, number: Option<usize>, span: &Span) {
+        let Span { module, addresses } = span;
         // No file that a lock was ever found in has such a name, and an entry ends there.
         if module.contains(';') {
             return;

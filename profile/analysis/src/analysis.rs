@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use serde::Serialize;
-use syncline_recording::{Error, ProcessFile, Recent, Session, process_files};
+use syncline_recording::{Error, ProcessFile, Recent, Samples, Session, process_files};
 
 use crate::build;
 use crate::model::{Note, Process};
@@ -69,7 +69,11 @@ impl Analysis {
         let files = process_files(recording)?;
         let recent = options.last.map(|last| Recent::find(recording, last)).transpose()?;
         let mut notes = Vec::new();
-        let session = session(recording, &mut notes);
+        let session = of_folder(recording, &mut notes, Session::read);
+        let samples = of_folder(recording, &mut notes, Samples::read);
+        if let Some(why) = samples.as_ref().and_then(|samples| samples.refused.clone()) {
+            notes.push(Note::NoSamples { why });
+        }
         let mut processes = Vec::new();
         let mut first_error = None;
         for (done, path) in files.iter().enumerate() {
@@ -91,7 +95,8 @@ impl Analysis {
                 let processes = files.len();
                 progress(Progress { processes_done: done, processes, stacks_done, stacks });
             };
-            let builder = build::Context { session: session.as_ref(), options };
+            let builder =
+                build::Context { session: session.as_ref(), samples: samples.as_ref(), options };
             processes.push(builder.process(&file, symbols, report));
         }
         match first_error {
@@ -108,9 +113,14 @@ impl Analysis {
     }
 }
 
-fn session(recording: &Path, notes: &mut Vec<Note>) -> Option<Session> {
+/// A file that the recording's folder has once; a note says if it can't be read.
+fn of_folder<T>(
+    recording: &Path,
+    notes: &mut Vec<Note>,
+    read: fn(&Path) -> Result<Option<T>, Error>,
+) -> Option<T> {
     let folder = if recording.is_dir() { recording } else { recording.parent()? };
-    Session::read(folder).unwrap_or_else(|error| {
+    read(folder).unwrap_or_else(|error| {
         notes.push(Note::Unreadable { error: error.to_string() });
         None
     })

@@ -54,6 +54,7 @@ pub fn primitive(primitive: Primitive) -> &'static str {
         Primitive::OmpLock => "omp lock",
         Primitive::OmpBarrier => "omp barrier",
         Primitive::Yield => "yield",
+        Primitive::Spin => "spin",
         Primitive::Sleep => "sleep",
     }
 }

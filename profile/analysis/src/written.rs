@@ -12,6 +12,10 @@ pub fn written(primitive: Primitive) -> u64 {
         Primitive::Barrier | Primitive::Semaphore => 16,
         Primitive::OmpLock | Primitive::OmpCritical => 8,
         Primitive::Spinlock | Primitive::Futex => 4,
-        Primitive::OmpBarrier | Primitive::Thread | Primitive::Yield | Primitive::Sleep => 0,
+        Primitive::OmpBarrier
+        | Primitive::Thread
+        | Primitive::Yield
+        | Primitive::Sleep
+        | Primitive::Spin => 0,
     }
 }

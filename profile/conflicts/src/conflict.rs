@@ -19,8 +19,8 @@ use syncline_trace::layout::{EARLY, NONE, WAITED, WordRecord};
 use syncline_trace::{Section, Trace};
 
 use crate::index::{Conflict, Window, pair};
-use crate::places::Place;
 use crate::sets::{LockSections, Set, Sets};
+use crate::words::Word;
 
 /// Conflicts among pairs of sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Comparison {
         self.conflicting += conflicts.len() as u64;
         for conflict in conflicts {
             self.set_bytes += set_bytes;
-            let bytes = conflict.places.iter().map(|(_, mask)| u64::from(mask.count_ones()));
+            let bytes = conflict.words.iter().map(|(_, mask)| u64::from(mask.count_ones()));
             self.conflicting_bytes += bytes.sum::<u64>();
         }
     }
@@ -116,15 +116,15 @@ pub enum Field {
 }
 
 impl Field {
-    /// The field that a place belongs to.
-    pub fn of(place: &Place) -> Field {
-        match place.object {
+    /// The field that a word belongs to.
+    pub fn of(word: &Word) -> Field {
+        match word.object {
             Some(object) => Field::Heap {
                 site: object.site,
                 size: object.size,
-                offset: place.address.wrapping_sub(object.start),
+                offset: word.address.wrapping_sub(object.start),
             },
-            None => Field::Fixed { address: place.address },
+            None => Field::Fixed { address: word.address },
         }
     }
 }
@@ -171,7 +171,7 @@ pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -
         accesses: set
             .accesses
             .iter()
-            .filter(|a| sets.places.may_conflict(a.place))
+            .filter(|a| sets.words.may_conflict(a.word))
             .copied()
             .collect(),
         ..*set
@@ -185,7 +185,7 @@ pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -
             let found = window.conflicts(&set);
             result.window.add(whole.bytes(), window.comparable(&set), &found);
             for conflict in &found {
-                causes.add(sets, &conflict.places, (set.section, &trace.sections[set.section]));
+                causes.add(sets, &conflict.words, (set.section, &trace.sections[set.section]));
             }
             window.push(&set);
         }
@@ -193,8 +193,8 @@ pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -
         let before = |other: usize| &last[last.len() + other - number];
         let found: Vec<Conflict> = waited_for
             .iter()
-            .map(|&other| Conflict { ago: number - other, places: pair(&set, before(other)) })
-            .filter(|conflict| !conflict.places.is_empty())
+            .map(|&other| Conflict { ago: number - other, words: pair(&set, before(other)) })
+            .filter(|conflict| !conflict.words.is_empty())
             .collect();
         result.contended.add(whole.bytes(), waited_for.len() as u64, &found);
         if last.len() == size.max(1) {
@@ -242,12 +242,12 @@ struct Known {
 
 impl Causes {
     /// Adds a pair; `section` is the later of the two.
-    fn add(&mut self, sets: &Sets, places: &[(u32, u8)], section: (usize, &Section)) {
+    fn add(&mut self, sets: &Sets, words: &[(u32, u8)], section: (usize, &Section)) {
         self.pairs += 1;
         let (mut of_pair, mut only) = (0, None);
-        for &(place, bytes) in places {
-            let place = sets.places.get(place);
-            let field = Field::of(&place);
+        for &(word, bytes) in words {
+            let word = sets.words.get(word);
+            let field = Field::of(&word);
             let known = self.fields.entry(field).or_insert_with(|| Known {
                 cause: Cause { field, bytes: 0, pairs: 0, alone: 0, reader: 0, writer: 0 },
                 pair: 0,
@@ -264,9 +264,9 @@ impl Causes {
             let unknown = cause.reader == 0 || cause.writer == 0;
             if unknown && known.searched != section.0 + 1 {
                 known.searched = section.0 + 1;
-                if let Some(word) = find(&mut self.words, section, &place) {
-                    cause.reader = if cause.reader == 0 { word.reader } else { cause.reader };
-                    cause.writer = if cause.writer == 0 { word.writer } else { cause.writer };
+                if let Some(found) = find(&mut self.words, section, &word) {
+                    cause.reader = if cause.reader == 0 { found.reader } else { cause.reader };
+                    cause.writer = if cause.writer == 0 { found.writer } else { cause.writer };
                 }
             }
         }
@@ -284,11 +284,11 @@ impl Causes {
     }
 }
 
-/// The word of a section at a place; `words` are those of the section of the last call.
+/// The record of a word in a section; `words` are those of the section of the last call.
 fn find<'a>(
     words: &mut (usize, Vec<(u64, u32)>),
     (number, section): (usize, &'a Section),
-    place: &Place,
+    wanted: &Word,
 ) -> Option<&'a WordRecord> {
     if words.0 != number + 1 {
         words.0 = number + 1;
@@ -296,10 +296,10 @@ fn find<'a>(
         words.1.extend((0..).zip(&section.words).map(|(n, word)| (word.address, n)));
         words.1.sort_unstable();
     }
-    let first = words.1.partition_point(|&(address, _)| address < place.address);
-    let here = words.1[first..].iter().take_while(|(address, _)| *address == place.address);
+    let first = words.1.partition_point(|&(address, _)| address < wanted.address);
+    let here = words.1[first..].iter().take_while(|(address, _)| *address == wanted.address);
     here.map(|&(_, n)| &section.words[n as usize])
-        .find(|word| (word.object == NONE) == place.object.is_none())
+        .find(|word| (word.object == NONE) == wanted.object.is_none())
 }
 
 /// A quotient; 0 for 0 of 0.

@@ -6,7 +6,7 @@ use syncline_trace::Trace;
 
 use crate::enough::{Scarce, scarce};
 use crate::lock::{All, LockFacts, lock_facts};
-use crate::section::SharedPlaces;
+use crate::section::SharedWords;
 use crate::sets::{LockSections, Sets};
 use crate::totals::{Totals, UntracedLock};
 
@@ -124,7 +124,7 @@ pub fn facts_by(
         let family = family(lock.lock).unwrap_or_else(|| main_site(trace, lock));
         families.entry(family).or_default().push(lock);
     }
-    let shared = SharedPlaces::of(&sets);
+    let shared = SharedWords::of(&sets);
     let all_of = All { trace, sets: &sets, totals: &totals, shared: &shared };
     let mut locks: Vec<LockFacts> = families
         .into_values()

@@ -1,8 +1,8 @@
 //! The last sections of a lock, and which of them conflict with the next one.
 //!
 //! Comparing a section with each of 128 others would walk all their sets. Instead there is an
-//! index from each place to two bitmaps over the window's slots: the sections that read it, and
-//! those that wrote it. A section looks up only the places that it accessed itself, and the answer
+//! index from each word to two bitmaps over the window's slots: the sections that read it, and
+//! those that wrote it. A section looks up only the words that it accessed itself, and the answer
 //! is a few bits.
 
 use rustc_hash::FxHashMap;
@@ -67,8 +67,8 @@ struct Entry {
     writers: u32,
 }
 
-/// A section of very many places is compared with fewer of the others: this many comparisons of
-/// places are enough for one.
+/// A section of very many words is compared with fewer of the others: this many comparisons of
+/// words are enough for one.
 const MOST: usize = 1 << 16;
 
 /// A section in the window.
@@ -76,14 +76,14 @@ const MOST: usize = 1 << 16;
 struct Slot {
     thread: u32,
     shared: bool,
-    /// By place.
+    /// By word.
     accesses: Box<[Access]>,
 }
 
 impl Slot {
-    /// The bytes of a place that it read, and those that it wrote.
-    fn bytes(&self, place: u32) -> (u8, u8) {
-        let found = self.accesses.binary_search_by_key(&place, |access| access.place);
+    /// The bytes of a word that it read, and those that it wrote.
+    fn bytes(&self, word: u32) -> (u8, u8) {
+        let found = self.accesses.binary_search_by_key(&word, |access| access.word);
         found.map_or((0, 0), |n| (self.accesses[n].read, self.accesses[n].written))
     }
 }
@@ -93,9 +93,9 @@ impl Slot {
 pub struct Conflict {
     /// The earlier one, by how many sections ago it was added to the window: 1 is the last.
     pub ago: usize,
-    /// The places, each with the bytes that one of the two wrote and the other accessed; by
-    /// place.
-    pub places: Vec<(u32, u8)>,
+    /// The words, each with the bytes that one of the two wrote and the other accessed; by
+    /// word.
+    pub words: Vec<(u32, u8)>,
 }
 
 /// The last sections of one lock.
@@ -140,7 +140,7 @@ impl Window {
     }
 
     /// How many sections of the window this one is compared with: those of other threads,
-    /// without those that held the lock together with it. If it is one of very many places, only the
+    /// without those that held the lock together with it. If it is one of very many words, only the
     /// latest.
     pub fn comparable(&self, set: &Set) -> u64 {
         let others = self.last(self.reach(set)).map(|slot| &self.slots[slot]);
@@ -163,23 +163,23 @@ impl Window {
             with.iter_mut().zip(together).for_each(|(with, together)| *with &= !together);
         }
         for access in &set.accesses {
-            let Some(entry) = self.index.get(&access.place) else { continue };
+            let Some(entry) = self.index.get(&access.word) else { continue };
             let (readers, writers) = (self.rows.of(entry.readers), self.rows.of(entry.writers));
             let slots = |n: usize| {
                 let readers = if access.written != 0 { readers[n] } else { 0 };
                 (readers | writers[n]) & with[n]
             };
             for_each_slot(words, slots, |slot| {
-                let (read, written) = self.slots[slot].bytes(access.place);
+                let (read, written) = self.slots[slot].bytes(access.word);
                 let bytes = conflicting(access, read, written);
                 if bytes != 0 {
-                    found.entry(slot).or_default().push((access.place, bytes));
+                    found.entry(slot).or_default().push((access.word, bytes));
                 }
             });
         }
         let ago = |slot: usize| (self.added - 1 - slot) % self.size + 1;
         let mut conflicts: Vec<_> =
-            found.into_iter().map(|(slot, places)| Conflict { ago: ago(slot), places }).collect();
+            found.into_iter().map(|(slot, words)| Conflict { ago: ago(slot), words }).collect();
         conflicts.sort_by_key(|conflict| conflict.ago);
         conflicts
     }
@@ -193,7 +193,7 @@ impl Window {
         }
         let rows = &mut self.rows;
         for access in &set.accesses {
-            let entry = self.index.entry(access.place);
+            let entry = self.index.entry(access.word);
             let entry =
                 entry.or_insert_with(|| Entry { readers: rows.take(), writers: rows.take() });
             rows.set(entry.readers, slot, access.read != 0);
@@ -205,7 +205,7 @@ impl Window {
         let accesses = set.accesses.as_slice().into();
         let content = Slot { thread: set.thread, shared: set.shared, accesses };
         match self.slots.get_mut(slot) {
-            Some(place) => *place = content,
+            Some(word) => *word = content,
             None => self.slots.push(content),
         }
     }
@@ -213,14 +213,14 @@ impl Window {
     fn clear(&mut self, slot: usize) {
         let Slot { thread, accesses, .. } = std::mem::take(&mut self.slots[slot]);
         let rows = &mut self.rows;
-        for Access { place, .. } in accesses {
-            let Some(&Entry { readers, writers }) = self.index.get(&place) else { continue };
+        for Access { word, .. } in accesses {
+            let Some(&Entry { readers, writers }) = self.index.get(&word) else { continue };
             rows.set(readers, slot, false);
             rows.set(writers, slot, false);
             if rows.is_empty(readers) && rows.is_empty(writers) {
                 rows.give(readers);
                 rows.give(writers);
-                self.index.remove(&place);
+                self.index.remove(&word);
             }
         }
         if let Some(&own) = self.of_thread.get(&thread) {
@@ -234,25 +234,25 @@ fn conflicting(access: &Access, read: u8, written: u8) -> u8 {
     access.written & (read | written) | written & (access.read | access.written)
 }
 
-/// The conflicting bytes of two sections, place by place: a walk over both sets.
+/// The conflicting bytes of two sections, word by word: a walk over both sets.
 pub fn pair(a: &Set, b: &Set) -> Vec<(u32, u8)> {
     let (mut left, mut right) = (a.accesses.iter().peekable(), b.accesses.iter().peekable());
-    let mut places = Vec::new();
+    let mut words = Vec::new();
     while let (Some(&x), Some(&y)) = (left.peek(), right.peek()) {
-        match x.place.cmp(&y.place) {
+        match x.word.cmp(&y.word) {
             std::cmp::Ordering::Less => drop(left.next()),
             std::cmp::Ordering::Greater => drop(right.next()),
             std::cmp::Ordering::Equal => {
                 let bytes = conflicting(x, y.read, y.written);
                 if bytes != 0 {
-                    places.push((x.place, bytes));
+                    words.push((x.word, bytes));
                 }
                 left.next();
                 right.next();
             }
         }
     }
-    places
+    words
 }
 
 #[cfg(test)]
@@ -260,20 +260,16 @@ mod tests {
     use super::*;
 
     fn set(thread: u32, shared: bool, accesses: &[(u32, u8, u8)]) -> Set {
-        let access = |&(place, read, written): &(u32, u8, u8)| Access {
-            place,
-            read,
-            written,
-            atomic: false,
-        };
+        let access =
+            |&(word, read, written): &(u32, u8, u8)| Access { word, read, written, atomic: false };
         Set { section: 0, thread, shared, accesses: accesses.iter().map(access).collect() }
     }
 
     /// One conflict as a person would find it.
     fn by_hand(a: &Set, b: &Set) -> Vec<(u32, u8)> {
-        let mut places = Vec::new();
+        let mut words = Vec::new();
         for x in &a.accesses {
-            for y in b.accesses.iter().filter(|y| y.place == x.place) {
+            for y in b.accesses.iter().filter(|y| y.word == x.word) {
                 let bit = |byte: u32, mask: u8| mask >> byte & 1 == 1;
                 let wrong = |byte: &u32| {
                     let (rx, wx) = (bit(*byte, x.read), bit(*byte, x.written));
@@ -282,11 +278,11 @@ mod tests {
                 };
                 let bytes = (0..8).filter(wrong).fold(0, |mask, byte| mask | 1 << byte);
                 if bytes != 0 {
-                    places.push((x.place, bytes));
+                    words.push((x.word, bytes));
                 }
             }
         }
-        places
+        words
     }
 
     #[test]
@@ -296,24 +292,24 @@ mod tests {
         window.push(&set(2, false, &[(7, 0x0f, 0xf0)]));
         let reader = set(3, false, &[(7, 0x3c, 0), (8, 1, 1)]);
         assert_eq!(window.comparable(&reader), 2);
-        assert_eq!(window.conflicts(&reader), [Conflict { ago: 1, places: vec![(7, 0x30)] }]);
+        assert_eq!(window.conflicts(&reader), [Conflict { ago: 1, words: vec![(7, 0x30)] }]);
         let writer = set(3, false, &[(7, 0, 1)]);
         let agos: Vec<_> = window.conflicts(&writer).iter().map(|c| c.ago).collect();
         assert_eq!(agos, [1, 2]);
         assert!(window.conflicts(&set(2, false, &[(7, 0xff, 0)])).is_empty(), "its own thread");
     }
 
-    /// Else a few sections of a hundred thousand places each would take minutes.
+    /// Else a few sections of a hundred thousand words each would take minutes.
     #[test]
     fn a_section_of_very_many_places_is_compared_with_the_latest_others_only() {
-        let places: Vec<(u32, u8, u8)> = (0..MOST as u32 / 4).map(|place| (place, 1, 1)).collect();
+        let words: Vec<(u32, u8, u8)> = (0..MOST as u32 / 4).map(|word| (word, 1, 1)).collect();
         let mut window = Window::new(128);
-        (0..20).for_each(|_| window.push(&set(1, false, &places)));
-        let large = set(2, false, &places);
+        (0..20).for_each(|_| window.push(&set(1, false, &words)));
+        let large = set(2, false, &words);
         assert_eq!(window.comparable(&large), 4);
         let agos: Vec<_> = window.conflicts(&large).iter().map(|c| c.ago).collect();
         assert_eq!(agos, [1, 2, 3, 4]);
-        assert_eq!(window.comparable(&set(2, false, &places[..100])), 20);
+        assert_eq!(window.comparable(&set(2, false, &words[..100])), 20);
     }
 
     #[test]
@@ -335,13 +331,13 @@ mod tests {
             let mut list: Vec<Set> = Vec::new();
             for step in 0..3 * size + 40 {
                 let mut accesses = Vec::new();
-                for place in 0..random.u32(1..24) {
+                for word in 0..random.u32(1..24) {
                     if random.u32(..4) == 0 {
                         let masks = (random.u8(..) & random.u8(..), random.u8(..) & random.u8(..));
                         // Most words are only read, or nearly all pairs would conflict.
                         let written = if random.u32(..4) == 0 { masks.1 } else { 0 };
                         if masks.0 | written != 0 {
-                            accesses.push((place, masks.0, written));
+                            accesses.push((word, masks.0, written));
                         }
                     }
                 }
@@ -353,10 +349,10 @@ mod tests {
                 let mut compared = 0;
                 for (n, old) in others {
                     compared += 1;
-                    let places = by_hand(&next, old);
-                    assert_eq!(places, pair(&next, old), "seed {seed}, step {step}");
-                    if !places.is_empty() {
-                        expected.push(Conflict { ago: n + 1, places });
+                    let words = by_hand(&next, old);
+                    assert_eq!(words, pair(&next, old), "seed {seed}, step {step}");
+                    if !words.is_empty() {
+                        expected.push(Conflict { ago: n + 1, words });
                     }
                 }
                 assert_eq!(window.comparable(&next), compared, "seed {seed}, step {step}");

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! Trace --> sets        address sets without the thread's own stack and the locks themselves,
-//!             |         of numbered places
+//!             |         of numbered words
 //!             +--> conflict/   a section against the last 128, and against those it waited for
 //!             +--> section/    instructions, lines, system calls, of each lock and call site
 //!             +--> groups      how many independent pieces of data the lock guards
@@ -35,12 +35,12 @@ mod index;
 mod lock;
 mod model;
 mod naming;
-mod places;
 mod section;
 mod sets;
 mod system_calls;
 mod totals;
 mod touched;
+mod words;
 
 pub use advice::{Advice, Proposal, advise};
 pub use conflict::{Cause, Comparison, Field};
@@ -51,7 +51,7 @@ pub use index::{Conflict, Window};
 pub use lock::LockFacts;
 pub use model::{Data, Line, Lock, NamedCause, Names, Pairs, Report, SCHEMA, Site, TooFew};
 pub use naming::named;
-pub use places::{Place, Places};
 pub use section::{Distribution, SiteFacts, StepFacts};
 pub use sets::{Access, LockSections, Set, Sets};
 pub use touched::{Object, Touched};
+pub use words::{Word, Words};

@@ -8,7 +8,7 @@ use syncline_trace::{Section, Trace};
 
 use crate::conflict::{Cause, Comparison, Conflicts, Field, conflicts};
 use crate::groups::{Groups, groups};
-use crate::section::{SharedPlaces, SiteFacts, sites};
+use crate::section::{SharedWords, SiteFacts, sites};
 use crate::sets::{Loader, LockSections, Set, Sets};
 use crate::totals::{Total, Totals};
 use crate::touched::{Object, Touched, touched};
@@ -74,7 +74,7 @@ pub struct All<'a> {
     pub trace: &'a Trace,
     pub sets: &'a Sets,
     pub totals: &'a Totals,
-    pub shared: &'a SharedPlaces,
+    pub shared: &'a SharedWords,
 }
 
 /// The facts of the locks of a family, each section compared with this many before it.
@@ -178,6 +178,6 @@ fn groups_of(sets: &Sets, family: &[&LockSections], without: &[Field]) -> Groups
         met_again: a.met_again + b.met_again,
         largest: a.largest.max(b.largest),
         sections: a.sections + b.sections,
-        places: a.places + b.places,
+        words: a.words + b.words,
     })
 }

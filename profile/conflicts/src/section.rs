@@ -50,7 +50,7 @@ pub struct StepFacts {
     pub address: u64,
     /// How often it was executed.
     pub times: u64,
-    /// Whether it ever accessed a place that several threads accessed.
+    /// Whether it ever accessed a word that several threads accessed.
     pub shared: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct SiteFacts {
     pub memory_share: f64,
     /// Of those of all sections, how many accessed memory outside of the thread's stack.
     pub outside_instructions: u64,
-    /// Of those, how many may have accessed a place that several threads accessed.
+    /// Of those, how many may have accessed a word that several threads accessed.
     pub shared_instructions: u64,
     /// Distinct words that a section accessed outside of its stack, on average.
     pub words: f64,
@@ -83,7 +83,7 @@ pub struct SiteFacts {
     pub words_shared: f64,
     /// Bytes that it accessed, on average.
     pub bytes: f64,
-    /// The most places that any section accessed of those that several threads accessed.
+    /// The most words that any section accessed of those that several threads accessed.
     pub shared_max: u64,
     /// Sections that wrote outside of their stack.
     pub writing: u64,
@@ -122,7 +122,7 @@ pub fn sites(
     sections: &[usize],
     set_of: &FxHashMap<usize, &Set>,
     acquisitions: &FxHashMap<u64, u64>,
-    (shared, loader): (&SharedPlaces, &Loader),
+    (shared, loader): (&SharedWords, &Loader),
 ) -> Vec<SiteFacts> {
     let mut by_site: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for &section in sections {
@@ -141,13 +141,13 @@ pub fn sites(
     facts
 }
 
-/// The addresses of the places that several threads accessed, in order.
-pub struct SharedPlaces(Vec<u64>);
+/// The addresses of the words that several threads accessed, in order.
+pub struct SharedWords(Vec<u64>);
 
-impl SharedPlaces {
+impl SharedWords {
     /// Those of a trace.
-    pub fn of(sets: &Sets) -> SharedPlaces {
-        SharedPlaces(sets.places.shared())
+    pub fn of(sets: &Sets) -> SharedWords {
+        SharedWords(sets.words.shared())
     }
 
     /// Whether one lies in this range of addresses, both ends in it.
@@ -162,7 +162,7 @@ fn one(
     sets: &Sets,
     sections: &[usize],
     set_of: &FxHashMap<usize, &Set>,
-    (shared, loader): (&SharedPlaces, &Loader),
+    (shared, loader): (&SharedWords, &Loader),
 ) -> SiteFacts {
     let mut facts = SiteFacts { traced: sections.len() as u64, ..SiteFacts::default() };
     let mut steps: FxHashMap<u64, StepFacts> = FxHashMap::default();
@@ -199,7 +199,7 @@ fn one(
             read += u64::from(access.read != 0);
             written += u64::from(access.written != 0);
             plainly += u64::from(access.written != 0 && !access.atomic);
-            of_others += u64::from(sets.places.is_shared(access.place));
+            of_others += u64::from(sets.words.is_shared(access.word));
         }
         facts.words += set.accesses.len() as f64;
         facts.words_read += read as f64;
@@ -254,7 +254,7 @@ impl MemoryShare {
 
 fn add_steps(
     section: &Section,
-    (shared, loader): (&SharedPlaces, &Loader),
+    (shared, loader): (&SharedWords, &Loader),
     steps: &mut FxHashMap<u64, StepFacts>,
     facts: &mut SiteFacts,
 ) {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_range_of_addresses_is_shared_if_any_word_in_it_is() {
-        let shared = SharedPlaces(vec![0x100, 0x200]);
+        let shared = SharedWords(vec![0x100, 0x200]);
         assert!(shared.any(0x100, 0x100));
         assert!(shared.any(0x107, 0x108), "the last byte of the word");
         assert!(!shared.any(0x108, 0x1ff));

@@ -8,8 +8,8 @@
 //! the word that it binds is written once in the program's life, and read by all callers. Such
 //! words, which are only read to jump to where they say, are left out in any case.
 //!
-//! A place in memory is an address and which of the heap's blocks it lay in: after a block was
-//! freed and its memory used again, the same address is another place. So is a lock.
+//! A word is an address and which of the heap's blocks it lay in: after a block was
+//! freed and its memory used again, the same address is another word. So is a lock.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use syncline_recording::{Op, Primitive};
 use syncline_trace::layout::{NONE, PLAINLY_READ, PLAINLY_WRITTEN, RELEASED_BY_OTHER, STOP_NONE};
 use syncline_trace::{Section, Trace};
 
-use crate::places::{Place, Places};
+use crate::words::{Word, Words};
 
-/// What a section did to a place.
+/// What a section did to a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Its number in [`Sets::places`].
-    pub place: u32,
+    /// Its number in [`Sets::words`].
+    pub word: u32,
     /// Bytes read, one bit each.
     pub read: u8,
     /// Bytes written.
@@ -36,13 +36,13 @@ pub struct Access {
 /// One execution of a section, and its address set.
 #[derive(Clone, Debug)]
 pub struct Set {
-    /// Its place in [`Trace::sections`].
+    /// Its index in [`Trace::sections`].
     pub section: usize,
     /// Index of its thread.
     pub thread: u32,
     /// Whether it held the lock for reading, together with others.
     pub shared: bool,
-    /// What it accessed, each place once, by place.
+    /// What it accessed, each word once, by word.
     pub accesses: Vec<Access>,
 }
 
@@ -71,8 +71,8 @@ pub struct LockSections {
 /// All address sets of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Sets {
-    /// Places in memory, by number.
-    pub places: Places,
+    /// Words in memory, by number.
+    pub words: Words,
     /// The locks, by address.
     pub locks: Vec<LockSections>,
 }
@@ -92,13 +92,13 @@ impl Sets {
                 hidden.insert(word.address, u8::MAX);
             }
         }
-        let mut places = Places::default();
+        let mut words = Words::default();
         let mut locks: BTreeMap<(u64, u64), LockSections> = BTreeMap::new();
         for (number, section) in trace.sections.iter().enumerate() {
             let stack = stacks.get(&section.thread).copied().unwrap_or_default();
             progress();
             let record = &section.record;
-            let accesses = accesses(&mut places, section, stack, &hidden, &loader);
+            let accesses = accesses(&mut words, section, stack, &hidden, &loader);
             let lock =
                 locks.entry((record.lock, record.incarnation)).or_insert_with(|| LockSections {
                     lock: record.lock,
@@ -120,14 +120,14 @@ impl Sets {
         for lock in &mut locks {
             lock.sets.sort_by_key(|set| trace.sections[set.section].record.order);
         }
-        places.finish();
-        Sets { places, locks }
+        words.finish();
+        Sets { words, locks }
     }
 }
 
-/// The accesses of a section that count, by place.
+/// The accesses of a section that count, by word.
 fn accesses(
-    places: &mut Places,
+    words: &mut Words,
     section: &Section,
     stack: (u64, u64),
     hidden: &FxHashMap<u64, u8>,
@@ -147,15 +147,15 @@ fn accesses(
             continue;
         }
         let object = (word.object != NONE).then(|| section.objects.get(word.object as usize));
-        let place = Place { address: word.address, object: object.flatten().copied() };
-        let Some(place) = places.access(place, section.thread, written != 0) else { continue };
         let atomic = word.flags & PLAINLY_WRITTEN == 0;
-        accesses.push(Access { place, read, written, atomic });
+        let word = Word { address: word.address, object: object.flatten().copied() };
+        let Some(word) = words.access(word, section.thread, written != 0) else { continue };
+        accesses.push(Access { word, read, written, atomic });
     }
-    accesses.sort_unstable_by_key(|access| access.place);
+    accesses.sort_unstable_by_key(|access| access.word);
     // A damaged file may have a word twice.
     accesses.dedup_by(|next, kept| {
-        let same = next.place == kept.place;
+        let same = next.word == kept.word;
         if same {
             kept.read |= next.read;
             kept.written |= next.written;

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::places::Place;
 use crate::sets::{LockSections, Sets};
+use crate::words::Word;
 
 /// What a word of memory is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,10 +26,10 @@ pub enum Object {
 }
 
 impl Object {
-    fn of(place: &Place) -> Object {
-        match place.object {
+    fn of(word: &Word) -> Object {
+        match word.object {
             Some(object) => Object::Heap { site: object.site, size: object.size },
-            None => Object::Fixed { address: place.address },
+            None => Object::Fixed { address: word.address },
         }
     }
 }
@@ -61,28 +61,28 @@ impl Touched {
 
 /// What the sections of some locks touch, the most first.
 pub fn touched(sets: &Sets, locks: &[&LockSections]) -> Vec<(Object, Touched)> {
-    // By place; only what is touched becomes real memory.
-    let mut sums = vec![0_u64; sets.places.end()];
-    let mut places: Vec<u32> = Vec::new();
+    // By word; only what is touched becomes real memory.
+    let mut sums = vec![0_u64; sets.words.end()];
+    let mut words: Vec<u32> = Vec::new();
     for access in locks.iter().flat_map(|lock| &lock.sets).flat_map(|set| &set.accesses) {
-        let sum = &mut sums[access.place as usize];
+        let sum = &mut sums[access.word as usize];
         if *sum == 0 {
-            places.push(access.place);
+            words.push(access.word);
         }
         *sum += 1 + (u64::from(access.written != 0) << 32);
     }
-    places.sort_unstable();
+    words.sort_unstable();
     let mut blocks: FxHashSet<(u64, u64)> = FxHashSet::default();
     let mut by_object: FxHashMap<Object, Touched> = FxHashMap::default();
     let mut last = None;
-    for number in places {
-        let place = sets.places.get(number);
-        let block = place.object.map(|object| (object.start, object.serial));
+    for number in words {
+        let word = sets.words.get(number);
+        let block = word.object.map(|object| (object.start, object.serial));
         let is_new = block.is_some() && block != last && block.is_some_and(|b| blocks.insert(b));
         last = block;
         let (accesses, written) =
             (sums[number as usize] & 0xffff_ffff, sums[number as usize] >> 32);
-        let sum = by_object.entry(Object::of(&place)).or_default();
+        let sum = by_object.entry(Object::of(&word)).or_default();
         *sum = sum.plus(Touched { blocks: is_new.into(), words: 1, accesses, written });
     }
     let mut all: Vec<_> = by_object.into_iter().collect();

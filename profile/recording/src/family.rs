@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::error::Error;
 use crate::layout::{
     HEADER_SIZE, Header, MAGIC, ModuleRecord, Region, StackRecord, THREAD_NONE, ThreadRecord,
     VERSION,
 };
-use crate::reader::{Error, Thread};
+use crate::process::Thread;
 use crate::source::Source;
 
 const PAGE: u64 = HEADER_SIZE as u64;

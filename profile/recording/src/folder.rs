@@ -25,7 +25,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The beginning of the name of the subfolder for processes of other users.
 pub const OTHERS: &str = "others-";
@@ -33,6 +33,8 @@ pub const OTHERS: &str = "others-";
 pub const RUN: &str = "run-";
 /// The beginning of the name of the subfolder for a window of time; its number follows, from 1 on.
 pub const WINDOW: &str = "window-";
+/// The name of the folder in which a window is written before it has its number.
+pub const NEXT_WINDOW: &str = "window-next";
 /// The folder in a window's folder that has the counts from the start of recording to the window's
 /// end.
 pub const SUMS: &str = "sums";

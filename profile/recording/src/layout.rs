@@ -293,13 +293,13 @@ pub struct Row {
 
 impl Row {
     /// The key of an operation at a stack depth in bytes.
-    pub const fn key(op: crate::Op, depth: u32) -> u64 {
+    pub const fn key(op: crate::op::Op, depth: u32) -> u64 {
         (depth as u64) << 8 | op as u64
     }
 
     /// The operation, if the key holds one.
-    pub fn op(&self) -> Option<crate::Op> {
-        crate::Op::from_code(self.key as u8)
+    pub fn op(&self) -> Option<crate::op::Op> {
+        crate::op::Op::from_code(self.key as u8)
     }
 
     /// The stack depth in bytes.

@@ -15,22 +15,31 @@
 //!   file of it;
 //! - [`Windows`] says which parts of the run a thread's log keeps;
 //! - [`writer`] lays a file out and writes it, from inside the program, without a lock;
+//! - [`keeper`] keeps the last windows of time as recordings of their own, and [`Recent`] reads them;
+//! - [`Writers`] finds the processes that still write to a recording;
+//! - [`clock`] chooses the clock whose ticks a file counts in;
 //! - [`folder`] is how files in the folder are opened, even if other users may write there;
-//! - [`Session`] says what was run.
+//! - [`Session`] says what was run;
+//! - [`Samples`] are where its threads were seen on a processor.
 //!
 //! This crate knows nothing of symbols, findings or reports, nor of when what is counted. Both
 //! sides depend on it, and not on each other.
 
+pub mod clock;
+mod error;
 mod family;
 pub mod folder;
+pub mod keeper;
 pub mod layout;
 pub mod live;
 pub mod op;
 mod packed;
+mod process;
 mod reader;
 mod recent;
 mod rows;
 mod running;
+mod samples;
 pub mod schedstat;
 mod session;
 mod shell;
@@ -38,11 +47,15 @@ mod since;
 pub mod source;
 mod windows;
 pub mod writer;
+mod writers;
 
+pub use error::Error;
 pub use family::processes;
 pub use op::{Class, Op, Primitive};
-pub use reader::{Error, ProcessFile, Row, Thread, text};
+pub use process::{ProcessFile, Row, Thread, text};
 pub use recent::{Recent, packed_name};
-pub use session::{Ending, Refusal, Session, check_answers, process_files};
+pub use samples::{SampledProcess, SampledThread, Samples};
+pub use session::{Ending, Refusal, Session, check_answers, process_files, process_numbers};
 pub use shell::command_line;
 pub use windows::Windows;
+pub use writers::Writers;

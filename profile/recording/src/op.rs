@@ -35,6 +35,9 @@ pub enum Primitive {
     Yield,
     /// A length of time: `nanosleep`, `usleep`
     Sleep,
+    /// A word that a thread looks at in a loop of its own instructions: no recorder sees it, samples
+    /// do
+    Spin,
 }
 
 impl Primitive {
@@ -143,6 +146,7 @@ ops! {
     OmpBarrier = 68, OmpBarrier, Wait, "omp barrier";
     Yield = 72, Yield, Poll, "yield";
     Sleep = 73, Sleep, Wait, "sleep";
+    Spin = 74, Spin, Poll, "spin";
 }
 
 #[cfg(test)]

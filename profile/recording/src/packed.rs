@@ -15,7 +15,7 @@ use crate::layout::{
     HEADER_SIZE, Header, ModuleRecord, PROCESS_LEFT, REST, Region, Row, StackRecord, ThreadRecord,
     UNIT,
 };
-use crate::{ProcessFile, Thread};
+use crate::process::{ProcessFile, Thread};
 
 impl ProcessFile {
     /// Says that recording ended when the file was read and that the process went on, if the process ran

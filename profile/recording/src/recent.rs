@@ -4,9 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::error::Error;
 use crate::folder::{SUMS, windows};
 use crate::layout::PROCESS_LEFT;
-use crate::{Error, ProcessFile, Session, process_files};
+use crate::process::ProcessFile;
+use crate::session::{Session, process_files};
 
 /// The folder with the counts until a moment; `None` if there are none, since recording began then.
 #[derive(Clone, Debug, PartialEq, Eq)]

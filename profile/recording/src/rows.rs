@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use bytemuck::Pod;
 
+use crate::error::Error;
 use crate::layout::{
     self, EventRecord, Header, NOTE, NestRecord, REST, ThreadRecord, UNIT, WaitRecord,
 };
 use crate::op::{Class, Op};
-use crate::reader::{Error, Row, Thread};
+use crate::process::{Row, Thread};
 use crate::source::Source;
 use crate::windows::Windows;
 

@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
+use crate::family;
 use crate::folder::{Folder, files};
-use crate::{Error, command_line, family};
+use crate::shell::command_line;
 
 /// How the recorded program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +73,7 @@ impl Session {
 }
 
 /// Reads a file of the folder, if it is there.
-fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Option<T>, Error> {
+pub fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Option<T>, Error> {
     let path = folder.join(name);
     let mut file = match Folder::open(folder)?.file(OsStr::new(name), false) {
         Ok((file, _)) => file,
@@ -129,6 +131,12 @@ pub fn check_answers(recording: &Path) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// The numbers of the processes that have a file in a folder, in which programs may still be recorded.
+pub fn process_numbers(folder: &Path) -> Vec<u32> {
+    let files = files(folder, "syncline").unwrap_or_default();
+    files.iter().flat_map(|file| family::processes(file)).filter_map(|(_, pid)| pid).collect()
 }
 
 /// The processes of a recording, which may be a folder, a file, or one process of a file, in the order

@@ -14,7 +14,8 @@ use std::collections::{HashMap, HashSet};
 use crate::layout::{
     self, BUCKETS, Blocker, FIRST_BUCKET_LOG2, NestRecord, THREAD_EXITED, ThreadRecord, WaitRecord,
 };
-use crate::{Class, Op, ProcessFile, Row, Thread};
+use crate::op::{Class, Op};
+use crate::process::{ProcessFile, Row, Thread};
 
 /// Subtracts fields of one record from those of another.
 macro_rules! less {

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use bytemuck::{Pod, Zeroable, bytes_of, bytes_of_mut, pod_read_unaligned};
 
+use crate::error::Error;
 use crate::folder::Folder;
 use crate::layout::{BYTE_ORDER, Region};
-use crate::reader::Error;
 
 /// An open file and its size: every read is checked against it.
 pub struct Source<'a> {

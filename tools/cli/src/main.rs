@@ -26,7 +26,6 @@ mod terminal;
 mod top;
 mod tune;
 mod whatif;
-mod writers;
 
 use std::io::{ErrorKind, Write, stderr};
 use std::process::ExitCode;

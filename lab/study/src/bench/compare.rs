@@ -1,9 +1,14 @@
 //! The same tests on two machines: how well a machine's description predicts the machine.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 
 use super::lines::{Line, Shown};
 use crate::claims::median;
+use crate::stress::Pause;
+use crate::target::Target;
+use crate::world::Placement;
 
 /// The results on two machines side by side, with the second's over the first's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,6 +47,45 @@ pub fn within_percent(comparisons: &[Comparison], percent: f64) -> f64 {
     let near = |c: &&Comparison| 100.0 * (c.ratio - 1.0).abs() <= percent;
     let count = comparisons.iter().filter(near).count();
     100.0 * count as f64 / comparisons.len().max(1) as f64
+}
+
+/// Formats a comparison for a terminal: a row for each test, and the median difference below.
+pub fn comparison_table(machines: [&Target; 2], shown: Shown, both: &[Comparison]) -> String {
+    let [first, second] = machines.map(Target::name);
+    let names = both.iter().map(|comparison| comparison.name.len() + 1).max().unwrap_or(0).max(16);
+    let mut text = format!("{}\n\n{:<names$}{:>14}", shown.unit(), "", "");
+    // Writing to a text never fails.
+    let _ = writeln!(text, "{first:>12}{second:>12}{:>12}", "difference");
+    for Comparison { name, at, first, second, ratio } in both {
+        let off = 100.0 * (ratio - 1.0);
+        let _ = writeln!(text, "{name:<names$}{at:>14}{first:>12.2}{second:>12.2}{off:>+10.0} %");
+    }
+    let _ = writeln!(text, "\nThe middle difference is {:.0} %.", error_percent(both));
+    text
+}
+
+/// Measures each number of threads on two machines; without any, those that are worth measuring on the
+/// first. Threads pause on both for as long as a line needs on the first: otherwise each machine would
+/// have another load.
+///
+/// # Errors
+/// Those of `measure`.
+pub fn with_equal_pauses<E>(
+    machines: [&Target; 2],
+    threads: Vec<usize>,
+    order: Placement,
+    mut measure: impl FnMut(&Target, usize, Pause) -> Result<Vec<Line>, E>,
+) -> Result<[Vec<Line>; 2], E> {
+    let [first, _] = machines;
+    let mut both = [Vec::new(), Vec::new()];
+    for threads in if threads.is_empty() { first.steps() } else { threads } {
+        let seconds = first.transfer(threads, order);
+        for (machine, lines) in machines.into_iter().zip(&mut both) {
+            let pause = Pause::Cycles((seconds * machine.hertz()).round() as u64);
+            lines.extend(measure(machine, threads, pause)?);
+        }
+    }
+    Ok(both)
 }
 
 /// How often a run is tried if the machine has changed during it.

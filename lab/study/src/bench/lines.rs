@@ -31,6 +31,14 @@ pub enum Shown {
 }
 
 impl Shown {
+    /// What is shown, with its unit.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Shown::Throughput => "million operations a second",
+            Shown::Cycles => "cycles of an operation",
+        }
+    }
+
     pub(super) fn of(self, outcome: &Outcome) -> f64 {
         match self {
             Shown::Throughput => outcome.per_second / 1e6,

@@ -148,7 +148,7 @@ impl Sum {
 
 fn name(primitive: Primitive, address: u64, created: Option<usize>, stacks: &mut Stacks) -> String {
     // One object stands for all of them.
-    if matches!(primitive, Primitive::Yield | Primitive::Sleep) {
+    if matches!(primitive, Primitive::Yield | Primitive::Sleep | Primitive::Spin) {
         return primitive_name(primitive).to_owned();
     }
     if let Some(variable) = stacks.symbols().variable(address) {

@@ -5,6 +5,7 @@
 //! is added; impossible values (of a counter that was overwritten) give a wrong figure and no
 //! failure.
 
+mod asleep;
 mod blocking;
 mod locks;
 mod nesting;
@@ -12,13 +13,14 @@ mod notes;
 mod ops;
 mod sections;
 mod sites;
+mod spins;
 mod stacks;
 mod tally;
 mod threads;
 mod timeline;
 
 use syncline_recording::layout::{PROCESS_EXITED, PROCESS_LEFT, SEEN};
-use syncline_recording::{Ending, ProcessFile, Session, Thread};
+use syncline_recording::{Ending, Op, ProcessFile, Samples, Session, Thread};
 
 use crate::findings;
 use crate::model::{Process, State, Times, Waiting};
@@ -37,6 +39,8 @@ pub use tally::{Tally, waiting_op};
 pub struct Context<'a> {
     /// What was run.
     pub session: Option<&'a Session>,
+    /// Where threads were seen on a processor; `None` if that is not known.
+    pub samples: Option<&'a Samples>,
     /// What the user chose.
     pub options: &'a Options,
 }
@@ -72,6 +76,14 @@ impl Context<'_> {
                 locks.add(op, lock, (site, stack, t), &tally);
             }
         }
+        let samples = self.samples.and_then(|all| Some((all.of(file.header.pid)?, all.hertz)));
+        let spins = spins::find(file, samples, &clock, &mut stacks);
+        for spin in &spins {
+            let tally = Tally { spun: spin.ticks, ..Tally::default() };
+            let site = sites.add(Op::Spin, &stacks, spin.stack, 0, spin.thread, &tally);
+            locks.add(Op::Spin, 0, (site, spin.stack, spin.thread), &tally);
+        }
+        let asleep = asleep::find(file, samples.map(|(process, _)| process), &mut stacks);
         let log = |thread: &Thread| timeline::log(&thread.log, &sites, &stacks);
         let logs = file.threads.iter().map(log).collect();
         let thresholds = &self.options.thresholds;
@@ -80,7 +92,7 @@ impl Context<'_> {
         let locks = locks.finish(&site_numbers, &pairs, &mut stacks, &clock, thresholds);
         let nesting = nests.finish(&site_numbers, &locks);
         let timeline = timeline::timeline(file, logs, &site_numbers, &locks, &stacks, &clock);
-        let threads = threads::threads(file, &locks, &mut stacks, &clock);
+        let threads = threads::threads(file, &locks, &spins, &mut stacks, &clock);
         let mut waiting = Waiting::default();
         for site in &sites {
             waiting.add(site.kind, site.figures.waited);
@@ -110,6 +122,7 @@ impl Context<'_> {
             findings: Vec::new(),
             runs: None,
             remaining: Vec::new(),
+            asleep,
             whatif: Vec::new(),
             locks,
             sites,

@@ -94,6 +94,12 @@ impl Stacks {
         })
     }
 
+    /// A stack that the recording does not have.
+    pub fn add(&mut self, addresses: &[u64]) -> usize {
+        self.stacks.push(self.symbols.stack(addresses));
+        self.stacks.len() - 1
+    }
+
     /// A number from the recording, or 0 if there is no such stack.
     pub fn checked(&self, number: u32) -> usize {
         let known = self.stacks.get(number as usize).is_some_and(|stack| stack.place.is_some());

@@ -31,6 +31,11 @@ impl Clock {
         ticks as f64 / self.ticks_per_second
     }
 
+    /// Seconds in ticks.
+    pub fn ticks(&self, seconds: f64) -> u64 {
+        (seconds * self.ticks_per_second) as u64
+    }
+
     /// A moment, in seconds since the recording began.
     pub fn since_start(&self, moment: u64) -> f64 {
         self.seconds(moment.saturating_sub(self.started))

@@ -6,6 +6,7 @@ use syncline_recording::ProcessFile;
 use syncline_recording::layout::{THREAD_EXITED, ThreadRecord};
 
 use super::ops::takes_lock;
+use super::spins::Spin;
 use super::stacks::Stacks;
 use super::tally::{Clock, Tally, waiting_op};
 use crate::model::{Kind, Lock, Thread, Times, Waiting, WaitingNow};
@@ -14,6 +15,7 @@ use crate::model::{Kind, Lock, Thread, Times, Waiting, WaitingNow};
 pub fn threads(
     file: &ProcessFile,
     locks: &[Lock],
+    spins: &[Spin],
     stacks: &mut Stacks,
     clock: &Clock,
 ) -> Vec<Thread> {
@@ -25,7 +27,7 @@ pub fn threads(
     let places: HashMap<u32, usize> =
         file.threads.iter().enumerate().map(|(place, thread)| (thread.index, place)).collect();
     let mut threads = Vec::new();
-    for thread in &file.threads {
+    for (number, thread) in file.threads.iter().enumerate() {
         let record = &thread.record;
         // Otherwise the sum includes processor time from before its process was attached to.
         let is_known =
@@ -42,6 +44,8 @@ pub fn threads(
                 acquisitions = acquisitions.saturating_add(tally.calls);
             }
         }
+        let spins = spins.iter().filter(|spin| spin.thread == number);
+        spun = spins.fold(spun, |sum, spin| sum.saturating_add(spin.ticks));
         let mut waiting = Waiting::default();
         for (&primitive, &ticks) in &waited_ticks {
             waiting.add(Kind::of(primitive), clock.seconds(ticks));
@@ -92,7 +96,8 @@ fn looked_at(record: &ThreadRecord) -> bool {
     record.state != THREAD_EXITED && record.left_cpu_ns != 0
 }
 
-fn cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
+/// Processor time in seconds, if it is known.
+pub fn cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
     match record.state {
         THREAD_EXITED => Some(seconds(record.cpu_ns)),
         _ if looked_at(record) => {

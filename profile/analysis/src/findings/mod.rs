@@ -2,6 +2,7 @@
 //! figures. A rule's file says in its first paragraph what counts as a problem; its thresholds are
 //! constants with their reasons.
 
+mod asleep;
 mod asymmetric_contention;
 mod blocked_holder;
 mod busy_futex;
@@ -22,6 +23,7 @@ pub mod stuck;
 pub(crate) mod testing;
 mod touches;
 mod wasted_wake_ups;
+mod working;
 
 use crate::gain::Predictor;
 use crate::model::{Finding, Process};

@@ -35,6 +35,7 @@ fn at_stake(process: &Process, finding: &Finding) -> f64 {
             | Rule::ShortQueue
             | Rule::CondvarForTinyEvents
             | Rule::PollingYield
+            | Rule::PollingLoop
             | Rule::ThreadForEachTask
     );
     let sites = finding.sites.iter().map(|&site| &process.sites[site]);

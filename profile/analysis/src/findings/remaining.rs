@@ -7,10 +7,12 @@ use std::collections::BTreeSet;
 
 use syncline_recording::{Class, Primitive};
 
+use super::asleep;
 use super::evidence::ask_inspect;
 use super::family::{Family, PAIR, mean_held, share_of_work};
 use super::meeting::Meeting;
-use crate::model::{Figures, Finding, HolderTime, Kind, Process, Remaining, Rule, Site, Thread};
+use super::working::{IDLE, share, worked};
+use crate::model::{Figures, Finding, HolderTime, Kind, Process, Remaining, Rule, Site};
 use crate::name;
 use crate::name::primitive;
 use syncline_present::number::{counted, duration, grouped, percent};
@@ -23,9 +25,6 @@ const LEAST_IN_CALLS: f64 = 0.05;
 const EXPLAINED: f64 = 0.5;
 /// So many of those who wait are as good as all.
 const NEARLY_ALL: f64 = 0.8;
-/// Threads that run for less than this share of their time have nothing to do. Time in which they were
-/// ready and had no processor is not theirs.
-const IDLE: f64 = 0.1;
 
 /// So many sleeps of one call site, and no longer than this on the average in seconds, are of threads
 /// that look for something again and again. Others keep a clock, or sleep once.
@@ -57,14 +56,10 @@ pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
         let meets = || families.iter().filter_map(|family| Meeting::at(process, family));
         event(process, site, || meets().any(|meeting| meeting.is_in(&process.sites[site])))
     });
-    let mut remaining: Vec<Remaining> = locks.chain(calls).chain(events).collect();
+    let mut remaining: Vec<Remaining> =
+        locks.chain(calls).chain(events).chain(asleep::find(process)).collect();
     remaining.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.place.cmp(&b.place)));
     remaining
-}
-
-fn share(process: &Process, seconds: f64, least: f64) -> Option<f64> {
-    let share = seconds / process.thread_seconds;
-    (process.thread_seconds > 0.0 && share >= least).then_some(share)
 }
 
 fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> Option<Remaining> {
@@ -209,6 +204,26 @@ fn holders(times: impl Iterator<Item = HolderTime>) -> Option<String> {
     })
 }
 
+/// A loop that only waits. Its thread has the processor, so it is not idle for others.
+fn spinning(site: &Site, number: usize, seconds: f64, share: f64) -> Remaining {
+    let why = format!(
+        "{} of processor time, by {}: a loop looks at a word until another thread has changed it",
+        duration(seconds),
+        counted(site.threads, "thread")
+    );
+    Remaining {
+        what: primitive(Primitive::Spin).to_owned(),
+        kind: site.kind,
+        place: site.place.clone(),
+        sites: vec![number],
+        seconds,
+        share,
+        idle: false,
+        why: sentences(&[why]),
+        open_question: None,
+    }
+}
+
 /// `meets` says whether threads meet in the function of that call site.
 fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<Remaining> {
     let site = &process.sites[number];
@@ -223,7 +238,10 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
         [object] if kind != Primitive::Thread => name::lock(&process.locks[object]),
         _ => primitive(kind).to_owned(),
     };
-    let worked = worked(process, site);
+    if kind == Primitive::Spin {
+        return Some(spinning(site, number, seconds, share));
+    }
+    let worked = worked(process, site.by_thread.iter().map(|&(thread, _)| thread));
     // Threads that wait for one another hold each other up, however little they run.
     let each_other = wake_each_other(process, site, &objects);
     let idle =
@@ -300,16 +318,6 @@ fn wake_each_other(process: &Process, site: &Site, objects: &[usize]) -> bool {
         && objects.len() >= waiting().count()
         && waking >= 2
         && waking as f64 >= NEARLY_ALL * waiting().count() as f64
-}
-
-/// The share of their time that the threads which come to a site work, without that in which they
-/// were ready and had no processor; `None` if no thread is known.
-fn worked(process: &Process, site: &Site) -> Option<f64> {
-    let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
-    let could_run = |thread: &Thread| (thread.seconds - thread.ready.unwrap_or(0.0)).max(0.0);
-    let seconds: f64 = threads().map(could_run).sum();
-    let worked: f64 = threads().map(|thread| (thread.worked() - thread.slept()).max(0.0)).sum();
-    (seconds > 0.0).then(|| (worked / seconds).min(1.0))
 }
 
 /// Where the waiters are mostly woken.

@@ -69,6 +69,7 @@ pub fn process(seconds: f64, processors: usize) -> Drawn {
         findings: Vec::new(),
         runs: None,
         remaining: Vec::new(),
+        asleep: Vec::new(),
         whatif: Vec::new(),
         locks: Vec::new(),
         sites: Vec::new(),

@@ -23,7 +23,9 @@ impl Kind {
         match primitive {
             Mutex | Rwlock | Spinlock | OmpCritical | OmpLock => Kind::Lock,
             Futex => Kind::Futex,
-            Condvar | Barrier | Semaphore | Thread | OmpBarrier | Yield | Sleep => Kind::Event,
+            Condvar | Barrier | Semaphore | Thread | OmpBarrier | Yield | Sleep | Spin => {
+                Kind::Event
+            }
         }
     }
 }
@@ -62,7 +64,8 @@ pub struct Figures {
     /// Try operations that were refused.
     pub refused: u64,
     /// Seconds that threads did little but try, and were refused, or yield: between refused tries, or
-    /// yields, of a thread that came within 5 microseconds. It is not part of `waited`.
+    /// yields, of a thread that came within 5 microseconds; and in loops that only wait, by samples. It is
+    /// not part of `waited`.
     pub spun: f64,
     /// Seconds that the recorder itself took while a lock was held that had been waited for. They
     /// are not part of the time held, but they are part of other threads' waits.

@@ -7,6 +7,7 @@
 //! Times are in seconds, rates in 1/s, shares from 0 to 1, and addresses are those of the
 //! process. A [`Process`] is also what the JSON report holds: `docs/report-json.md`.
 
+mod asleep;
 mod blocking;
 mod figures;
 mod finding;
@@ -28,6 +29,7 @@ mod timeline;
 mod times;
 mod whatif;
 
+pub use asleep::Asleep;
 pub use blocking::{Blocker, Blocking};
 pub use figures::{Bucket, Figures, Histogram, HolderTime, Kind, Waiting};
 pub use finding::{Evidence, Finding, Gain, Group, Method, Remedy, Unit};

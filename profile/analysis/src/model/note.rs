@@ -27,6 +27,7 @@ pub enum Note {
     ModulesChanged,
     FutexesOnly,
     OpenMpInside,
+    NoSamples { why: String },
     SampledLocks { sites: usize },
     UnknownHolders { waits: u64, of: u64 },
     ChangedModule { path: String },
@@ -111,6 +112,12 @@ impl fmt::Display for Note {
                 f,
                 "OpenMP's library waits inside for the end of parallel regions and for tasks: that time \
                  is \"in the kernel besides\", or on a processor"
+            ),
+            Note::NoSamples { why } => write!(
+                f,
+                "loops that only wait, and what threads sleep in besides recorded waits: the kernel \
+                 refuses samples of where threads are (perf_event_open: {why}); \
+                 kernel.perf_event_paranoid must be 2 or lower, and a container has to allow the call"
             ),
             Note::SampledLocks { sites } => write!(
                 f,

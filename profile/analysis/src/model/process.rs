@@ -7,6 +7,7 @@ use serde::Serialize;
 use syncline_code::model::{Frame, Module, Stack};
 use syncline_code::symbols::place::wraps_locks;
 
+use super::asleep::Asleep;
 use super::blocking::Blocking;
 use super::figures::{Kind, Waiting};
 use super::finding::Finding;
@@ -85,6 +86,8 @@ pub struct Process {
     pub runs: Option<Runs>,
     /// Other things that take time, most first.
     pub remaining: Vec<Remaining>,
+    /// Calls of the kernel in which threads slept besides waits that were recorded, most time first.
+    pub asleep: Vec<Asleep>,
     /// What slowing call sites down has shown, if `syncline whatif` has done it.
     pub whatif: Vec<WhatIf>,
     /// The locks and what else was waited for: locks first, most time waited first.

@@ -57,6 +57,8 @@ pub enum Rule {
     PollingTry,
     /// A yield that is repeated until something has come.
     PollingYield,
+    /// A loop that looks at a word until something has come.
+    PollingLoop,
     /// A queue that is full and empty by turns.
     ShortQueue,
     /// A lock that the program made of a mutex and a condition, or of a semaphore, and that threads wait for.
@@ -155,6 +157,7 @@ impl Rule {
             Rule::PollingBarrier          => shared(C::ImproperPrimitive,    No,          Some(Try)),
             Rule::PollingTry              => shared(C::ImproperPrimitive,    HandingOver, Some(Try)),
             Rule::PollingYield            => shared(C::ImproperPrimitive,    No,          None),
+            Rule::PollingLoop             => shared(C::ImproperPrimitive,    No,          None),
             Rule::ShortQueue              => shared(C::ImproperGranularity,  No,          Some(Wait)),
             Rule::OwnLock                 => shared(C::ImproperGranularity,  No,          None),
             Rule::FutileWakeUps           => shared(C::WastedWakeUps,        No,          Some(Wait)),

@@ -37,6 +37,8 @@ pub struct Image {
     looked_up: Cell<usize>,
     /// Critical sections that were read already.
     pub sections: RefCell<HashMap<Acquired, Option<Section>>>,
+    /// Addresses that were looked at, and whether a thread there only waits.
+    pub spins: RefCell<HashMap<u64, bool>>,
     /// How many of the innermost frames at an acquisition's return address took the lock for their
     /// caller, if that was analysed.
     pub returned: RefCell<HashMap<u64, usize>>,
@@ -107,6 +109,7 @@ impl Image {
             found: RefCell::default(),
             looked_up: Cell::new(0),
             sections: RefCell::default(),
+            spins: RefCell::default(),
             returned: RefCell::default(),
             wrappers: OnceCell::new(),
         }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-/// Addresses of a file: of the last bytes of calls, or of variables.
+/// A span of addresses in a file: of the last bytes of calls, or of variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Span {
     /// The file's name without its folders.
     pub module: String,
     /// The addresses, as in the file's own tables.
@@ -15,7 +15,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Its addresses, at least one.
-    pub places: Vec<Place>,
+    pub spans: Vec<Span>,
     /// Why the result is more than what was named, if it is.
     pub wider: Option<Wider>,
 }

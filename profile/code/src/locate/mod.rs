@@ -31,7 +31,7 @@ use object::{Object, ReadCache};
 use crate::file::image::Image;
 use crate::model::SymbolSource;
 use crate::symbols::place::LIBRARIES;
-pub use found::{Found, Missing, Place, Wider};
+pub use found::{Found, Missing, Span, Wider};
 use name::Name;
 
 /// The program's files, in which names are looked up.
@@ -52,10 +52,10 @@ impl Locator {
     /// If the first one, the program, can't be read. A library that can't be is left out.
     pub fn new(paths: &[PathBuf], debug_dirs: &[PathBuf]) -> io::Result<Locator> {
         let mut found = Vec::new();
-        for (place, path) in paths.iter().enumerate() {
+        for (position, path) in paths.iter().enumerate() {
             match File::open(path, debug_dirs) {
                 Ok(file) => found.push(file),
-                Err(error) if place == 0 => return Err(error),
+                Err(error) if position == 0 => return Err(error),
                 Err(_) => {}
             }
         }
@@ -100,24 +100,24 @@ impl Locator {
         {
             return exact(of, at, unchanged(of));
         }
-        let mut places = Vec::new();
+        let mut spans = Vec::new();
         for file in self.files.iter().filter(wanted) {
             let variables = file.image.all_variables().filter(|(_, _, variable)| variable == of);
-            places.extend(variables.map(|(start, size, _)| {
-                file.place(match offset {
+            spans.extend(variables.map(|(start, size, _)| {
+                file.span(match offset {
                     Some(at) => start + at..start + at + 1,
                     None => start..start + size.max(1),
                 })
             }));
         }
-        self.found(places, None)
+        self.found(spans, None)
     }
 
     /// The functions that are known to wrap locks, and the starts of the names of libraries that do
     /// nothing else: a call from there is no call site.
-    pub fn wrappers(&self) -> (Vec<Place>, &'static [&'static str]) {
-        let of = |file: &File| -> Vec<Place> {
-            search::wrappers(&file.image).into_iter().map(|range| file.place(range)).collect()
+    pub fn wrappers(&self) -> (Vec<Span>, &'static [&'static str]) {
+        let of = |file: &File| -> Vec<Span> {
+            search::wrappers(&file.image).into_iter().map(|range| file.span(range)).collect()
         };
         (self.files.iter().flat_map(of).collect(), &LIBRARIES)
     }
@@ -131,42 +131,42 @@ impl Locator {
         if self.is_file(of) || name::is_library(of) {
             return exact(of, offset, unchanged(of));
         }
-        let mut places = Vec::new();
+        let mut spans = Vec::new();
         let mut wider = None;
         for file in &self.files {
             let same = unchanged(&file.name);
             for range in search::functions(&file.image, of) {
                 let call = range.start + offset;
                 if same {
-                    places.push(file.place(call..call + 1));
+                    spans.push(file.span(call..call + 1));
                 } else {
                     wider = Some(Wider::Changed);
-                    places.push(file.place(range));
+                    spans.push(file.span(range));
                 }
             }
         }
-        self.found(places, wider)
+        self.found(spans, wider)
     }
 
     fn searched(&self, wanted: &search::Wanted<'_>) -> Result<Found, Missing> {
-        let mut places = Vec::new();
+        let mut spans = Vec::new();
         let mut wider = None;
         for file in &self.files {
             let (ranges, why) = search::search(&file.image, wanted);
-            places.extend(ranges.into_iter().map(|range| (file.place(range), why)));
+            spans.extend(ranges.into_iter().map(|range| (file.span(range), why)));
         }
         // If one file has the line, a function of the same name in another file is a different one.
-        if places.iter().any(|(_, why)| why.is_none()) {
-            places.retain(|(_, why)| why.is_none());
+        if spans.iter().any(|(_, why)| why.is_none()) {
+            spans.retain(|(_, why)| why.is_none());
         } else {
-            wider = places.first().and_then(|(_, why)| *why);
+            wider = spans.first().and_then(|(_, why)| *why);
         }
-        self.found(places.into_iter().map(|(place, _)| place).collect(), wider)
+        self.found(spans.into_iter().map(|(span, _)| span).collect(), wider)
     }
 
-    fn found(&self, places: Vec<Place>, wider: Option<Wider>) -> Result<Found, Missing> {
-        match places.is_empty() {
-            false => Ok(Found { places, wider }),
+    fn found(&self, spans: Vec<Span>, wider: Option<Wider>) -> Result<Found, Missing> {
+        match spans.is_empty() {
+            false => Ok(Found { spans, wider }),
             true if self.program_is_stripped() => Err(Missing::NoSymbols),
             true => Err(Missing::NoSuchName),
         }
@@ -186,8 +186,8 @@ fn exact(module: &str, at: u64, unchanged: bool) -> Result<Found, Missing> {
     if !unchanged {
         return Err(Missing::Changed);
     }
-    let place = Place { module: module.to_owned(), addresses: at..at + 1 };
-    Ok(Found { places: vec![place], wider: None })
+    let span = Span { module: module.to_owned(), addresses: at..at + 1 };
+    Ok(Found { spans: vec![span], wider: None })
 }
 
 impl File {
@@ -203,7 +203,7 @@ impl File {
         })
     }
 
-    fn place(&self, addresses: Range<u64>) -> Place {
-        Place { module: self.name.clone(), addresses }
+    fn span(&self, addresses: Range<u64>) -> Span {
+        Span { module: self.name.clone(), addresses }
     }
 }

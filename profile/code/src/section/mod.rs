@@ -23,6 +23,7 @@ mod count;
 mod effects;
 pub mod held;
 mod names;
+pub mod spin;
 mod state;
 mod step;
 mod value;

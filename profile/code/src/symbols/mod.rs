@@ -16,7 +16,7 @@ use crate::file::files;
 use crate::file::image::{Found, Image};
 use crate::file::library::Library;
 use crate::model::{Frame, Module, Stack, SymbolSource};
-use crate::section::held;
+use crate::section::{held, spin};
 
 /// Bytes that processors move between their caches at a time.
 pub const CACHE_LINE: u64 = 64;
@@ -114,6 +114,43 @@ impl Symbols {
     fn call_in_file(&self, address: u64) -> Option<(usize, u64)> {
         let m = self.module_of(address.saturating_sub(1))?;
         Some((m, address.wrapping_sub(self.modules[m].bias)))
+    }
+
+    /// In which of these addresses a thread does nothing but wait for what another one stores.
+    pub fn spins(&mut self, addresses: &[u64]) -> Vec<bool> {
+        let mut by_module: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
+        for (number, &address) in addresses.iter().enumerate() {
+            if let Some(m) = self.module_of(address) {
+                let at = address.wrapping_sub(self.modules[m].bias);
+                by_module.entry(m).or_default().push((number, at));
+            }
+        }
+        let mut spins = vec![false; addresses.len()];
+        for (m, addresses) in by_module {
+            let (numbers, addresses): (Vec<usize>, Vec<u64>) = addresses.into_iter().unzip();
+            for (number, spin) in
+                numbers.into_iter().zip(spin::spins(&self.image_of(m), &addresses))
+            {
+                spins[number] = spin;
+            }
+        }
+        spins
+    }
+
+    /// Whether a stack leads through a call that was recorded: from the program into the recorder. A
+    /// thread's first function is called by the recorder, which the C library has called.
+    pub fn is_recorded(&self, stack: &[u64]) -> bool {
+        let name = |&address: &u64| self.module_of(address).map(|m| self.modules[m].name());
+        let calls = stack.windows(2).map(|pair| (name(&pair[0]), name(&pair[1])));
+        let is = |name: Option<&str>, start: &str| name.is_some_and(|name| name.starts_with(start));
+        let outside = stack.iter().map(name).find(|name| !is(*name, place::LIBC));
+        if is(outside.flatten(), place::RECORDER) {
+            return true;
+        }
+        calls.into_iter().any(|(inner, outer)| {
+            let from_program = !is(outer, place::RECORDER) && !is(outer, place::LIBC);
+            is(inner, place::RECORDER) && outer.is_some() && from_program
+        })
     }
 
     /// The function that starts at this address, without its arguments.

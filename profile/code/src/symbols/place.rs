@@ -76,16 +76,14 @@ const VERSIONS: [&str; 2] = ["absl::lts_", "absl::debian"];
 /// Starts of names that are the user's all the same: what `std::thread` runs is inlined into this one.
 const USERS: [&str; 1] = ["std::thread::_State_impl"];
 
+/// The start of the C library's name.
+pub const LIBC: &str = "libc.so";
+/// The start of the recorder's name.
+pub const RECORDER: &str = "libsyncline_recorder.so";
+
 /// Starts of the names of shared libraries.
-pub const LIBRARIES: [&str; 7] = [
-    "libc.so",
-    "libpthread.so",
-    "libstdc++.so",
-    "libc++.so",
-    "libgomp.so",
-    "libomp.so",
-    "libsyncline_recorder.so",
-];
+pub const LIBRARIES: [&str; 7] =
+    [LIBC, "libpthread.so", "libstdc++.so", "libc++.so", "libgomp.so", "libomp.so", RECORDER];
 
 /// The position of the frame to show; `None` if there is no frame. With each frame comes whether it
 /// took the lock for its caller.

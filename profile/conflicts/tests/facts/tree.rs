@@ -22,9 +22,9 @@ fn conflict(earlier: &Made, later: &Made) -> Vec<u64> {
     let mut window = Window::new(128);
     window.push(&sets.locks[0].sets[0]);
     let conflicts = window.conflicts(&sets.locks[0].sets[1]);
-    let places = conflicts.iter().flat_map(|conflict| &conflict.places);
-    let bytes = places.flat_map(|&(place, mask)| {
-        let address = sets.places.get(place).address;
+    let words = conflicts.iter().flat_map(|conflict| &conflict.words);
+    let bytes = words.flat_map(|&(word, mask)| {
+        let address = sets.words.get(word).address;
         (0..8).filter(move |bit| mask >> bit & 1 == 1).map(move |bit| address + bit)
     });
     bytes.collect()

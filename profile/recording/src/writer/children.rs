@@ -12,7 +12,7 @@ use rustix::io::{pread, pwrite};
 use syncline_interpose::Folder;
 
 use super::file::File;
-use super::own_number;
+use super::number::own_number;
 use crate::layout::{HEADER_SIZE, Header, MAGIC, PROCESS_EXITED, SEEN, VERSION};
 
 /// The part of a header that identifies its process.

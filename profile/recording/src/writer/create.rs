@@ -8,7 +8,7 @@ use syncline_interpose::{Folder, ProcessFile, describe_program};
 
 use super::family::Family;
 use super::file::File;
-use super::{own_number, parents_number};
+use super::number::{own_number, parents_number};
 use crate::layout::{
     BYTE_ORDER, HEADER_SIZE, Header, MAGIC, ModuleRecord, PROCESS_RUNNING, Region, StackRecord,
     ThreadRecord, UNIT, VERSION,

@@ -1,18 +1,5 @@
-//! Processes that write to one file: one that made it, and children that it forked since.
-//!
-//! A forked child has its parent's file mapped. Most children live for a moment and take a few locks,
-//! and a file of their own would cost them more than all that: it is made, sized, mapped, made real in
-//! four places and filled with what the parent has in its own already. So a child *joins*: it claims
-//! a page of its parent's file for a header, and counts on in the same regions and the same arena,
-//! whose counters are claimed by atomic steps in the file. That takes no system call but those that
-//! return the process and the time. What the parent knew when it forked, modules and stacks, stays
-//! known.
-//!
-//! A child makes a file of its own if that is better: if it runs as another user by now, if all is
-//! to be logged, or if the file might be too small for all processes that write to it. For each
-//! process that lives, a file is kept as large as the smallest that one gets alone ([`SHARE`]).
-//!
-//! State that writing needs and that is not part of the file lies in memory that all of them share.
+//! What the processes that write to one file share outside of the file: the one that made it, and children
+//! that [joined](super::join) it.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -21,17 +8,11 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use rustix::process::geteuid;
 
-use super::file::{File, Real};
-use super::stacks::StackIndex;
-use super::{own_number, parents_number};
-use crate::layout::{HEADER_SIZE, Header, PROCESS_RUNNING, UNIT};
+use super::stack_index::StackIndex;
+use super::watermark::Real;
+use crate::layout::Header;
 
-/// Bytes that a file has for each process that lives.
-const SHARE: u64 = 16 << 20;
-/// Threads, likewise.
-const THREADS: u32 = 256;
-
-/// The state that processes of one file share outside of the file. All zero is its first state.
+/// Memory that all of them share. All zero is its first state.
 pub struct Family {
     /// How far the file is real.
     pub(super) real: Real,
@@ -61,18 +42,21 @@ impl Family {
         Ok(family)
     }
 
-    /// Keeps room for one more process; false if there is none.
-    fn make_room(&self, file: &File) -> bool {
-        let (threads, region) = file.threads();
-        let (used, capacity) = file.arena();
-        let fits = |live: u32| {
-            let room = (used * UNIT).saturating_add(SHARE * u64::from(live)) <= capacity * UNIT;
-            // Once a large table found no room, no small one is given out either.
-            room && !file.is_full()
-                && threads.saturating_add(live.saturating_mul(THREADS)) <= region.capacity
-        };
+    /// Whether this process runs as the user who made the file.
+    pub(super) fn is_of_this_user(&self) -> bool {
+        self.user.load(Ordering::Relaxed) == geteuid().as_raw()
+    }
+
+    /// Keeps room for one more process; false if there is none. `fits` says whether there is room for
+    /// this many.
+    pub(super) fn make_room(&self, fits: impl Fn(u32) -> bool) -> bool {
         let one_more = |live: u32| Some(live + 1).filter(|&live| fits(live));
         self.live.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// Gives room back that [`Family::make_room`] kept.
+    pub(super) fn give_room_back(&self) {
+        self.live.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Notes that a process ended: once, by whichever process sees it.
@@ -83,82 +67,7 @@ impl Family {
         // SAFETY: by this function's own condition; the word is only touched atomically.
         let live = unsafe { AtomicU32::from_ptr(&raw mut (*header).live) };
         if live.swap(0, Ordering::Relaxed) != 0 {
-            self.live.fetch_sub(1, Ordering::Relaxed);
+            self.give_room_back();
         }
     }
-}
-
-/// What a forked child's own header says.
-#[derive(Clone, Copy, Debug)]
-pub struct Child {
-    /// [`Header::started`]
-    pub started: u64,
-    /// [`Header::started_realtime`]
-    pub started_realtime: u64,
-    /// [`Header::inherited`]
-    pub inherited: u32,
-}
-
-impl File {
-    /// Begins this process, a forked child, in its parent's file; `None` if it needs one of its
-    /// own.
-    ///
-    /// `arguments` corrects the parent's arguments if the child has others.
-    pub fn join(parent: &File, child: &Child, arguments: impl FnOnce(&mut [u8])) -> Option<File> {
-        let family = parent.family();
-        let is_same_user = family.user.load(Ordering::Relaxed) == geteuid().as_raw();
-        if !is_same_user || !family.make_room(parent) {
-            return None;
-        }
-        let Some(unit) = parent.new_pages(HEADER_SIZE as u64) else {
-            family.live.fetch_sub(1, Ordering::Relaxed);
-            return None;
-        };
-        let own = parent.unit(unit).cast::<Header>();
-        let file = File::new(parent.first(), own, family);
-        // SAFETY: the page was just claimed, is real, and no other process knows it; the first
-        // header is mapped, and its word is only touched atomically.
-        unsafe {
-            fill_header(own, parent, child, arguments);
-            let newest = AtomicU32::from_ptr(&raw mut (*parent.first()).newest);
-            // Release pairs with the Acquire in `header_of_child`, and with readers of the file: a
-            // process that finds the header finds it filled in, and what was there before behind
-            // it.
-            let link = |before: u32| {
-                (*own).before = before;
-                Some(file.page())
-            };
-            let _ = newest.fetch_update(Ordering::Release, Ordering::Relaxed, link);
-        }
-        Some(file)
-    }
-}
-
-/// # Safety
-/// `own` is a page of this process's alone.
-unsafe fn fill_header(
-    own: *mut Header,
-    parent: &File,
-    child: &Child,
-    arguments: impl FnOnce(&mut [u8]),
-) {
-    // SAFETY: by this function's own condition. The parent's counters are not copied.
-    let h = unsafe {
-        own.copy_from_nonoverlapping(parent.header(), 1);
-        &mut *own
-    };
-    for region in [&mut h.modules, &mut h.threads, &mut h.stacks] {
-        (region.count, region.dropped) = (0, 0);
-    }
-    h.started = child.started;
-    h.started_realtime = child.started_realtime;
-    h.ended = 0;
-    h.state = PROCESS_RUNNING;
-    h.pid = own_number();
-    h.parent = parents_number();
-    (h.arena_used, h.dropped_operations, h.dropped_waits) = (0, 0, 0);
-    (h.interrupted_operations, h.disk_full, h.seen) = (0, 0, 0);
-    (h.newest, h.own_threads, h.latest_thread) = (0, 0, 0);
-    (h.parent_page, h.inherited, h.live) = (parent.page(), child.inherited, 1);
-    arguments(&mut h.arguments);
 }

@@ -2,27 +2,18 @@
 
 use core::ffi::c_void;
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use super::family::Family;
-use super::own_number;
+use super::number::own_number;
 use super::watermark::Watermark;
 use crate::layout::{
     HEADER_SIZE, Header, ModuleRecord, PROCESS_EXITED, PROCESS_LEFT, Region, StackRecord,
     ThreadRecord, UNIT,
 };
-
-/// How far the parts of a file are real. All zero is nothing.
-pub struct Real {
-    modules: Watermark,
-    threads: Watermark,
-    stacks: Watermark,
-    arena: Watermark,
-    full: AtomicBool,
-}
 
 /// A process's file, mapped for the rest of the process's life.
 pub struct File {

@@ -21,8 +21,8 @@ use syncline_interpose::Mark;
 use super::counter::claim;
 use super::file::File;
 use super::room::Room;
-use crate::Windows;
 use crate::layout::{EventRecord, ThreadRecord, UNIT};
+use crate::windows::Windows;
 
 /// Slots of a new log, log 2: one page.
 const FIRST_LOG2: u32 = 7;

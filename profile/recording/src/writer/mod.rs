@@ -24,12 +24,15 @@ mod counter;
 mod create;
 mod family;
 mod file;
+mod join;
 mod log;
 mod modules;
+mod number;
 mod recent;
 mod room;
 pub mod sampling;
 mod shelf;
+mod stack_index;
 mod stacks;
 mod table;
 mod tail;
@@ -39,8 +42,8 @@ mod watermark;
 pub use children::{child_ended, child_ended_elsewhere};
 pub use counter::{add, add_one};
 pub use create::Start;
-pub use family::Child;
 pub use file::File;
+pub use join::Child;
 pub use log::Log;
 pub use recent::Recent;
 pub use room::Room;
@@ -51,15 +54,3 @@ pub use tail::Tail;
 pub use threads::{ThreadStart, end_thread};
 
 pub use syncline_interpose::Folder;
-
-use rustix::process::{getpid, getppid};
-
-/// The process's number.
-fn own_number() -> u32 {
-    getpid().as_raw_nonzero().get() as u32
-}
-
-/// The number of the process's parent; 0 if that is in another namespace.
-fn parents_number() -> u32 {
-    getppid().map_or(0, |parent| parent.as_raw_nonzero().get() as u32)
-}

@@ -9,8 +9,8 @@ use core::cell::Cell;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 use super::sampling;
-use crate::Op;
 use crate::layout::{REST, Row};
+use crate::op::Op;
 
 const ENTRIES: usize = 32;
 

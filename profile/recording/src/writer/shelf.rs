@@ -6,8 +6,10 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::table::{FIRST_LOG2, LAST_LOG2};
-
+/// Rows of a new table, log 2: one page.
+pub(super) const FIRST_LOG2: u32 = 6;
+/// Largest table, log 2: a gigabyte.
+pub(super) const LAST_LOG2: u32 = 24;
 /// Sizes that tables have.
 const SIZES: usize = (LAST_LOG2 - FIRST_LOG2 + 1) as usize;
 /// Tables of one size that are kept.

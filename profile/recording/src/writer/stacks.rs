@@ -9,26 +9,11 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use super::file::File;
+use super::stack_index::{NUMBERS, StackIndex, index_of_call};
 use crate::layout::{STACK_BROKEN, STACK_CUT, STACK_FRAMES, StackRecord};
 
-/// Numbers that the index has room for: twice the stacks that a file holds.
-const NUMBERS: usize = 131_072;
-/// Calls that the index by calls has room for.
-const CALLS: usize = 8192;
 /// How far from its hash's slot a stack is searched.
 const REACH: usize = 64;
-
-/// Finds the number of a stack by its frames. All zero is the empty index.
-pub struct StackIndex {
-    numbers: [AtomicU32; NUMBERS],
-    /// Where the frames of each stack lay when it was stored: words from the innermost return
-    /// address. The first, which is 0, has the words from there to the end of the thread's stack
-    /// instead; 0 if all this is not known.
-    slots: [[AtomicU32; STACK_FRAMES]; NUMBERS / 2],
-    /// The stack that a call was last made with, by its return address and where that lay. The
-    /// children of a server mostly make the same calls.
-    by_call: [AtomicU32; CALLS],
-}
 
 /// A stack to be stored.
 #[derive(Clone, Copy, Debug)]
@@ -41,12 +26,6 @@ pub struct Stack<'a> {
     pub cut: bool,
     /// Whether unwinding ended before the stack did.
     pub broken: bool,
-}
-
-/// The slot of a call in the index by calls.
-fn index_of_call(caller: *const usize, ret: usize) -> usize {
-    let mixed = (caller.addr() ^ ret.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed >> (usize::BITS - CALLS.ilog2())
 }
 
 /// Words from a call's return address to the end of the stack that it lies on, at least 1; `None`

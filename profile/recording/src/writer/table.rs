@@ -18,6 +18,7 @@ use syncline_interpose::with_signals_blocked;
 
 use super::counter::add;
 use super::room::Room;
+use super::shelf::{FIRST_LOG2, LAST_LOG2};
 use crate::layout::{Row, ThreadRecord};
 
 /// The differences between the tables.
@@ -67,11 +68,6 @@ fn folded(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product >> 64) as u64 ^ product as u64
 }
-
-/// Rows of a new table, log 2: one page.
-pub(super) const FIRST_LOG2: u32 = 6;
-/// Largest table, log 2: a gigabyte.
-pub(super) const LAST_LOG2: u32 = 24;
 
 /// A table of a thread. All zero is none.
 #[repr(C)]

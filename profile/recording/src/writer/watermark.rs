@@ -4,7 +4,7 @@
 //! Room is claimed in steps, so that the call is rare; and in small ones at first, so that the many
 //! processes that record little take little.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use syncline_interpose::populate;
 
@@ -40,4 +40,14 @@ impl Watermark {
         self.ready.fetch_max(target, Ordering::Relaxed);
         true
     }
+}
+
+/// How far the parts of a file are real. All zero is nothing.
+pub struct Real {
+    pub modules: Watermark,
+    pub threads: Watermark,
+    pub stacks: Watermark,
+    pub arena: Watermark,
+    /// Whether the arena had no room when it was last asked for some.
+    pub full: AtomicBool,
 }

@@ -75,13 +75,17 @@ pub fn remaining(process: &Process, rows: &str) -> String {
     }
     let mut html = String::from("<ul class=\"remaining\">\n");
     for one in process.remaining.iter().take(FINDINGS) {
+        let place = Escaped(&one.place);
+        // A call of the kernel that was only looked at has no row.
+        let place = match one.sites.first() {
+            Some(site) => format!("<a href=\"#{rows}{site}\">{place}</a>"),
+            None => place.to_string(),
+        };
         let _ = writeln!(
             html,
-            "<li><b>{}</b> <span>{}</span>, at <a href=\"#{rows}{}\">{}</a>. {}</li>",
+            "<li><b>{}</b> <span>{}</span>, at {place}. {}</li>",
             percent(one.share),
             Escaped(&one.what),
-            one.sites[0],
-            Escaped(&one.place),
             Escaped(&one.why)
         );
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::text::{heading, more, paragraph};
 use crate::process;
 use crate::whatif;
-use syncline_analysis::model::{Evidence, Finding, Process, Unit};
+use syncline_analysis::model::{Evidence, Finding, Process, Remaining, Unit};
 use syncline_analysis::name;
 use syncline_present::number::{count, duration, grouped, percent, rate};
 use syncline_present::terminal::Style;
@@ -107,7 +107,7 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         )?;
     }
     for one in others.iter().take(FINDINGS) {
-        let place = name::site(process, &process.sites[one.sites[0]]);
+        let place = place(process, one);
         let text = format!("{}, at {place}. {}", one.what, one.why);
         let start = format!("  {:>6}  ", percent(one.share));
         paragraph(&start, &printable(&text), out, style)?;
@@ -122,12 +122,20 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         heading("NOTHING TO DO", "threads that wait there hardly do anything else", out, style)?;
     }
     for one in idle.iter().take(IDLE) {
-        let place = name::site(process, &process.sites[one.sites[0]]);
+        let place = place(process, one);
         let text = format!("{}, at {place}", one.what);
         let room = style.width() - 10;
         writeln!(out, "  {:>6}  {}", percent(one.share), shorten(&printable(&text), room))?;
     }
     more(idle.len().saturating_sub(IDLE), "site", out, style)
+}
+
+/// Where that is. A call of the kernel that was only looked at has no row.
+fn place(process: &Process, remaining: &Remaining) -> String {
+    match remaining.sites.first() {
+        Some(&site) => name::site(process, &process.sites[site]),
+        None => remaining.place.clone(),
+    }
 }
 
 fn one(

@@ -185,7 +185,7 @@ fn names_stand_for_the_calls_that_a_report_gives_them() {
         let covers = |name: &str, call: &(&str, &str)| {
             let found = names.site(name, |_| true).unwrap();
             let address = program.back(call) - 1;
-            found.places.iter().any(|place| place.addresses.contains(&address))
+            found.spans.iter().any(|span| span.addresses.contains(&address))
         };
         let inner = ("inlined", "pthread_mutex_trylock");
         assert!(covers("inlined", &inner), "{options}");

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use syncline_analysis::model::{Module, Process, Site, SymbolSource};
 use syncline_analysis::{Analysis, Options};
-use syncline_code::locate::{Found, Missing, Place};
+use syncline_code::locate::{Found, Missing, Span};
 use syncline_policy::Files;
 
 use super::args::Inspect;
@@ -88,7 +88,7 @@ fn add(
         };
         Failure::message(RECORD_FAILED, format!("--{kind} {name}: {why}")).hint(hint)
     })?;
-    lines.extend(found.places.iter().map(|Place { module, addresses }| {
+    lines.extend(found.spans.iter().map(|Span { module, addresses }| {
         format!("{kind} {module} {:#x} {:#x}", addresses.start, addresses.end)
     }));
     Ok(())

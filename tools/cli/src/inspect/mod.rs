@@ -17,15 +17,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
+use syncline_recording::Writers;
+use syncline_recording::clock::Clock;
 use syncline_trace::Trace;
 
 use crate::failure::Failure;
 use crate::quoted::typed;
 use crate::record::{
-    Clock, Folder, find_library, find_program, hear_signals, largest_file, note_refusal, preload,
+    Folder, find_library, find_program, hear_signals, largest_file, note_refusal, preload,
     refuse_leak_checker, run_in, told_to_end,
 };
-use crate::writers::Writers;
 use args::Inspect;
 pub use of_recording::inspections;
 use of_recording::trace_of;

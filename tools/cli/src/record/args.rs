@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::windows::Wanted;
+use syncline_recording::keeper::Wanted;
+
 use crate::arguments::{DEFAULT_RECORDING, parse_pid, parse_size, parse_time};
 use crate::statuses;
 

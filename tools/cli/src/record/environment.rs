@@ -15,7 +15,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use super::clock::Clock;
+use syncline_recording::clock::Clock;
 
 /// The variables for the folder: its path, its identity, its subfolder.
 pub const FOLDER: [&str; 3] =

@@ -8,12 +8,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use bytemuck::{Zeroable, bytes_of_mut};
+use syncline_recording::Writers;
 use syncline_recording::layout::{Header, MAGIC, UNIT, VERSION};
 
 use super::folder::Folder;
 use crate::quoted::typed;
 use crate::terminal::to_terminal;
-use crate::writers::Writers;
 use syncline_present::number::{self, counted};
 
 /// The state of a folder after the program's end.

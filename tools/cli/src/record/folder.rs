@@ -24,11 +24,10 @@ use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::stat::{Mode, fchmod, fstat, mkdirat};
 use nix::sys::statvfs::fstatvfs;
 use nix::unistd::{UnlinkatFlags, getuid, unlinkat};
-use syncline_recording::Refusal;
 use syncline_recording::folder::{self, OTHERS};
+use syncline_recording::{Refusal, Writers};
 
 use crate::failure::{Failure, RECORD_FAILED};
-use crate::writers::Writers;
 use kind::{Kind, kind_of};
 use old::{keep_as_old, remove_older};
 use parts::{failed, not_ours};

@@ -17,12 +17,13 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use syncline_attach::{Attached, Children, Error, Wanted};
 use syncline_present::number::counted;
-use syncline_recording::Session;
+use syncline_recording::clock::Clock;
+use syncline_recording::keeper::{self, Keeper};
+use syncline_recording::{Session, process_numbers};
+use syncline_sampler::Sampler;
 
-use super::clock::Clock;
 use super::folder::{Folder, largest_file};
 use super::library::{LIBRARY, OVERRIDE, find as find_library};
-use super::windows::{self, Keeper};
 use super::{args, finish, session};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
@@ -77,6 +78,8 @@ pub struct Process {
     attached: Attached,
     folder: Folder,
     session: Session,
+    /// Without it, loops that only wait are not seen.
+    sampler: Option<Sampler>,
     started: Instant,
     looked: Instant,
 }
@@ -120,8 +123,10 @@ impl Process {
         ));
         let session = session::begin(&command(pid), pid);
         session::write(&session, &folder);
+        let path = folder.path().to_owned();
+        let sampler = Sampler::start(move || process_numbers(&path)).ok();
         let now = Instant::now();
-        Ok(Process { attached, folder, session, started: now, looked: now })
+        Ok(Process { attached, folder, session, sampler, started: now, looked: now })
     }
 
     /// Whether the process is still there.
@@ -139,8 +144,8 @@ impl Process {
     }
 
     /// Keeps windows of time of it.
-    pub fn keep_windows(&self, wanted: windows::Wanted) -> Keeper {
-        Keeper::start(self.folder.path(), &self.session, wanted)
+    pub fn keep_windows(&self, wanted: keeper::Wanted) -> Keeper {
+        session::keep_windows(&self.folder, &self.session, wanted)
     }
 
     /// Detaches, says so on standard error, and returns the folder with the recording. A process that has
@@ -150,6 +155,9 @@ impl Process {
     /// With [`RECORD_FAILED`], if the process is left as it is: the next command ends the recording.
     pub fn detach(mut self) -> Result<Folder, Failure> {
         self.session.seconds = Some(self.started.elapsed().as_secs_f64());
+        if let Some(sampler) = self.sampler.take() {
+            sampler.finish().write(self.folder.opened()).ok();
+        }
         let left = self.attached.detach();
         session::write(&self.session, &self.folder);
         match left {

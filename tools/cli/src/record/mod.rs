@@ -6,7 +6,6 @@
 
 pub mod args;
 mod child;
-mod clock;
 mod elf;
 mod environment;
 mod finish;
@@ -19,11 +18,12 @@ pub mod program;
 mod run;
 mod runs;
 mod session;
-pub mod windows;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+use syncline_recording::clock::Clock;
 
 use crate::failure::Failure;
 use environment::Environment;
@@ -31,7 +31,6 @@ use library::{LIBRARY, OVERRIDE};
 use runs::Runs;
 
 pub use child::{hear_signals, told_to_end};
-pub use clock::Clock;
 pub use environment::preload;
 pub use folder::{Folder, largest_file, note_refusal};
 pub use inherited::Signals;

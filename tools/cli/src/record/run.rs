@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use syncline_recording::Ending;
+use syncline_recording::keeper::Wanted;
 
 use super::folder::Folder;
-use super::windows::{Keeper, Wanted};
 use super::{child, session};
 use crate::failure::{Failure, RECORD_FAILED};
 
@@ -45,7 +45,7 @@ pub fn run_in_windows(
     let child = child::start(program, command, variables).inspect_err(|_| folder.discard())?;
     let mut session = session::begin(command, child.pid());
     session::write(&session, folder);
-    let keeper = windows.map(|wanted| Keeper::start(folder.path(), &session, wanted));
+    let keeper = windows.map(|wanted| session::keep_windows(folder, &session, wanted));
     let ending = child.wait();
     if let Some(keeper) = keeper {
         keeper.stop();

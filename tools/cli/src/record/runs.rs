@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use syncline_recording::folder::RUN;
+use syncline_recording::process_numbers;
+use syncline_sampler::Sampler;
 
 use super::args;
 use super::child::interrupted;
@@ -72,7 +74,13 @@ impl Runs<'_> {
         }
         let variables = self.environment.variables(folder.variables(environment::FOLDER)?);
         let (command, windows) = (&self.args.command, self.args.windows());
+        let path = folder.path().to_owned();
+        // Without samples, loops that only wait are not seen.
+        let sampler = Sampler::start(move || process_numbers(&path)).ok();
         let run = run_in_windows(folder, &self.program, command, variables, windows)?;
+        if let Some(sampler) = sampler {
+            sampler.finish().write(folder.opened()).ok();
+        }
         Ok((run, finish::tidy_and_summarize(folder, &self.folder(number))))
     }
 

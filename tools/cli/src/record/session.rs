@@ -6,6 +6,7 @@ use std::thread::available_parallelism;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nix::sys::utsname::uname;
+use syncline_recording::keeper::{Keeper, Wanted};
 use syncline_recording::{Error, Session};
 
 use super::folder::Folder;
@@ -35,6 +36,14 @@ pub fn write(session: &Session, folder: &Folder) -> bool {
     let _ = writeln!(stderr(), "syncline: {error}");
     let Error::Io { source, .. } = error else { return true };
     !matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+/// Keeps windows of time of a program that runs.
+pub fn keep_windows(folder: &Folder, session: &Session, wanted: Wanted) -> Keeper {
+    Keeper::start(folder.path(), session, wanted, |window, error| {
+        // Standard error may be closed, and there is nowhere else to say so.
+        let _ = writeln!(stderr(), "syncline: window {window} is not kept: {error}");
+    })
 }
 
 fn kernel() -> String {

@@ -18,7 +18,6 @@ use crate::failure::{Failure, REPORT_FAILED};
 use crate::inspect::inspections;
 use crate::progress::Bar;
 use crate::terminal::style;
-use crate::whatif;
 
 /// Reports.
 pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
@@ -43,7 +42,7 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
         let _ = writeln!(stderr(), "syncline: the last {:.1} s of the recording", process.seconds);
     }
     for recording in recordings() {
-        if let Err(error) = whatif::add_to(&mut analysis, recording) {
+        if let Err(error) = syncline_experiments::add_to(&mut analysis, recording) {
             // Standard error may be closed; the report is what it would be without an experiment.
             let _ = writeln!(stderr(), "syncline: what `whatif` has measured is not used: {error}");
         }

@@ -1,11 +1,10 @@
 //! `syncline bench`: stress tests of atomic operations, locks, and what is built of them.
 
-use std::fmt::Write as _;
 use std::io::{Write, stdout};
 use std::process::ExitCode;
 
 use serde_json::json;
-use syncline_study::bench::{self, Comparison, Line, Request, Shown};
+use syncline_study::bench::{self, Line, Request, Shown};
 use syncline_study::stress::table::Shape;
 use syncline_study::stress::transactions::Bank;
 use syncline_study::stress::{Homes, Load, Pause};
@@ -45,7 +44,7 @@ pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
             .to_string()
                 + "\n"
         } else {
-            comparison(test, [&target, &other], shown, &both)
+            format!("{test}: {}", bench::comparison_table([&target, &other], shown, &both))
         }
     } else if stress.json {
         let (lines, shown) = measure(&args.test, stress, &target)?;
@@ -54,40 +53,38 @@ pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
             + "\n"
     } else {
         let (lines, shown) = measure(&args.test, stress, &target)?;
-        let heading = format!("{test} on {}: {}", target.title(), unit(shown));
+        let heading = format!("{test} on {}: {}", target.title(), shown.unit());
         format!("{heading}\n\n{}", bench::table(&lines, shown))
     };
     stdout().write_all(text.as_bytes()).map_err(|error| Failure::new(REPORT_FAILED, error))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures on two machines. If threads pause for as long as a line needs, both machines use the
-/// time of the first: otherwise each would have another load.
+/// Measures on two machines.
 fn measure_both(
     test: &Test,
     stress: &Stress,
     machines: [&Target; 2],
 ) -> Result<([Vec<Line>; 2], Shown), Failure> {
     let [first, second] = machines;
-    let transfers = stress.pause.unwrap_or(default_pause(test)) == Pause::Transfer;
-    if !transfers {
+    if stress.pause.unwrap_or(default_pause(test)) != Pause::Transfer {
         let (lines, shown) = measure(test, stress, first)?;
         return Ok(([lines, measure(test, stress, second)?.0], shown));
     }
-    let asked = stress.threads.iter().map(|&threads| threads as usize).collect();
-    let steps: Vec<usize> = if stress.threads.is_empty() { first.steps() } else { asked };
-    let (mut both, mut shown) = ([Vec::new(), Vec::new()], Shown::Throughput);
-    for threads in steps {
-        let seconds = first.transfer(threads, placement(stress.placement));
-        for (machine, lines) in machines.into_iter().zip(&mut both) {
-            let pause = Pause::Cycles((seconds * machine.hertz()).round() as u64);
+    let threads = stress.threads.iter().map(|&threads| threads as usize).collect();
+    let mut shown = Shown::Throughput;
+    let both = bench::with_equal_pauses(
+        machines,
+        threads,
+        placement(stress.placement),
+        |machine, threads, pause| {
             let stress =
                 Stress { threads: vec![threads as u64], pause: Some(pause), ..stress.clone() };
-            let (more, of) = measure(test, &stress, machine)?;
-            lines.extend(more);
+            let (lines, of) = measure(test, &stress, machine)?;
             shown = of;
-        }
-    }
+            Ok(lines)
+        },
+    )?;
     Ok((both, shown))
 }
 
@@ -147,26 +144,6 @@ fn homes(memory: Memory) -> Homes {
         Memory::First => Homes::First,
         Memory::Spread => Homes::Spread,
     }
-}
-
-fn unit(shown: Shown) -> &'static str {
-    match shown {
-        Shown::Throughput => "million operations a second",
-        Shown::Cycles => "cycles of an operation",
-    }
-}
-
-fn comparison(test: &str, machines: [&Target; 2], shown: Shown, both: &[Comparison]) -> String {
-    let [first, second] = machines.map(Target::name);
-    let names = both.iter().map(|comparison| comparison.name.len() + 1).max().unwrap_or(0).max(16);
-    let mut text = format!("{test}: {}\n\n{:<names$}{:>14}", unit(shown), "", "");
-    let _ = writeln!(text, "{first:>12}{second:>12}{:>12}", "difference");
-    for Comparison { name, at, first, second, ratio } in both {
-        let off = 100.0 * (ratio - 1.0);
-        let _ = writeln!(text, "{name:<names$}{at:>14}{first:>12.2}{second:>12.2}{off:>+10.0} %");
-    }
-    let _ = writeln!(text, "\nThe middle difference is {:.0} %.", bench::error_percent(both));
-    text
 }
 
 fn here_or_there<T>(target: &Target, (here, there): (T, T)) -> T {

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use syncline_analysis::{Live, Options};
-use syncline_recording::{Session, command_line};
+use syncline_recording::{Session, Writers, command_line};
 
 use super::view::View;
 use crate::failure::{Failure, REPORT_FAILED};
 use crate::quoted::typed;
 use crate::record::live::Process;
-use crate::writers::Writers;
 
 /// A recording that is read again and again.
 pub struct Watch {

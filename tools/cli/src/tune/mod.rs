@@ -1,10 +1,6 @@
 //! `syncline tune`: finds a lock for each place that costs time, and writes a policy.
-//!
-//! The places are tried one after the other, each on top of what was kept before, so that a gain
-//! is one that the program as tuned so far has. At the end all that was kept is measured together.
 
 pub mod args;
-mod search;
 mod show;
 
 use std::ffi::OsString;
@@ -17,18 +13,18 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use syncline_analysis::model::Process;
 use syncline_analysis::{Analysis, Error, Options};
-use syncline_policy::{Files, Policy};
+use syncline_experiments::Search;
+use syncline_policy::{Files, Plan, Policy};
 use syncline_present::terminal::wrapped;
 use syncline_targets::objects::{Target, targets};
-use syncline_try::once;
+use syncline_try::{Experiment, Step, once};
 
-use crate::attempt::{begin, explain, notice_interrupts, progress_bar};
-use crate::exec::files;
+use crate::attempt::{MISS, OWN, begin, explain, notice_interrupts, progress_bar, variant};
+use crate::exec::{files, planned};
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::find_program;
 use crate::terminal::style;
 use args::Tune;
-use search::Search;
 
 const NOTHING: &str =
     "No lock cost this program time that another lock could save; nothing was tried.\n";
@@ -71,20 +67,26 @@ pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
         bar.finish_and_clear();
         return say(NOTHING);
     }
-    let mut command = args.program.command.clone();
-    command[0] = program.clone().into();
-    let mut search = Search::new(args, command, &files, &targets);
-    search.policy = Policy {
+    let policy = Policy {
         program: (tuned.file_name() != program.file_name())
             .then(|| tuned.to_string_lossy().into_owned()),
         build_ids: build_ids(&files, &targets),
         ..Policy::default()
     };
+    let variables = |plan: &Plan| {
+        planned(plan).map(|added| variant("", added).variables).map_err(|e| e.to_string())
+    };
+    let experiment = experiment(args, &program);
+    let mut search = Search::new(experiment, policy, &files, &variables, &targets);
+    let begun = |step: Step<'_>, left: usize| {
+        begin(&bar, step.name);
+        bar.set_length(bar.position() + left as u64);
+    };
+    let failed = |failed| explain(&args.program.command[0], failed);
     for target in targets {
-        let failed = search.place(target, &bar, interrupted);
-        failed.map_err(|failed| explain(&args.program.command[0], failed))?;
+        search.target(target, begun, interrupted).map_err(failed)?;
     }
-    search.together(&bar, interrupted)?;
+    search.together(begun, interrupted).map_err(failed)?;
     bar.finish_and_clear();
     let report = show::report(&search, &recorded);
     let comment = show::comment(&search, &args.program.command);
@@ -95,6 +97,22 @@ pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
 fn say(text: &str) -> Result<ExitCode, Failure> {
     stdout().write_all(text.as_bytes()).map_err(|e| Failure::new(RECORD_FAILED, e))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The program with its own locks, and how it is measured.
+fn experiment(args: &Tune, program: &Path) -> Experiment {
+    let mut command = args.program.command.clone();
+    command[0] = program.into();
+    Experiment {
+        command,
+        own: variant(OWN, Vec::new()),
+        others: Vec::new(),
+        looks: args.looks(),
+        measure: args.measuring.measure(),
+        miss: MISS,
+        matters: args.mattering.matters(),
+        load: args.measuring.load(),
+    }
 }
 
 /// Before minutes of measuring: that the policy can be written. What is there stays as it is.

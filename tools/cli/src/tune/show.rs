@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use syncline_analysis::model::Process;
+use syncline_experiments::{Search, Tried};
 use syncline_recording::command_line;
 use syncline_statistics::Interval;
 use syncline_try::{Comparison, Verdict};
 
-use super::search::{Search, Tried};
 use crate::attempt::show::{gain, given_up, open};
 use syncline_present::number::counted;
 

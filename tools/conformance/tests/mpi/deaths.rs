@@ -35,8 +35,7 @@ fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> Str
 
 /// Runs a scene under each of these schemes, where the starter lets the others go on.
 fn everywhere(ranks: u32, scene: &str, after: &str) {
-    let (all, _turn) = all();
-    for mut mpi in all {
+    for mut mpi in all() {
         if mpi.name != "openmpi" || mpi.is_by_messages() {
             eprintln!("skipped: the starter of {} ends all ranks when one has died", mpi.name);
             continue;
@@ -96,8 +95,7 @@ fn a_rank_may_die_anywhere() {
 
 #[test]
 fn tries_and_deadlines() {
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         for scheme in SCHEMES {
             assert_eq!(outcome(&mpi, scheme, 3, "limits", ""), "limits", "{scheme}, {}", mpi.name);
         }

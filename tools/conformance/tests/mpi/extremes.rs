@@ -13,8 +13,7 @@ const SOME: [&str; 4] = ["full-support", "fair", "message-immediate", "library"]
 
 #[test]
 fn locks_of_two_thousand_windows_are_held_at_once() {
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         for scheme in ["full-support", "fair"] {
             let printed = mpi.scene(scheme, 2, &["thousands"]);
             assert_eq!(printed, "thousands: 0 too few\n", "under {scheme} on {}", mpi.name);
@@ -29,8 +28,7 @@ fn windows_without_locks_have_other_epochs() {
 
 #[test]
 fn an_abort_ends_those_that_wait_for_a_lock() {
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         for scheme in SOME {
             let start = Instant::now();
             let mut command = mpi.command(&["--scheme", scheme], "mpi_scenes.c", 3, &["aborting"]);
@@ -50,8 +48,7 @@ fn a_full_dev_shm_is_no_matter() {
         eprintln!("skipped: this user may not make a /dev/shm of its own");
         return;
     }
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         if mpi.name.starts_with("openmpi") {
             eprintln!("skipped: {} itself ends by a bus error, without Syncline as well", mpi.name);
             continue;

@@ -1,7 +1,6 @@
 //! The MPI libraries that the tests run on, and how a program is run on one.
 
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use syncline_conformance::{
@@ -66,12 +65,9 @@ const NEWER: [Mpi; 3] = [
     Mpi { name: "mpich 5, libmpi_abi", newer: Some(("mpich", "mpicc_abi")), ..MPICH },
 ];
 
-/// Those that are installed. The guard lets one test at a time have the processors.
-pub fn all() -> (Vec<Mpi>, impl Drop) {
-    static TURN: Mutex<()> = Mutex::new(());
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = [OPEN_MPI, BY_MESSAGES, MPICH].into_iter().chain(NEWER).filter(Mpi::is_installed);
-    (found.collect(), turn)
+/// Those that are installed.
+pub fn all() -> Vec<Mpi> {
+    [OPEN_MPI, BY_MESSAGES, MPICH].into_iter().chain(NEWER).filter(Mpi::is_installed).collect()
 }
 
 impl Mpi {
@@ -165,8 +161,7 @@ pub fn errors(outcome: &Outcome) -> String {
 
 /// Runs a scene under each scheme on each library.
 pub fn everywhere(ranks: u32, words: &[&str], expected: &str) {
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         for scheme in SCHEMES {
             let printed = mpi.scene(scheme, ranks, words);
             assert_eq!(printed, expected, "{words:?} under {scheme} on {}", mpi.name);

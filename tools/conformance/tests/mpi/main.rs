@@ -26,8 +26,7 @@ fn sums_are_exact() {
 #[test]
 fn windows_of_all_kinds_are_locked() {
     let expected = "create: 0 too few\nallocate_shared: 0 too few\ncreate_dynamic: 0 too few\n";
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         // Open MPI's windows over messages can't be shared memory; its other ones take their place.
         let mpi = if mpi.is_by_messages() { OPEN_MPI } else { mpi };
         for scheme in SCHEMES {
@@ -65,8 +64,7 @@ fn windows_of_several_communicators_live_side_by_side() {
 
 #[test]
 fn threads_of_a_rank_hold_locks_of_several_targets() {
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         if mpi.is_by_messages() {
             eprintln!("skipped: Open MPI's windows over messages refuse MPI_THREAD_MULTIPLE");
             continue;
@@ -80,8 +78,7 @@ fn threads_of_a_rank_hold_locks_of_several_targets() {
 
 #[test]
 fn an_unmodified_program_prints_the_same() {
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         let mut plain = Command::new("env");
         mpi.start(&mut plain, "mpi_table.c", 3, &[]);
         let plain = printed(&mut plain);
@@ -119,8 +116,7 @@ MPI_Win_unlock_all(win): none
 MPI_Win_unlock_all(win): RMA_SYNC
 handled: 15
 ";
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         for scheme in SCHEMES.into_iter().filter(|scheme| *scheme != "library") {
             assert_eq!(mpi.scene(scheme, 2, &["errors"]), expected, "{scheme} on {}", mpi.name);
         }
@@ -140,8 +136,7 @@ fn keyed(mpi: &Mpi, default: &str, keys: &str) -> (String, String) {
 
 #[test]
 fn the_key_chooses_for_a_window() {
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         for (default, keys, used) in [
             ("library", "fair fair fair", "fair"),
             ("full-support", "library library library", "library"),
@@ -159,8 +154,7 @@ fn the_key_chooses_for_a_window() {
 
 #[test]
 fn ranks_that_differ_are_named() {
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         for (keys, first, other, value) in [
             ("fair fair best-effort", "fair", 2, "best-effort"),
             ("fair - fair", "fair", 1, "library"),

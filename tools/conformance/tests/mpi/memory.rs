@@ -11,8 +11,7 @@ use crate::libraries::{Mpi, SCHEMES, all, printed};
 
 /// Runs a scene under each scheme on each library.
 fn everywhere(ranks: u32, words: &[&str], expected: &str) {
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         for scheme in SCHEMES {
             let printed = printed(&mut scene(&mpi, scheme, ranks, words));
             assert_eq!(printed, expected, "{words:?} under {scheme} on {}", mpi.name);
@@ -26,9 +25,8 @@ fn scene(mpi: &Mpi, scheme: &str, ranks: u32, words: &[&str]) -> Command {
 
 #[test]
 fn a_window_says_of_itself_what_it_was_made_with() {
-    let (all, _turn) = all();
     // Windows over messages can't make the shared window that the scene has beside.
-    for mpi in all.iter().filter(|mpi| !mpi.is_by_messages()) {
+    for mpi in all().iter().filter(|mpi| !mpi.is_by_messages()) {
         for scheme in SCHEMES {
             if mpi.name != "openmpi" && scheme == "library" {
                 // MPICH 4.0.2 gives another address than it has allocated, newer ones some at which
@@ -49,9 +47,8 @@ fn elements_of_all_types_come_out_where_they_should() {
 
 #[test]
 fn a_flush_comes_before_what_is_got_next() {
-    let (all, _turn) = all();
     // Over messages nothing is copied.
-    for mpi in all.iter().filter(|mpi| !mpi.is_by_messages()) {
+    for mpi in all().iter().filter(|mpi| !mpi.is_by_messages()) {
         for scheme in ["full-support", "fair"] {
             let printed = printed(&mut scene(mpi, scheme, 2, &["flags", "50000"]));
             let expected = "flags: 0 times neither saw the other's\n";
@@ -72,8 +69,7 @@ fn accumulates_are_atomic_beside_copies() {
 
 #[test]
 fn memory_is_shared_unless_a_rank_forbids_it() {
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         for (scheme, keys, shared) in [
             ("full-support", "- - -", 9),
             ("fair", "true - true", 9),
@@ -95,8 +91,7 @@ fn memory_is_shared_unless_a_rank_forbids_it() {
 
 #[test]
 fn the_mpi_library_sees_only_what_can_not_be_copied() {
-    let (all, _turn) = all();
-    for mpi in all {
+    for mpi in all() {
         let flags = ["-DLIBRARY", "-shared", "-fPIC"];
         let counter = Program::compile_by_with(&mpi.compiler(), "mpi_memory.c", &flags);
         for (scheme, passed_on) in [("full-support", "two at most"), ("library", "more")] {

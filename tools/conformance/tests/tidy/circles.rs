@@ -22,10 +22,9 @@ const LEFT: [&str; 1] = ["recorder"];
 /// - `syncline/mutex`, `syncline/rwlock`: a lock hands out guards, and a guard says which lock it is of.
 /// - `syncline/stm`: an engine makes cells, a cell is used by transactions, and a transaction runs on the
 ///   default engine unless it names another.
-const LEFT_IN_FOLDERS: [&str; 7] = [
+const LEFT_IN_FOLDERS: [&str; 6] = [
     "analysis/findings",
     "recorder",
-    "recording",
     "sim/engine",
     "syncline/mutex",
     "syncline/rwlock",

@@ -26,12 +26,13 @@ const LAST: [&str; 11] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 26] = [
+const LIMITED: [(&str, &[&str]); 28] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-present", &[]),
     ("syncline-statistics", &[]),
     ("syncline-recording", &["syncline-interpose"]),
+    ("syncline-sampler", &["syncline-recording"]),
     ("syncline-recorder", &["syncline-interpose", "syncline-recording", "syncline"]),
     ("syncline-trace", &["syncline-interpose", "syncline-recording"]),
     ("syncline-tracer", &["syncline-interpose", "syncline-recording", "syncline-trace"]),
@@ -55,6 +56,17 @@ const LIMITED: [(&str, &[&str]); 26] = [
             "syncline-policy",
             "syncline-recording",
             "syncline-statistics",
+            "syncline-try",
+        ],
+    ),
+    (
+        "syncline-experiments",
+        &[
+            "syncline-analysis",
+            "syncline-policy",
+            "syncline-present",
+            "syncline-statistics",
+            "syncline-targets",
             "syncline-try",
         ],
     ),

@@ -3,6 +3,7 @@
 mod atomic_instead;
 mod condvar;
 mod look;
+mod loops;
 mod only_writers;
 mod polling;
 mod readers;
@@ -22,6 +23,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         only_writers::find,
         polling::find,
         yields::find,
+        loops::find,
         condvar::find,
     ];
     rules.iter().flat_map(|rule| rule(process, thresholds)).collect()

@@ -18,13 +18,12 @@ use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use syncline_recording::Refusal;
 use syncline_recording::folder::{self, files, runs};
+use syncline_recording::{Refusal, Writers};
 
 use super::kind::{Kind, kind_of};
 use super::parts::{failed, names, not_ours, older, parts, refuse_foreign};
 use crate::failure::{Failure, RECORD_FAILED};
-use crate::writers::Writers;
 
 /// Gives it the name `DIR.old`, unless a process still writes to it. A recording without any
 /// process's file is removed, and an earlier `DIR.old` stays.

@@ -45,6 +45,7 @@ pub fn empty(arguments: &[&str]) -> Process {
         site_quadrants: QuadrantCounts::default(),
         processors: Some(8),
         stuck: vec![],
+        asleep: vec![],
         findings: vec![],
         runs: None,
         remaining: vec![],

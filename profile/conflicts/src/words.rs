@@ -1,4 +1,4 @@
-//! Places in memory by number: small numbers, by which everything else refers to them.
+//! Words of memory by number: small numbers, by which everything else refers to them.
 //!
 //! Sections touch neighbours, so what is looked up is the line of eight words, and often it is the
 //! same one as before. The numbers of a line follow each other; a word that nobody touched has one
@@ -15,7 +15,7 @@ const NOBODY: u32 = u32::MAX;
 
 /// Eight bytes of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct Word {
     /// Their address.
     pub address: u64,
     /// The block of the heap that they lay in.
@@ -26,10 +26,10 @@ pub struct Place {
 /// is stays the same.
 type Key = (u64, Option<(u64, u64)>);
 
-/// All places of a trace. What was touched is known of each.
+/// All words of a trace. What was touched is known of each.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
-    lines: Vec<Place>,
+pub struct Words {
+    lines: Vec<Word>,
     numbers: FxHashMap<Key, u32>,
     last: Option<(Key, u32)>,
     /// The first thread that accessed each, by its number.
@@ -40,16 +40,16 @@ pub struct Places {
     written: Vec<bool>,
 }
 
-impl Places {
+impl Words {
     /// The number of the word at an address, which a thread accesses; `None` if there are too many.
-    pub(crate) fn access(&mut self, place: Place, thread: u32, writes: bool) -> Option<u32> {
-        let line = place.address & !(BYTES - 1);
-        let key = (line, place.object.map(|object| (object.start, object.serial)));
+    pub(crate) fn access(&mut self, word: Word, thread: u32, writes: bool) -> Option<u32> {
+        let line = word.address & !(BYTES - 1);
+        let key = (line, word.object.map(|object| (object.start, object.serial)));
         let first = match self.last {
             Some((last, first)) if last == key => first,
-            _ => self.line(key, place.object)?,
+            _ => self.line(key, word.object)?,
         };
-        let number = first + (place.address - line) as u32 / 8;
+        let number = first + (word.address - line) as u32 / 8;
         let n = number as usize;
         if self.first[n] == NOBODY {
             self.first[n] = thread;
@@ -64,7 +64,7 @@ impl Places {
         let first = *self.numbers.entry(key).or_insert(next);
         if first == next {
             let end = self.first.len() + WORDS as usize;
-            self.lines.push(Place { address: key.0, object });
+            self.lines.push(Word { address: key.0, object });
             self.first.resize(end, NOBODY);
             self.shared.resize(end, false);
             self.written.resize(end, false);
@@ -73,7 +73,7 @@ impl Places {
         Some(first)
     }
 
-    /// Forgets what only [`Places::access`] needs.
+    /// Forgets what only [`Words::access`] needs.
     pub(crate) fn finish(&mut self) {
         self.numbers = FxHashMap::default();
         self.first = Vec::new();
@@ -81,9 +81,9 @@ impl Places {
     }
 
     /// One of them.
-    pub fn get(&self, number: u32) -> Place {
+    pub fn get(&self, number: u32) -> Word {
         let line = self.lines[(number / WORDS) as usize];
-        Place { address: line.address + 8 * u64::from(number % WORDS), ..line }
+        Word { address: line.address + 8 * u64::from(number % WORDS), ..line }
     }
 
     /// Whether more than one thread accessed it.
@@ -117,10 +117,10 @@ mod tests {
 
     #[test]
     fn a_word_keeps_its_number_and_a_block_used_again_has_others() {
-        let mut places = Places::default();
+        let mut words = Words::default();
         let block = |serial| Some(ObjectRecord { start: 0x1000, size: 256, site: 7, serial });
-        let at = |address, object| Place { address, object };
-        let mut number = |place, thread| places.access(place, thread, false).expect("a number");
+        let at = |address, object| Word { address, object };
+        let mut number = |word, thread| words.access(word, thread, false).expect("a number");
         let one = number(at(0x1008, block(1)), 1);
         let next = number(at(0x1010, block(1)), 1);
         let again = number(at(0x1008, block(2)), 2);
@@ -130,12 +130,12 @@ mod tests {
         let mut all = vec![one, next, again, elsewhere];
         all.dedup();
         assert_eq!(all.len(), 4);
-        assert_eq!(places.get(one), at(0x1008, block(1)));
-        assert_eq!(places.get(elsewhere), at(0x1008, None));
-        assert!(places.is_shared(one) && !places.is_shared(next) && !places.is_shared(again));
-        assert_eq!(places.shared(), [0x1008]);
-        assert!(!places.may_conflict(one), "nobody wrote");
-        places.access(at(0x1008, block(1)), 2, true);
-        assert!(places.may_conflict(one));
+        assert_eq!(words.get(one), at(0x1008, block(1)));
+        assert_eq!(words.get(elsewhere), at(0x1008, None));
+        assert!(words.is_shared(one) && !words.is_shared(next) && !words.is_shared(again));
+        assert_eq!(words.shared(), [0x1008]);
+        assert!(!words.may_conflict(one), "nobody wrote");
+        words.access(at(0x1008, block(1)), 2, true);
+        assert!(words.may_conflict(one));
     }
 }

@@ -1,4 +1,4 @@
-//! The clock that the library reads.
+//! The clock that a preloaded library reads, and its rate.
 //!
 //! The time stamp counter is the cheapest, and can be trusted where the processor says
 //! that it runs at one rate and never stops, and the kernel still offers it as a clock (it
@@ -6,7 +6,7 @@
 //! command makes its other preparations. On other machines the library asks the kernel for
 //! `CLOCK_MONOTONIC`, in nanoseconds.
 
-use syncline_recording::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
+use crate::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 
 /// A clock and its rate.
 #[derive(Clone, Copy, Debug, PartialEq)]

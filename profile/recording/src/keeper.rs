@@ -1,6 +1,6 @@
 //! `record --every`: windows of time, of which the last are kept.
 //!
-//! At the end of each window a thread of this command reads what was counted so far, subtracts the
+//! At the end of each window a thread of the command reads what was counted so far, subtracts the
 //! counts until the end of the window before, and writes the difference as a recording of its own:
 //!
 //! ```text
@@ -16,7 +16,7 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
-use std::io::{self, Write, stderr};
+use std::io;
 use std::mem::offset_of;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -24,12 +24,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use syncline_recording::folder::{self, Folder, SUMS, WINDOW};
-use syncline_recording::layout::Header;
-use syncline_recording::{ProcessFile, Session, packed_name, process_files};
-
-/// The folder in which a window is written before it has its name.
-pub const NEXT: &str = "window-next";
+use crate::folder::{self, Folder, NEXT_WINDOW, SUMS, WINDOW};
+use crate::layout::Header;
+use crate::process::ProcessFile;
+use crate::recent::packed_name;
+use crate::session::{Session, process_files};
 
 /// What is to be kept.
 #[derive(Clone, Copy, Debug)]
@@ -43,14 +42,21 @@ pub struct Wanted {
 }
 
 /// A thread that keeps windows, until it is told to stop.
+#[derive(Debug)]
 pub struct Keeper {
     stop: Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl Keeper {
-    /// Begins with the first window.
-    pub fn start(recording: &Path, session: &Session, wanted: Wanted) -> Keeper {
+    /// Begins with the first window. The first error, with the number of the window that is not kept
+    /// because of it, is passed to `failed`; later windows are tried all the same.
+    pub fn start(
+        recording: &Path,
+        session: &Session,
+        wanted: Wanted,
+        failed: impl FnOnce(u32, io::Error) + Send + 'static,
+    ) -> Keeper {
         let (stop, stopped) = channel();
         let mut windows = Windows {
             recording: recording.to_owned(),
@@ -59,8 +65,8 @@ impl Keeper {
             number: 0,
             began: SystemTime::now(),
             before: HashMap::new(),
-            failed: false,
         };
+        let mut failed = Some(failed);
         let thread = spawn(move || {
             let mut until = Instant::now();
             loop {
@@ -69,7 +75,11 @@ impl Keeper {
                 until = (until + wanted.every).max(Instant::now());
                 let wait = until.saturating_duration_since(Instant::now());
                 let stops = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
-                windows.end();
+                if let Err(error) = windows.end()
+                    && let Some(failed) = failed.take()
+                {
+                    failed(windows.number, error);
+                }
                 if stops {
                     return;
                 }
@@ -94,28 +104,20 @@ struct Windows {
     began: SystemTime,
     /// What was counted when the window before ended, of each process.
     before: HashMap<PathBuf, ProcessFile>,
-    /// Whether it was reported that a window could not be written.
-    failed: bool,
 }
 
 impl Windows {
-    /// Ends a window. An error is reported once, and the next window is tried again.
-    fn end(&mut self) {
+    /// Ends a window.
+    fn end(&mut self) -> io::Result<()> {
         self.number += 1;
         let written = self.write();
-        let _ = fs::remove_dir_all(self.recording.join(NEXT));
+        let _ = fs::remove_dir_all(self.recording.join(NEXT_WINDOW));
         self.forget();
-        if let Err(error) = written
-            && !self.failed
-        {
-            self.failed = true;
-            // Standard error may be closed, and there is nowhere else to say so.
-            let _ = writeln!(stderr(), "syncline: window {} is not kept: {error}", self.number);
-        }
+        written
     }
 
     fn write(&mut self) -> io::Result<()> {
-        let next = self.recording.join(NEXT);
+        let next = self.recording.join(NEXT_WINDOW);
         let _ = fs::remove_dir_all(&next);
         let ended = SystemTime::now();
         let files = process_files(&self.recording).unwrap_or_default();
@@ -229,7 +231,17 @@ mod tests {
             fs::create_dir_all(&sums).unwrap();
             write(sums.join("1.syncline"), vec![1; *bytes]).unwrap();
         }
-        let session = super::super::session::begin(&["true".into()], 1);
+        let session = Session {
+            version: Session::VERSION,
+            syncline: String::new(),
+            command: vec!["true".to_owned()],
+            pid: 1,
+            started: 0,
+            seconds: None,
+            ending: None,
+            processors: 1,
+            kernel: String::new(),
+        };
         let windows = Windows {
             recording: folder.path().to_owned(),
             session,
@@ -237,7 +249,6 @@ mod tests {
             number: 0,
             began: SystemTime::now(),
             before: HashMap::new(),
-            failed: false,
         };
         windows.forget();
         let left = folder::windows(folder.path()).unwrap();

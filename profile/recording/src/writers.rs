@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use syncline_recording::folder;
+use crate::folder;
 
 /// The processes that map files of one recording.
 #[derive(Default)]

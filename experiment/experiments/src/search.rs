@@ -1,25 +1,25 @@
-//! The search: for each target the candidates against what is kept so far.
+//! The search for locks: for each target the candidates, against what is kept so far.
+//!
+//! The targets are tried one after the other, each on top of what was kept before, so that a gain is one
+//! that the program as tuned so far has. At the end all that was kept is measured together.
 
 use std::ffi::OsString;
 
-use indicatif::ProgressBar;
 use syncline_policy::{Files, Plan, Policy, Rule};
 use syncline_statistics::{Interval, fewest};
 use syncline_targets::objects::Target;
 use syncline_try::{Comparison, Experiment, Failed, Outcome, Step, Variant, Verdict};
 
-use super::args::Tune;
-use crate::attempt::{MISS, OWN, begin, explain, variant};
-use crate::exec::planned;
-use crate::failure::{Failure, RECORD_FAILED};
+/// Gives the variables that load the replacing library into the program and apply a plan; or says why
+/// that is impossible.
+pub type Variables<'a> = &'a dyn Fn(&Plan) -> Result<Vec<(OsString, OsString)>, String>;
 
 /// What was tried and what was kept.
 pub struct Search<'a> {
-    args: &'a Tune,
-    command: Vec<OsString>,
+    /// The program with its own locks, and how it is measured; no other variant.
+    program: Experiment,
     files: &'a Files,
-    /// How often any interval of one experiment may be wrong, so that all together are right.
-    miss: f64,
+    variables: Variables<'a>,
     /// What is kept.
     pub policy: Policy,
     /// What was tried, in order.
@@ -30,7 +30,7 @@ pub struct Search<'a> {
     pub interrupted: bool,
     /// Rounds with which there would have been a verdict at all, where there were too few.
     pub enough: usize,
-    /// Runs that are still to come at least, after the place that is tried.
+    /// Runs that are still to come at least, after the target that is tried.
     later: usize,
 }
 
@@ -45,41 +45,47 @@ pub struct Tried {
 }
 
 impl<'a> Search<'a> {
-    /// A search at these places.
+    /// A search at these targets, with a policy that has no rules yet. `program` has no variants but the
+    /// program with its own locks, and its `miss` is the probability that any interval of the whole
+    /// search is wrong.
     pub fn new(
-        args: &'a Tune,
-        command: Vec<OsString>,
+        program: Experiment,
+        policy: Policy,
         files: &'a Files,
+        variables: Variables<'a>,
         targets: &[Target],
     ) -> Self {
-        // One experiment for each place, and one of all that is kept.
+        // One experiment for each target, and one of all that is kept.
         let experiments = targets.len() + 1;
         let variants = |target: &Target| 1 + target.candidates.len();
         let all = targets.iter().map(variants).sum::<usize>() + 2;
         Search {
-            args,
-            command,
+            later: program.looks.first() * all,
+            program: Experiment { miss: program.miss / experiments as f64, ..program },
             files,
-            miss: MISS / experiments as f64,
-            policy: Policy::default(),
+            variables,
+            policy,
             tried: Vec::new(),
             total: None,
             interrupted: false,
             enough: 0,
-            later: args.looks().first() * all,
         }
     }
 
     /// Tries a target's candidates on top of what is kept, and keeps the best if it is better beyond
-    /// doubt.
-    pub fn place(
+    /// doubt. `begun` is called before each run, with the runs that are at least to come.
+    ///
+    /// # Errors
+    /// If the program fails with what is kept.
+    pub fn target(
         &mut self,
         target: Target,
-        bar: &ProgressBar,
+        begun: impl FnMut(Step<'_>, usize),
         interrupted: impl Fn() -> bool + Copy,
     ) -> Result<(), Failed> {
+        let before = self.policy.clone();
         let with = |locks: String| {
-            let mut policy = self.policy.clone();
+            let mut policy = before.clone();
             policy.rules.push(rule(&target, locks));
             policy
         };
@@ -90,7 +96,7 @@ impl<'a> Search<'a> {
         if let Ok(others) = others
             && !interrupted()
         {
-            match self.run(&self.policy.clone(), others, bar, interrupted) {
+            match self.run(&before, others, begun, interrupted) {
                 Ok(outcome) => tried.others = outcome.others,
                 Err(Failed::Interrupted) => {}
                 Err(failed) => return Err(failed),
@@ -112,22 +118,21 @@ impl<'a> Search<'a> {
     }
 
     /// Measures all that is kept against the program's own locks.
+    ///
+    /// # Errors
+    /// If the program fails with its own locks.
     pub fn together(
         &mut self,
-        bar: &ProgressBar,
+        begun: impl FnMut(Step<'_>, usize),
         interrupted: impl Fn() -> bool + Copy,
-    ) -> Result<(), Failure> {
-        if self.policy.rules.is_empty() || interrupted() {
-            self.interrupted |= interrupted();
-            return Ok(());
-        }
-        let kept = self
-            .variant("the policy", &self.policy)
-            .map_err(|what| Failure::message(RECORD_FAILED, what))?;
-        match self.run(&Policy::default(), vec![kept], bar, interrupted) {
-            Ok(outcome) => self.total = Some(outcome),
-            Err(Failed::Interrupted) => {}
-            Err(failed) => return Err(explain(&self.args.program.command[0], failed)),
+    ) -> Result<(), Failed> {
+        if !self.policy.rules.is_empty() && !interrupted() {
+            let kept = self.variant("the policy", &self.policy)?;
+            match self.run(&Policy::default(), vec![kept], begun, interrupted) {
+                Ok(outcome) => self.total = Some(outcome),
+                Err(Failed::Interrupted) => {}
+                Err(failed) => return Err(failed),
+            }
         }
         self.interrupted |= interrupted();
         Ok(())
@@ -137,40 +142,29 @@ impl<'a> Search<'a> {
         &mut self,
         before: &Policy,
         others: Vec<Variant>,
-        bar: &ProgressBar,
+        mut begun: impl FnMut(Step<'_>, usize),
         interrupted: impl Fn() -> bool + Copy,
     ) -> Result<Outcome, Failed> {
         let own = match before.rules.is_empty() {
-            true => variant(OWN, Vec::new()),
-            false => self
-                .variant("what is kept", before)
-                .map_err(|what| Failed::Status("no run".to_owned(), format!(": {what}")))?,
+            true => self.program.own.clone(),
+            false => self.variant("what is kept", before)?,
         };
-        let looks = self.args.looks();
-        if looks.says(self.miss / others.len() as f64).is_none() {
-            self.enough = self.enough.max(fewest(self.miss / others.len() as f64));
+        let (looks, miss) = (&self.program.looks, self.program.miss / others.len() as f64);
+        if looks.says(miss).is_none() {
+            self.enough = self.enough.max(fewest(miss));
         }
         self.later = self.later.saturating_sub(looks.first() * (1 + others.len()));
-        let experiment = Experiment {
-            command: self.command.clone(),
-            own,
-            others,
-            looks,
-            measure: self.args.measuring.measure(),
-            miss: self.miss,
-            matters: self.args.mattering.matters(),
-            load: self.args.measuring.load(),
-        };
-        let begun = |step: Step<'_>| {
-            begin(bar, step.name);
-            bar.set_length(bar.position() + (step.left + self.later) as u64);
-        };
-        experiment.run(begun, interrupted)
+        let later = self.later;
+        let experiment = Experiment { own, others, ..self.program.clone() };
+        experiment.run(|step| begun(step, step.left + later), interrupted)
     }
 
-    fn variant(&self, name: &str, policy: &Policy) -> Result<Variant, String> {
-        let plan = Plan::new(policy, self.files)?;
-        planned(&plan).map(|variables| variant(name, variables)).map_err(|e| e.to_string())
+    fn variant(&self, name: &str, policy: &Policy) -> Result<Variant, Failed> {
+        let plan = Plan::new(policy, self.files);
+        match plan.and_then(|plan| (self.variables)(&plan)) {
+            Ok(variables) => Ok(Variant { name: name.to_owned(), variables }),
+            Err(what) => Err(Failed::Status("no run".to_owned(), format!(": {what}"))),
+        }
     }
 }
 

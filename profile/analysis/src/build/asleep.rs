@@ -1,0 +1,72 @@
+//! Where threads slept in calls that were not recorded, from looks at them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_recording::{ProcessFile, SampledProcess};
+use syscalls::x86_64::Sysno;
+
+use super::spins::thread_of;
+use super::stacks::Stacks;
+use crate::model::Asleep;
+
+#[derive(Default)]
+struct Sum {
+    seconds: f64,
+    threads: BTreeSet<usize>,
+    stacks: BTreeMap<usize, f64>,
+}
+
+/// All of them, most time first. Those that a call of the recorder led to are counted as waits already.
+pub fn find(
+    file: &ProcessFile,
+    process: Option<&SampledProcess>,
+    stacks: &mut Stacks,
+) -> Vec<Asleep> {
+    let mut sums: BTreeMap<(u32, String), Sum> = BTreeMap::new();
+    for sampled in process.iter().flat_map(|process| &process.threads) {
+        let Some(thread) = thread_of(file, sampled) else { continue };
+        for &(frame, call, nanoseconds) in &sampled.slept {
+            let mut stack = process.map(|process| process.stack(frame)).unwrap_or_default();
+            let Some(instruction) = stack.first_mut() else { continue };
+            // Stacks are made of return addresses. The instruction is the one behind the call.
+            *instruction = instruction.saturating_add(1);
+            if stacks.symbols().is_recorded(&stack) {
+                continue;
+            }
+            let number = stacks.add(&stack);
+            let sum = sums.entry((call, stacks.place_name(number))).or_default();
+            let seconds = nanoseconds as f64 / 1e9;
+            sum.seconds += seconds;
+            sum.threads.insert(thread);
+            *sum.stacks.entry(number).or_default() += seconds;
+        }
+    }
+    let asleep = |((call, place), sum): ((u32, String), Sum)| {
+        let most = sum.stacks.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        let threads = sum.threads.into_iter().collect();
+        Some(Asleep { call: name(call), place, seconds: sum.seconds, threads, stack: most.0 })
+    };
+    let mut all: Vec<Asleep> = sums.into_iter().filter_map(asleep).collect();
+    all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.place.cmp(&b.place)));
+    all
+}
+
+/// A call's name.
+fn name(call: u32) -> String {
+    match Sysno::new(call as usize) {
+        Some(known) => known.name().to_owned(),
+        None => format!("system call {call}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_have_names() {
+        assert_eq!(name(202), "futex");
+        assert_eq!(name(232), "epoll_wait");
+        assert_eq!(name(99_999), "system call 99999");
+    }
+}

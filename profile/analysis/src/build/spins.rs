@@ -1,0 +1,79 @@
+//! Loops that only wait, from the samples of where threads were.
+
+use syncline_recording::layout::ThreadRecord;
+use syncline_recording::{ProcessFile, SampledProcess, SampledThread};
+
+use super::stacks::Stacks;
+use super::tally::Clock;
+use super::threads;
+
+/// The least part of a thread's processor time that stands for all of it.
+const LEAST_COVERED: f64 = 0.1;
+
+/// A thread in a loop that only waits, with one stack.
+pub struct Spin {
+    /// The thread's place in the file.
+    pub thread: usize,
+    /// The stack's number.
+    pub stack: usize,
+    /// Processor time, in ticks.
+    pub ticks: u64,
+}
+
+/// All of them. Those that a call of the recorder led to are counted as waits already.
+pub fn find(
+    file: &ProcessFile,
+    samples: Option<(&SampledProcess, u32)>,
+    clock: &Clock,
+    stacks: &mut Stacks,
+) -> Vec<Spin> {
+    let Some((process, hertz)) = samples else { return Vec::new() };
+    let mut addresses: Vec<u64> = process.frames.iter().map(|&(_, address)| address).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    let spins = stacks.symbols().spins(&addresses);
+    let is_spin = |address| addresses.binary_search(&address).is_ok_and(|at| spins[at]);
+    let mut found = Vec::new();
+    for sampled in &process.threads {
+        let Some(thread) = thread_of(file, sampled) else { continue };
+        let seconds_per_sample =
+            seconds_per_sample(sampled, &file.threads[thread].record, hertz, clock);
+        for &(frame, count) in &sampled.seen {
+            let mut stack = process.stack(frame);
+            let Some(instruction) = stack.first_mut().filter(|&&mut address| is_spin(address))
+            else {
+                continue;
+            };
+            // Stacks are made of return addresses, which lie behind what runs.
+            *instruction = instruction.saturating_add(1);
+            if stacks.symbols().is_recorded(&stack) {
+                continue;
+            }
+            let ticks = clock.ticks(f64::from(count) * seconds_per_sample);
+            found.push(Spin { thread, stack: stacks.add(&stack), ticks });
+        }
+    }
+    found
+}
+
+/// The place in the file of a thread that was sampled. Of threads that had the number one after the other,
+/// the latest is the one whose record has it.
+pub fn thread_of(file: &ProcessFile, sampled: &SampledThread) -> Option<usize> {
+    file.threads.iter().rposition(|thread| thread.record.tid == sampled.tid)
+}
+
+/// Processor time that a sample of a thread stands for, in seconds. A thread is sampled for a part of its
+/// life, which stands for all of it if it is not too small.
+fn seconds_per_sample(
+    sampled: &SampledThread,
+    record: &ThreadRecord,
+    hertz: u32,
+    clock: &Clock,
+) -> f64 {
+    let alone = 1.0 / f64::from(hertz);
+    let covered = sampled.covered as f64 / 1e9;
+    match threads::cpu(record, clock) {
+        Some(cpu) if covered >= LEAST_COVERED * cpu && covered > 0.0 => alone * cpu / covered,
+        _ => alone,
+    }
+}

@@ -1,0 +1,72 @@
+//! Calls of the kernel that take much time and that no rule knows: a sentence for each.
+
+use super::working::{IDLE, running, share};
+use crate::model::{Asleep, Kind, Process, Remaining};
+use syncline_present::number::{counted, duration, percent};
+
+/// From this share of the threads' time on.
+const LEAST: f64 = 0.05;
+/// Less than this, in seconds, is a few looks.
+const FLOOR: f64 = 0.5;
+/// Libraries whose threads sleep for a program: starts of their files' names, and what for.
+const LIBRARIES: [(&str, &str); 3] = [
+    (
+        "libgomp",
+        "OpenMP's threads sleep there until a parallel region begins or ends, or for tasks",
+    ),
+    ("libomp", "OpenMP's threads sleep there until a parallel region begins or ends, or for tasks"),
+    (
+        "libiomp",
+        "OpenMP's threads sleep there until a parallel region begins or ends, or for tasks",
+    ),
+];
+
+/// What is to be said of these calls.
+pub fn find(process: &Process) -> impl Iterator<Item = Remaining> {
+    process.asleep.iter().filter_map(|asleep| remaining(process, asleep))
+}
+
+fn remaining(process: &Process, asleep: &Asleep) -> Option<Remaining> {
+    let share = share(process, asleep.seconds, LEAST)?;
+    if asleep.seconds < FLOOR {
+        return None;
+    }
+    let worked = running(process, &asleep.threads);
+    let idle = worked.is_some_and(|worked| worked < IDLE);
+    let mut why = format!(
+        "about {}, by {}, besides waits that were recorded",
+        duration(asleep.seconds),
+        counted(asleep.threads.len(), "thread")
+    );
+    if let Some(what) = library(process, asleep) {
+        why = format!("{why}; {what}");
+    }
+    if let Some(worked) = worked {
+        why = format!(
+            "{why}; these threads run for {} of their time: {}",
+            percent(worked),
+            if idle { "they have nothing to do" } else { "this may hold them up" }
+        );
+    }
+    Some(Remaining {
+        what: format!("asleep in {}", asleep.call),
+        kind: Kind::Event,
+        place: asleep.place.clone(),
+        sites: Vec::new(),
+        seconds: asleep.seconds,
+        share,
+        idle,
+        why: why + ".",
+        open_question: None,
+    })
+}
+
+/// What a library sleeps for.
+fn library(process: &Process, asleep: &Asleep) -> Option<&'static str> {
+    let frames = &process.stacks[asleep.stack].frames;
+    let mut modules = frames.iter().filter_map(|&frame| process.frames[frame].module);
+    modules.find_map(|module| {
+        let name = process.modules[module].name();
+        LIBRARIES.iter().find(|(start, _)| name.starts_with(start)).map(|&(_, what)| what)
+    })
+}

@@ -1,0 +1,164 @@
+//! Threads that look at a word in a loop, until what they wait for is there.
+//!
+//! No call says who lets them go on, nor how often they wait; samples say where they are and for how
+//! long. Such a loop is the quickest way to wait while the other thread runs, and takes its processor
+//! away if there are more threads than processors. A runtime library may spin for the program: OpenMP's
+//! between two parallel regions.
+
+use syncline_recording::Op;
+
+use crate::findings::evidence::{count, seconds, share};
+use crate::findings::family::{descending, few};
+use crate::model::{Finding, Process, Remedy, Rule, Site};
+use crate::options::Thresholds;
+
+/// The least share of the processor time of all threads that is spent so. Threads without a processor,
+/// of which there are many where processors are short, do not count.
+const LEAST_SHARE: f64 = 0.2;
+/// The least share of the processors' time in the run: a thread that waits now and then costs little.
+const LEAST_OF_RUN: f64 = 0.02;
+/// Less than this, in seconds, says nothing of a run: some ten samples.
+const FLOOR: f64 = 0.05;
+/// A call site with less than this share of the most at one is not named.
+const LEAST_OF_MOST: f64 = 0.1;
+/// From this share of the time on which threads could run and do not, processors are short.
+const SHORT: f64 = 0.1;
+
+/// Libraries that spin for a program, and how to tell them not to.
+const LIBRARIES: [(&str, &str); 4] = [
+    (
+        "libgomp",
+        "OMP_WAIT_POLICY=passive lets OpenMP's threads sleep at once, and \
+                 OMP_NUM_THREADS says how many there are",
+    ),
+    (
+        "libomp",
+        "KMP_BLOCKTIME=0 lets OpenMP's threads sleep at once, and OMP_NUM_THREADS says how \
+                many there are",
+    ),
+    (
+        "libiomp",
+        "KMP_BLOCKTIME=0 lets OpenMP's threads sleep at once, and OMP_NUM_THREADS says how \
+                 many there are",
+    ),
+    ("libopenblas", "OPENBLAS_NUM_THREADS says how many threads OpenBLAS has"),
+];
+
+/// Where threads spin.
+pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
+    let all = || process.sites.iter().enumerate().filter(|(_, site)| site.op == Op::Spin);
+    let lost: f64 = all().map(|(_, site)| site.figures.lost()).sum();
+    let used = process.times.running + process.times.spinning;
+    if lost < (LEAST_SHARE * used).max(LEAST_OF_RUN * process.seconds).max(FLOOR) {
+        return Vec::new();
+    }
+    let most = all().map(|(_, site)| site.figures.lost()).fold(0.0, f64::max);
+    let mut sites: Vec<(usize, &Site)> =
+        all().filter(|(_, site)| site.figures.lost() >= LEAST_OF_MOST * most).collect();
+    sites.sort_by(|(_, a), (_, b)| descending(a.figures.lost(), b.figures.lost()));
+    vec![finding(process, &sites, lost, used)]
+}
+
+fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) -> Finding {
+    let numbers: Vec<usize> = sites.iter().map(|&(number, _)| number).collect();
+    let threads = process.threads_at(numbers.iter().copied());
+    let objects: Vec<usize> = process.used_at(numbers[0]).collect();
+    let short = process.times.ready >= SHORT * process.thread_seconds;
+    let mut advice = match short {
+        true => {
+            "Have no more threads than processors, or let threads sleep that wait longer than a \
+                 few microseconds: what they wait for can't be done while they have the processors."
+        }
+        false => {
+            "If threads wait here for one another, divide the work more evenly, or let them meet \
+                  less often; if they have nothing to do, let them sleep after a few microseconds."
+        }
+    }
+    .to_owned();
+    if let Some(how) = runtime(process, sites[0].1) {
+        advice = format!("{advice} {how}.");
+    }
+    Finding {
+        rule: Rule::PollingLoop,
+        title: "Threads look at a word in a loop until what they wait for is there".to_owned(),
+        place: sites[0].1.place.clone(),
+        locks: few(&objects),
+        evidence: vec![
+            share("of the processor time spent so", lost / used),
+            seconds("processor time", lost),
+            seconds("ready to run without a processor", process.times.ready),
+            count("threads", threads.len() as u64),
+            count("call sites", sites.len() as u64),
+        ],
+        advice,
+        sites: numbers,
+        open_question: None,
+        remedy: Remedy::Unknown,
+        gain: None,
+    }
+}
+
+/// What the library that spins at a call site can be told.
+fn runtime(process: &Process, site: &Site) -> Option<&'static str> {
+    let stack = &process.stacks[*site.stacks.first()?];
+    let module = process.frames[*stack.frames.first()?].module?;
+    let name = process.modules[module].name();
+    LIBRARIES.iter().find(|(start, _)| name.starts_with(start)).map(|&(_, how)| how)
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Primitive;
+
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, process};
+
+    /// Two threads of ten seconds each: what both spin and work, in seconds; the rest they have no
+    /// processor, or sleep.
+    fn spinning(first: f64, second: f64, working: f64) -> Drawn {
+        let mut drawn = process(10.0, 2);
+        let threads = drawn.threads("worker", 2, 10.0);
+        let word = drawn.lock(Primitive::Spin, "spin");
+        for (thread, (place, spun)) in
+            (threads..).zip([("meet at team.c:10", first), ("take at queue.c:20", second)])
+        {
+            let site = drawn.site(Op::Spin, place);
+            drawn.uses(word, site, Use { spun, ..Use::default() });
+            drawn.sites[site].by_thread = vec![(thread, 0)];
+        }
+        drawn.times.spinning = first + second;
+        drawn.times.running = working;
+        drawn
+    }
+
+    fn found(drawn: &Drawn) -> Vec<(String, usize)> {
+        let findings = find(drawn, &Thresholds::default());
+        findings.into_iter().map(|finding| (finding.place, finding.sites.len())).collect()
+    }
+
+    #[test]
+    fn where_most_is_spent_comes_first() {
+        assert_eq!(found(&spinning(0.5, 1.0, 4.0)), [("take at queue.c:20".to_owned(), 2)]);
+        assert_eq!(found(&spinning(0.09, 1.0, 4.0)), [("take at queue.c:20".to_owned(), 1)]);
+    }
+
+    #[test]
+    fn a_small_part_of_the_processor_time_is_no_finding() {
+        assert!(found(&spinning(0.4, 0.5, 4.0)).is_empty(), "18 % of what was used");
+        assert!(found(&spinning(0.09, 0.09, 0.0)).is_empty(), "1.8 % of a processor");
+        let mut short = spinning(0.02, 0.02, 0.0);
+        short.seconds = 0.1;
+        assert!(found(&short).is_empty(), "eight samples");
+    }
+
+    #[test]
+    fn advice_knows_whether_processors_are_short() {
+        let advice = |ready| {
+            let mut drawn = spinning(1.0, 1.0, 1.0);
+            drawn.times.ready = ready;
+            find(&drawn, &Thresholds::default()).remove(0).advice
+        };
+        assert!(advice(0.1 * 20.0).contains("no more threads than processors"));
+        assert!(!advice(0.09 * 20.0).contains("no more threads than processors"));
+    }
+}

@@ -1,0 +1,308 @@
+//! Loops in which a thread does nothing but look whether another one has changed a word.
+//!
+//! What tells such a loop from work: every round begins like the one before. It stores nothing, calls
+//! nothing, and takes no value from one round into the next, except for a count of the rounds. So only
+//! what another thread stores can let it end. A lock that is tried in the loop is such a look as well: an
+//! exchange, or a comparison and exchange whose new value is the same each time. A short loop with the
+//! processor's `pause` is one whatever it does.
+//!
+//! Loops of many instructions, and loops that call functions, are not examined: a thread in these is taken
+//! to be at work.
+
+use std::collections::HashMap;
+
+use iced_x86::{
+    FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
+};
+
+use super::code::Code;
+use super::with_code;
+use crate::file::image::Image;
+
+/// Instructions of a loop, at most.
+const LONGEST: usize = 48;
+/// Bytes of a function, at most.
+const LARGEST: u64 = 1 << 20;
+
+/// Which of these addresses of a file lie in such a loop.
+pub fn spins(image: &Image, addresses: &[u64]) -> Vec<bool> {
+    let known = |address| image.spins.borrow().get(address).copied();
+    if addresses.iter().any(|address| known(address).is_none()) {
+        let look = |code: &Code| {
+            let mut functions = HashMap::new();
+            let spins = |&address: &u64| (address, spins_at(code, address, &mut functions));
+            addresses.iter().map(spins).collect()
+        };
+        let looked: Vec<(u64, bool)> = with_code(image, look).unwrap_or_default();
+        image.spins.borrow_mut().extend(looked);
+    }
+    addresses.iter().map(|address| known(address).unwrap_or(false)).collect()
+}
+
+/// The instructions of functions, by their first addresses.
+type Functions = HashMap<u64, Vec<Instruction>>;
+
+fn spins_at(code: &Code, address: u64, functions: &mut Functions) -> bool {
+    let is_pause = |at| code.instruction(at).is_some_and(|i| i.mnemonic() == Mnemonic::Pause);
+    // `pause` takes many cycles: a thread is mostly seen there, or behind it.
+    if is_pause(address) || is_pause(address.wrapping_sub(2)) {
+        return true;
+    }
+    let Some(range) = code.function(address).filter(|range| range.end - range.start <= LARGEST)
+    else {
+        return false;
+    };
+    let instructions = functions.entry(range.start).or_insert_with(|| {
+        let mut at = range.start;
+        let mut next = || {
+            let instruction = code.instruction(at).filter(|_| at < range.end)?;
+            at = instruction.next_ip();
+            Some(instruction)
+        };
+        std::iter::from_fn(&mut next).collect()
+    });
+    loops_around(instructions, address).any(looks_only)
+}
+
+/// The loops around an address that end with a jump back.
+fn loops_around(function: &[Instruction], address: u64) -> impl Iterator<Item = &[Instruction]> {
+    let here = function.partition_point(|instruction| instruction.ip() < address);
+    let upto = function.len().min(here + LONGEST);
+    let ends = function[here..upto].iter().enumerate();
+    ends.filter_map(move |(end, instruction)| {
+        let jumps = matches!(
+            instruction.flow_control(),
+            FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
+        );
+        let target = instruction.near_branch_target();
+        let back = jumps && target <= address;
+        let begin = function.partition_point(|instruction| instruction.ip() < target);
+        let body = function.get(begin..=here + end)?;
+        (back && body.len() <= LONGEST).then_some(body)
+    })
+}
+
+/// Whether each round of a loop begins as the one before.
+fn looks_only(body: &[Instruction]) -> bool {
+    let calls = body.iter().any(|instruction| {
+        !matches!(
+            instruction.flow_control(),
+            FlowControl::Next | FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
+        )
+    });
+    if calls {
+        return false;
+    }
+    if body.iter().any(|instruction| instruction.mnemonic() == Mnemonic::Pause) {
+        return true;
+    }
+    let mut registers = Registers::default();
+    let mut infos = InstructionInfoFactory::new();
+    let mut looks = false;
+    for instruction in body {
+        if is_fence(instruction) {
+            continue;
+        }
+        let tries = tries(instruction);
+        let info = infos.info(instruction);
+        for memory in info.used_memory() {
+            let reads = matches!(
+                memory.access(),
+                OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+            );
+            if !tries
+                && memory.access() != OpAccess::None
+                && memory.access() != OpAccess::NoMemAccess
+                && !reads
+                || writes(memory.access()) && !tries
+            {
+                return false;
+            }
+            looks |= reads;
+        }
+        let used: Vec<_> =
+            info.used_registers().iter().map(|used| (used.register(), used.access())).collect();
+        for &(register, access) in &used {
+            registers.add(register, access, is_count(instruction), is_comparison(instruction));
+        }
+    }
+    looks && registers.carry_only_counts()
+}
+
+fn writes(access: OpAccess) -> bool {
+    matches!(
+        access,
+        OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+    )
+}
+
+/// Whether an instruction tries to take a lock: an exchange, which may find the word as it left it.
+fn tries(instruction: &Instruction) -> bool {
+    match instruction.mnemonic() {
+        Mnemonic::Xchg => true,
+        Mnemonic::Cmpxchg | Mnemonic::Bts => instruction.has_lock_prefix(),
+        _ => false,
+    }
+}
+
+/// Whether an instruction only orders others: a locked one that changes nothing.
+fn is_fence(instruction: &Instruction) -> bool {
+    let by_nothing = || {
+        !matches!(instruction.op1_kind(), OpKind::Register | OpKind::Memory)
+            && instruction.immediate(1) == 0
+    };
+    match instruction.mnemonic() {
+        Mnemonic::Or | Mnemonic::Add => instruction.has_lock_prefix() && by_nothing(),
+        Mnemonic::Mfence | Mnemonic::Lfence => true,
+        _ => false,
+    }
+}
+
+/// Whether an instruction adds a number to a register.
+fn is_count(instruction: &Instruction) -> bool {
+    let immediate = || !matches!(instruction.op1_kind(), OpKind::Register | OpKind::Memory);
+    match instruction.mnemonic() {
+        Mnemonic::Inc | Mnemonic::Dec => true,
+        Mnemonic::Add | Mnemonic::Sub => immediate(),
+        Mnemonic::Lea => {
+            instruction.memory_index() == Register::None
+                && instruction.memory_base().full_register()
+                    == instruction.op0_register().full_register()
+        }
+        _ => false,
+    }
+}
+
+fn is_comparison(instruction: &Instruction) -> bool {
+    let registers = |n| instruction.op_kind(n) == OpKind::Register;
+    matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test)
+        && (registers(0) || registers(1))
+}
+
+/// What a loop does to its registers.
+#[derive(Default)]
+struct Registers(HashMap<Register, Use>);
+
+#[derive(Default)]
+struct Use {
+    /// It is read before it is written.
+    carried: bool,
+    written: bool,
+    /// Nothing but an addition of a number writes it, and nothing but that and comparisons read it.
+    counts: bool,
+}
+
+impl Registers {
+    fn add(&mut self, register: Register, access: OpAccess, counts: bool, compares: bool) {
+        let known = self
+            .0
+            .entry(register.full_register())
+            .or_insert_with(|| Use { counts: true, ..Use::default() });
+        let reads = matches!(
+            access,
+            OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+        );
+        known.carried |= reads && !known.written;
+        known.counts &= counts || compares && !writes(access);
+        known.written |= writes(access);
+    }
+
+    fn carry_only_counts(&self) -> bool {
+        let vector = |register: &Register| register.is_vector_register() || register.is_st();
+        let mut all = self.0.iter();
+        all.all(|(register, used)| {
+            !vector(register) && (!used.carried || !used.written || used.counts)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iced_x86::{Decoder, DecoderOptions};
+
+    use super::*;
+
+    /// Whether the instructions are a loop that only looks.
+    macro_rules! looks {
+        ($($line:literal),* $(,)?) => {{
+            let (start, end): (usize, usize);
+            // SAFETY: the instructions are jumped over.
+            unsafe {
+                core::arch::asm!(
+                    "lea {start}, [rip + 2f]",
+                    "lea {end}, [rip + 3f]",
+                    "jmp 3f",
+                    "2:",
+                    $($line,)*
+                    "3:",
+                    start = out(reg) start,
+                    end = out(reg) end,
+                    options(nomem, nostack),
+                );
+            }
+            // SAFETY: a program may read its own instructions.
+            let bytes = unsafe { core::slice::from_raw_parts(start as *const u8, end - start) };
+            let mut decoder = Decoder::with_ip(64, bytes, start as u64, DecoderOptions::NONE);
+            let body: Vec<Instruction> = decoder.iter().collect();
+            let within = body.last().expect("an instruction").ip();
+            loops_around(&body, within).any(looks_only)
+        }};
+    }
+
+    #[test]
+    fn loops_that_wait_for_another_thread() {
+        assert!(looks!("mov eax, [rdi]", "test eax, eax", "je 2b"), "a flag");
+        assert!(looks!("cmp [rdi + rcx * 8], rsi", "jne 2b"), "a generation");
+        assert!(looks!("mov eax, 1", "xchg eax, [rdi]", "test eax, eax", "jne 2b"), "a lock");
+        assert!(
+            looks!("xor eax, eax", "lock cmpxchg [rdi], ecx", "jne 2b"),
+            "a lock, by comparison"
+        );
+        assert!(
+            looks!("mov eax, [rdi]", "cmp eax, esi", "je 3f", "dec ecx", "jne 2b"),
+            "so many times"
+        );
+        assert!(
+            looks!("mov rax, [rdi]", "mov eax, [rax + 8]", "test eax, eax", "je 2b"),
+            "a word of an object that may be another one in the next round"
+        );
+        assert!(
+            looks!("lock or qword ptr [rsp], 0", "mov eax, [rdi + 64]", "cmp [rdi], eax", "jle 2b"),
+            "two words that are read in order"
+        );
+        assert!(looks!("pause", "dec ecx", "jne 2b"), "a pause of some rounds");
+        assert!(looks!("mov eax, [rdi]", "test eax, eax", "jne 3f", "pause", "jmp 2b"));
+        assert!(
+            looks!(
+                "xor eax, eax",
+                "xor edx, edx",
+                "4:",
+                "add edx, [rdi + rax * 4]",
+                "inc rax",
+                "cmp rax, rcx",
+                "jne 4b",
+                "cmp edx, esi",
+                "jne 2b"
+            ),
+            "a sum of flags that is begun anew in each round"
+        );
+    }
+
+    #[test]
+    fn loops_that_work() {
+        assert!(!looks!("mov rdi, [rdi]", "test rdi, rdi", "jne 2b"), "a list");
+        assert!(!looks!("cmp byte ptr [rdi + rcx], 0", "lea rcx, [rcx + 1]", "jne 2b"), "a text");
+        assert!(!looks!("add rax, [rdi + rcx * 8]", "dec rcx", "jne 2b"), "a sum");
+        assert!(!looks!("mov [rdi], eax", "mov eax, [rsi]", "dec ecx", "jne 2b"), "a store");
+        assert!(!looks!("lock inc qword ptr [rdi]", "cmp [rsi], eax", "jne 2b"), "a counter");
+        assert!(
+            !looks!("mov eax, [rdi]", "lea edx, [rax + 1]", "lock cmpxchg [rdi], edx", "jne 2b"),
+            "an update that is tried again"
+        );
+        assert!(!looks!("imul rax, rcx", "cmp rax, [rdi]", "jb 2b"), "a number that grows");
+        assert!(!looks!("dec ecx", "jne 2b"), "nothing is looked at");
+        assert!(!looks!("mov eax, [rdi]", "call rax", "test eax, eax", "je 2b"), "a call");
+        assert!(!looks!("addsd xmm0, [rdi]", "cmp [rsi], ecx", "jne 2b"), "floating point");
+        assert!(!looks!("mov eax, [rdi]", "test eax, eax"), "no loop");
+    }
+}

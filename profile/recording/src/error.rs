@@ -1,0 +1,37 @@
+//! Why a recording could not be read.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a file could not be read.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum Error {
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{0}: not a Syncline recording")]
+    Foreign(PathBuf),
+    #[error("{0}: not a plain file; links are not followed")]
+    NotPlain(PathBuf),
+    #[error(
+        "{path}: belongs to user {owner}, and its folder to user {folder}; copy it if you trust it"
+    )]
+    Owner { path: PathBuf, owner: u32, folder: u32 },
+    #[error("{0}: empty; the disk had no room when its process began")]
+    NoRoom(PathBuf),
+    #[error("{path}: recorded in format {found}, and this Syncline reads format {read}")]
+    Version { path: PathBuf, found: u32, read: u32 },
+    #[error("{0}: recorded on a machine of another byte order")]
+    ByteOrder(PathBuf),
+    #[error("{path}: the file is damaged or cut short: {what}")]
+    Damaged { path: PathBuf, what: String },
+    #[error("{path}: nothing was recorded: no process of `{command}` made a call that is counted")]
+    Nothing { path: PathBuf, command: String },
+    #[error(
+        "{path}: the last run, `{command}`, recorded nothing: {why}; the folder's recording is of \
+         an earlier run, and can be read once refused.json is removed from the folder"
+    )]
+    Refused { path: PathBuf, command: String, why: String },
+    #[error("{0}: no recording in this folder; `syncline record -- PROGRAM` makes one")]
+    Empty(PathBuf),
+}

@@ -1,0 +1,136 @@
+//! `samples.json`: where threads were on a processor, and where they slept, as `syncline-sampler` saw it.
+//!
+//! The file is one for all processes of a recording, and written when the program has ended. A recording
+//! without it is whole: the kernel may refuse samples.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::folder::Folder;
+use crate::session::read_json;
+
+/// What was sampled.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Samples {
+    /// Version of this file's format.
+    pub version: u32,
+    /// Samples in a second of processor time.
+    pub hertz: u32,
+    /// Samples that were taken and not kept.
+    pub lost: u64,
+    /// Why there are none, if the kernel refused them.
+    pub refused: Option<String>,
+    /// The processes, by their numbers.
+    pub processes: Vec<SampledProcess>,
+}
+
+/// The samples of a process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SampledProcess {
+    /// Its number.
+    pub pid: u32,
+    /// Frames: the number of the caller's frame, which is its index and 1, or 0 for none; and an address:
+    /// the instruction that was about to run if a thread was seen here, and a return address if this
+    /// is another frame's caller.
+    pub frames: Vec<(u32, u64)>,
+    /// Its threads, by their numbers.
+    pub threads: Vec<SampledThread>,
+}
+
+/// The samples of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SampledThread {
+    /// The kernel's thread number.
+    pub tid: u32,
+    /// Processor time in which it was sampled, in nanoseconds. Samples while it was in the kernel are
+    /// not taken.
+    pub covered: u64,
+    /// Numbers of frames, as in [`SampledProcess::frames`], and how often the thread was seen there.
+    pub seen: Vec<(u32, u32)>,
+    /// Numbers of frames at which it slept, the numbers of the calls of the kernel that it slept in, and
+    /// for how long: nanoseconds, from looks at it some ten times a second.
+    pub slept: Vec<(u32, u32, u64)>,
+}
+
+impl Samples {
+    /// The version that this crate writes and reads.
+    pub const VERSION: u32 = 1;
+    /// The file's name.
+    pub const FILE: &str = "samples.json";
+
+    /// Writes it into the folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn write(&self, folder: &Folder) -> Result<(), Error> {
+        let text = serde_json::to_string(self).expect("samples are plain data");
+        folder.put(Self::FILE, (text + "\n").as_bytes())
+    }
+
+    /// Reads the folder's samples; `None` if it has none.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Damaged`], and those of [`Folder::file`].
+    pub fn read(folder: &Path) -> Result<Option<Samples>, Error> {
+        let samples: Option<Samples> = read_json(folder, Self::FILE)?;
+        let Some(samples) = samples else { return Ok(None) };
+        let damaged =
+            |what: &str| Error::Damaged { path: folder.join(Self::FILE), what: what.to_owned() };
+        if samples.version != Self::VERSION {
+            return Err(damaged(&format!(
+                "its format is {}, and this reader's is {}",
+                samples.version,
+                Self::VERSION
+            )));
+        }
+        if samples.hertz == 0 {
+            return Err(damaged("it has no rate"));
+        }
+        Ok(Some(samples))
+    }
+
+    /// The samples of a process.
+    pub fn of(&self, pid: u32) -> Option<&SampledProcess> {
+        self.processes.iter().find(|process| process.pid == pid)
+    }
+}
+
+impl SampledProcess {
+    /// The stack of a frame's number, the innermost frame first; a number that no frame has ends it.
+    pub fn stack(&self, number: u32) -> Vec<u64> {
+        let mut stack = Vec::new();
+        let mut number = number as usize;
+        while let Some(&(caller, address)) =
+            number.checked_sub(1).and_then(|at| self.frames.get(at))
+        {
+            stack.push(address);
+            // A caller has a lower number, so a damaged file can't lead round in circles.
+            if caller as usize >= number {
+                break;
+            }
+            number = caller as usize;
+        }
+        stack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_is_its_frames_from_the_innermost_on() {
+        let process = SampledProcess {
+            frames: vec![(0, 0x10), (1, 0x20), (2, 0x30), (4, 0x40), (9, 0x50)],
+            ..SampledProcess::default()
+        };
+        assert_eq!(process.stack(3), [0x30, 0x20, 0x10]);
+        assert_eq!(process.stack(1), [0x10]);
+        assert!(process.stack(0).is_empty());
+        assert!(process.stack(6).is_empty(), "there is no such frame");
+        assert_eq!(process.stack(4), [0x40], "its own caller");
+        assert_eq!(process.stack(5), [0x50], "called by a frame that comes later");
+    }
+}

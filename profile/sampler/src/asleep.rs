@@ -1,0 +1,74 @@
+//! Where threads sleep: in which call of the kernel, and with which stack.
+//!
+//! `/proc/PID/task/TID/syscall` has the call, the stack pointer and the instruction of a thread that does
+//! not run. The thread is not stopped, so its stack may change while it is read: only what was read between
+//! two equal answers counts.
+
+use std::fs;
+use std::io::IoSliceMut;
+
+use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use nix::unistd::Pid;
+
+use crate::threads::Thread;
+
+/// Stacks are mapped in pages, and read to the end of the page that the stack pointer is in and some more.
+const PAGE: usize = 4 << 10;
+const MORE_PAGES: usize = 2;
+
+/// A thread that sleeps.
+pub struct Asleep {
+    /// The number of the call.
+    pub call: u32,
+    /// The instruction behind it.
+    pub ip: u64,
+    /// The stack pointer.
+    pub sp: u64,
+    /// The stack, from there on.
+    pub stack: Vec<u8>,
+}
+
+impl Asleep {
+    /// What a thread sleeps in; `None` if it runs, is ready to, or may not be looked at.
+    pub fn of(thread: Thread) -> Option<Asleep> {
+        let (call, sp, ip) = state(thread)?;
+        let (base, first) = (sp as usize, PAGE - sp as usize % PAGE);
+        let mut stack = vec![0; first + MORE_PAGES * PAGE];
+        // Each piece is read whole or not at all: the stack may end behind the first.
+        let page = |n| RemoteIoVec { base: base.wrapping_add(first + n * PAGE), len: PAGE };
+        let pieces = [RemoteIoVec { base, len: first }, page(0), page(1)];
+        let pid = Pid::from_raw(thread.0 as i32);
+        let read = process_vm_readv(pid, &mut [IoSliceMut::new(&mut stack)], &pieces).ok()?;
+        stack.truncate(read);
+        (state(thread)? == (call, sp, ip)).then_some(Asleep { call, ip, sp, stack })
+    }
+}
+
+/// The call, the stack pointer and the instruction pointer.
+fn state((pid, tid): Thread) -> Option<(u32, u64, u64)> {
+    parse(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?)
+}
+
+fn parse(line: &str) -> Option<(u32, u64, u64)> {
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let hex = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
+    match words[..] {
+        // Outside of a call (a page fault) there are no arguments, and the number is -1.
+        [call, .., sp, ip] if words.len() == 9 => Some((call.parse().ok()?, hex(sp)?, hex(ip)?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_call_and_two_pointers() {
+        let line = "202 0x7fa89377f990 0x109 0x675a 0x0 0x0 0xffffffff 0x7ffe10 0x7fa89f\n";
+        assert_eq!(parse(line), Some((202, 0x7ffe10, 0x7fa89f)));
+        assert_eq!(parse("running\n"), None);
+        assert_eq!(parse("-1 0x7ffe10 0x7fa89f\n"), None, "a page fault");
+        assert_eq!(parse(""), None);
+    }
+}

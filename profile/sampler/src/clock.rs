@@ -1,0 +1,88 @@
+//! The kernel's event for one thread, with a buffer that this process reads.
+
+use std::io;
+
+use perf_event::data::Record as Data;
+use perf_event::events::Software;
+use perf_event::{Builder, SampleFlag, Sampler};
+
+/// Samples in a second of a thread's processor time. Prime, so that they do not keep step with a
+/// program's own intervals.
+pub const HERTZ: u32 = 199;
+/// Bytes of a thread's stack that a sample has.
+const STACK: u32 = 4 << 10;
+/// Bytes of each thread's buffer: some 75 milliseconds. The kernel lets a user lock 516 KiB for each
+/// processor, and what `ulimit -l` says.
+const BUFFER: usize = 64 << 10;
+
+/// The registers that unwinding starts from, by their bits (`perf_regs.h` of x86). The kernel gives
+/// them in this order.
+const REGISTERS: u64 = 1 << BP | 1 << SP | 1 << IP;
+const BP: u64 = 6;
+const SP: u64 = 7;
+const IP: u64 = 8;
+
+/// The event of a thread.
+pub struct Clock {
+    sampler: Sampler,
+}
+
+/// One sample.
+pub struct Sample<'a> {
+    /// The instruction that was about to run.
+    pub ip: u64,
+    /// The stack pointer.
+    pub sp: u64,
+    /// `rbp`
+    pub bp: u64,
+    /// The stack, from `sp` on.
+    pub stack: &'a [u8],
+}
+
+impl Clock {
+    /// Opens it, and begins.
+    ///
+    /// # Errors
+    /// If the thread has ended (`ESRCH`), or the kernel refuses: `kernel.perf_event_paranoid` is above 2,
+    /// a filter of system calls forbids it, the thread is another user's, or there is no memory for
+    /// the buffer.
+    pub fn of(tid: u32) -> io::Result<Clock> {
+        let counter = Builder::new(Software::CPU_CLOCK)
+            .observe_pid(tid as i32)
+            .any_cpu()
+            .sample_frequency(HERTZ.into())
+            .sample(SampleFlag::REGS_USER | SampleFlag::STACK_USER)
+            .sample_regs_user(REGISTERS)
+            .sample_stack_user(STACK)
+            .wakeup_watermark(BUFFER)
+            .enabled(true)
+            .build()?;
+        Ok(Clock { sampler: counter.sampled(BUFFER)? })
+    }
+
+    /// Takes what came since the last call, and returns how many samples were lost.
+    pub fn read(&mut self, mut add: impl FnMut(&Sample)) -> u64 {
+        let mut lost = 0;
+        while let Some(record) = self.sampler.next_record() {
+            match record.parse_record() {
+                Ok(Data::Sample(sample)) => {
+                    let stack = sample.stack_user().unwrap_or_default();
+                    // In a thread that is just ending there are none.
+                    let registers = sample.regs_user().map(|registers| &registers.regs[..]);
+                    if let Some(&[bp, sp, ip]) = registers {
+                        add(&Sample { ip, sp, bp, stack });
+                    }
+                }
+                Ok(Data::Lost(record)) => lost += record.lost,
+                _ => {}
+            }
+        }
+        lost
+    }
+
+    /// The processor time that the thread has used since it was opened, in nanoseconds.
+    pub fn covered(&mut self) -> u64 {
+        let time = self.sampler.read_full().ok().and_then(|data| data.time_running());
+        time.map_or(0, |time| time.as_nanos() as u64)
+    }
+}

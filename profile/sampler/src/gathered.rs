@@ -1,0 +1,155 @@
+//! Samples, added up: equal stacks of a thread are one, and stacks share their outer frames.
+
+use std::collections::{BTreeMap, HashMap};
+
+use syncline_recording::{SampledProcess, SampledThread, Samples};
+
+use crate::asleep::Asleep;
+use crate::clock::{HERTZ, Sample};
+use crate::mapped::Files;
+use crate::threads::Thread;
+use crate::unwinding::{Cache, Mapped};
+
+/// Frames that are kept of a process, at most: some megabytes. Later stacks are counted without their
+/// callers, or as lost.
+const MOST_FRAMES: usize = 100_000;
+
+/// What was seen so far.
+#[derive(Default)]
+pub struct Gathered {
+    lost: u64,
+    processes: HashMap<u32, Process>,
+    files: Files,
+    cache: Cache,
+    stack: Vec<u64>,
+}
+
+#[derive(Default)]
+struct Process {
+    mapped: Mapped,
+    /// The frames: their callers' numbers and their addresses, as in [`SampledProcess`].
+    frames: Vec<(u32, u64)>,
+    numbers: HashMap<(u32, u64), u32>,
+    /// How often a thread was seen at a frame.
+    seen: HashMap<(u32, u32), u32>,
+    /// Processor time in which a thread was sampled, in nanoseconds.
+    covered: HashMap<u32, u64>,
+    /// How long a thread slept at a frame, in a call of the kernel, in nanoseconds.
+    slept: HashMap<(u32, u32, u32), u64>,
+}
+
+impl Gathered {
+    /// Adds a sample of a thread.
+    pub fn add(&mut self, (pid, tid): Thread, sample: &Sample) {
+        match self.frame(pid, sample) {
+            Some((process, frame)) => *process.seen.entry((tid, frame)).or_default() += 1,
+            None => self.lost += 1,
+        }
+    }
+
+    /// Adds that a thread slept for so long, in nanoseconds.
+    pub fn sleep(&mut self, (pid, tid): Thread, asleep: &Asleep, nanoseconds: u64) {
+        let &Asleep { call, ip, sp, ref stack } = asleep;
+        let sample = Sample { ip, sp, bp: 0, stack };
+        if let Some((process, frame)) = self.frame(pid, &sample) {
+            *process.slept.entry((tid, frame, call)).or_default() += nanoseconds;
+        }
+    }
+
+    /// The frame of a stack in its process; `None` if there is no room for more frames.
+    fn frame(&mut self, pid: u32, sample: &Sample) -> Option<(&mut Process, u32)> {
+        let process = self.processes.entry(pid).or_default();
+        process.mapped.stack(pid, sample, &mut self.files, &mut self.cache, &mut self.stack);
+        let mut frame = 0;
+        for &address in self.stack.iter().rev() {
+            frame = process.frame(frame, address)?;
+        }
+        Some((process, frame))
+    }
+
+    /// So many were lost.
+    pub fn lose(&mut self, samples: u64) {
+        self.lost += samples;
+    }
+
+    /// A thread was sampled for so much of its processor time, in nanoseconds.
+    pub fn cover(&mut self, (pid, tid): Thread, nanoseconds: u64) {
+        let process = self.processes.entry(pid).or_default();
+        *process.covered.entry(tid).or_default() += nanoseconds;
+    }
+
+    /// All of it, and why there is none if the kernel refused samples.
+    pub fn finish(self, refused: Option<String>) -> Samples {
+        let mut processes: Vec<SampledProcess> =
+            self.processes.into_iter().map(|(pid, process)| process.finish(pid)).collect();
+        processes.sort_by_key(|process| process.pid);
+        Samples { version: Samples::VERSION, hertz: HERTZ, lost: self.lost, refused, processes }
+    }
+}
+
+impl Process {
+    /// The number of a frame that this one called: its index and 1.
+    fn frame(&mut self, caller: u32, address: u64) -> Option<u32> {
+        if let Some(&number) = self.numbers.get(&(caller, address)) {
+            return Some(number);
+        }
+        if self.frames.len() >= MOST_FRAMES {
+            return None;
+        }
+        self.frames.push((caller, address));
+        let number = self.frames.len() as u32;
+        self.numbers.insert((caller, address), number);
+        Some(number)
+    }
+
+    fn finish(self, pid: u32) -> SampledProcess {
+        let mut threads: BTreeMap<u32, SampledThread> = BTreeMap::new();
+        for (tid, covered) in self.covered {
+            threads.entry(tid).or_default().covered = covered;
+        }
+        for ((tid, frame), count) in self.seen {
+            threads.entry(tid).or_default().seen.push((frame, count));
+        }
+        for ((tid, frame, call), nanoseconds) in self.slept {
+            threads.entry(tid).or_default().slept.push((frame, call, nanoseconds));
+        }
+        for (&tid, thread) in &mut threads {
+            thread.tid = tid;
+            thread.seen.sort_unstable();
+            thread.slept.sort_unstable();
+        }
+        SampledProcess { pid, frames: self.frames, threads: threads.into_values().collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_stacks_of_a_thread_are_one_and_share_their_callers() {
+        let mut gathered = Gathered::default();
+        let mut add = |tid, ip| {
+            // No process has this number, so no module is known and the stack is one frame.
+            gathered.add((u32::MAX, tid), &Sample { ip, sp: 0, bp: 0, stack: &[] });
+        };
+        add(1, 0x10);
+        add(1, 0x10);
+        add(1, 0x20);
+        add(2, 0x10);
+        let asleep = Asleep { call: 7, ip: 0x10, sp: 0, stack: Vec::new() };
+        gathered.sleep((u32::MAX, 2), &asleep, 10);
+        gathered.sleep((u32::MAX, 2), &asleep, 20);
+        gathered.lose(3);
+        gathered.cover((u32::MAX, 1), 5);
+        let samples = gathered.finish(None);
+        assert_eq!(samples.lost, 3);
+        let [process] = &samples.processes[..] else { panic!("{samples:?}") };
+        assert_eq!(process.frames, [(0, 0x10), (0, 0x20)]);
+        let first =
+            SampledThread { tid: 1, covered: 5, seen: vec![(1, 2), (2, 1)], slept: Vec::new() };
+        let second =
+            SampledThread { tid: 2, covered: 0, seen: vec![(1, 1)], slept: vec![(1, 7, 30)] };
+        assert_eq!(process.threads, [first, second]);
+    }
+}

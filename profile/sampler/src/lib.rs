@@ -1,0 +1,80 @@
+//! Where a program's threads are while they run.
+//!
+//! A thread that waits in a loop of its own instructions makes no call that the recorder could see. So
+//! the kernel interrupts some threads some hundred times in a second of their processor time, and notes
+//! their registers and the tops of their stacks (`perf_event_open`, with the processor's clock as
+//! its event). [`Sampler`] reads these notes in a thread of its own, outside of the recorded program,
+//! unwinds the stacks and counts equal ones. What the instructions at an address do is for the analysis
+//! to say.
+//!
+//! Threads that sleep are looked at now and then: what the kernel says of them has the call that they
+//! sleep in, and their stacks can be read. That tells what time is spent in the kernel for, besides waits
+//! that the recorder has seen.
+//!
+//! The events are opened on threads that are seen to use the processors, and are not inherited: an
+//! inherited event makes the creation of a thread take twice as long, for each processor.
+
+mod asleep;
+mod clock;
+mod gathered;
+mod mapped;
+mod threads;
+mod unwinding;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use nix::sys::signal::{SigSet, SigmaskHow};
+use syncline_recording::Samples;
+
+use gathered::Gathered;
+use threads::Threads;
+
+/// Between two looks at the notes.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Samples threads until it is told to end.
+pub struct Sampler {
+    ends: Arc<AtomicBool>,
+    reader: JoinHandle<Samples>,
+}
+
+impl Sampler {
+    /// Begins. `processes` gives the numbers of the processes to sample, and is asked again and again.
+    /// If the kernel refuses samples, [`Samples::refused`] says so at the end.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn start(processes: impl FnMut() -> Vec<u32> + Send + 'static) -> io::Result<Sampler> {
+        let ends = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&ends);
+        let sample = move || {
+            let mut threads = Threads::new(processes);
+            let mut gathered = Gathered::default();
+            // Relaxed: the result is ordered by the join.
+            while !told.load(Ordering::Relaxed) && threads.refused().is_none() {
+                threads.choose(&mut gathered);
+                threads.read(&mut gathered);
+                thread::park_timeout(PAUSE);
+            }
+            threads.finish(&mut gathered);
+            gathered.finish(threads.refused())
+        };
+        // The thread begins with the signals blocked that this one has blocked: all of them, since
+        // the command waits for its signals elsewhere.
+        let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+        let reader = thread::Builder::new().name("sampler".to_owned()).spawn(sample);
+        before.thread_set_mask()?;
+        Ok(Sampler { ends, reader: reader? })
+    }
+
+    /// Ends, and returns what was seen.
+    pub fn finish(self) -> Samples {
+        self.ends.store(true, Ordering::Relaxed);
+        self.reader.thread().unpark();
+        self.reader.join().unwrap_or_default()
+    }
+}

@@ -1,0 +1,143 @@
+//! What a process has mapped: its files, and their unwind tables.
+
+use std::collections::HashMap;
+use std::fs;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use framehop::{ExplicitModuleSectionInfo, Module};
+use object::{Object, ObjectSection, ObjectSegment};
+
+/// Bytes that several processes' modules share.
+#[derive(Clone, Default)]
+pub struct Bytes(Arc<[u8]>);
+
+impl Deref for Bytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// A file with instructions.
+#[derive(Clone)]
+struct Tables {
+    header: Option<(u64, Bytes)>,
+    frames: Option<(u64, Bytes)>,
+    /// Of each segment with instructions: where it lies in the file, its length, and its address.
+    segments: Vec<(u64, u64, u64)>,
+}
+
+/// The files that were read, by their paths.
+#[derive(Default)]
+pub struct Files(HashMap<PathBuf, Option<Tables>>);
+
+impl Files {
+    /// The modules of a process, from its list of mappings; none if it has ended.
+    pub fn modules(&mut self, pid: u32) -> Vec<Module<Bytes>> {
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        maps.lines().filter_map(|line| self.module(pid, &Mapping::of(line)?)).collect()
+    }
+
+    fn module(&mut self, pid: u32, mapping: &Mapping) -> Option<Module<Bytes>> {
+        let path = Path::new(mapping.path);
+        if !self.0.contains_key(path) {
+            // A process in another mount namespace has other files under its names.
+            let seen = format!("/proc/{pid}/root{}", mapping.path);
+            self.0.insert(path.to_owned(), Tables::read(Path::new(&seen)));
+        }
+        let tables = self.0[path].as_ref()?;
+        let bias = tables.bias(mapping)?;
+        let mut sections = ExplicitModuleSectionInfo { base_svma: 0, ..Default::default() };
+        let place = |(address, bytes): &(u64, Bytes)| *address..address + bytes.len() as u64;
+        sections.eh_frame_hdr_svma = tables.header.as_ref().map(place);
+        sections.eh_frame_hdr = tables.header.as_ref().map(|(_, bytes)| bytes.clone());
+        sections.eh_frame_svma = tables.frames.as_ref().map(place);
+        sections.eh_frame = tables.frames.as_ref().map(|(_, bytes)| bytes.clone());
+        Some(Module::new(String::new(), mapping.start..mapping.end, bias, sections))
+    }
+}
+
+impl Tables {
+    fn read(path: &Path) -> Option<Tables> {
+        let content = fs::read(path).ok()?;
+        let file = object::File::parse(&*content).ok()?;
+        let section = |name| {
+            let section = file.section_by_name(name)?;
+            Some((section.address(), Bytes(section.data().ok()?.into())))
+        };
+        let segments = file.segments().map(|segment| {
+            let (offset, size) = segment.file_range();
+            (offset, size, segment.address())
+        });
+        Some(Tables {
+            header: section(".eh_frame_hdr"),
+            frames: section(".eh_frame"),
+            segments: segments.collect(),
+        })
+    }
+
+    /// What was added to the file's addresses where it was mapped.
+    fn bias(&self, mapping: &Mapping) -> Option<u64> {
+        // A mapping begins at a page, and its segment somewhere in that.
+        let within = |&&(offset, size, _): &&(u64, u64, u64)| {
+            mapping.offset < offset + size
+                && offset < mapping.offset + (mapping.end - mapping.start)
+        };
+        let &(offset, _, address) = self.segments.iter().find(within)?;
+        Some(mapping.start.wrapping_sub(mapping.offset).wrapping_sub(address.wrapping_sub(offset)))
+    }
+}
+
+/// A line of `/proc/PID/maps` with instructions of a file.
+#[derive(Debug, PartialEq)]
+struct Mapping<'a> {
+    start: u64,
+    end: u64,
+    offset: u64,
+    path: &'a str,
+}
+
+impl Mapping<'_> {
+    fn of(line: &str) -> Option<Mapping<'_>> {
+        let mut fields = line.splitn(6, ' ');
+        let (start, end) = fields.next()?.split_once('-')?;
+        let executable = fields.next()?.as_bytes().get(2) == Some(&b'x');
+        let hex = |digits| u64::from_str_radix(digits, 16).ok();
+        let offset = hex(fields.next()?)?;
+        let path = fields.nth(2)?.trim_start();
+        let is_file = executable && path.starts_with('/');
+        is_file.then_some(Mapping { start: hex(start)?, end: hex(end)?, offset, path })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_process_with_instructions() {
+        let line = "7f0d4c628000-7f0d4c77d000 r-xp 00026000 fe:00 394 /usr/lib/libc.so 6";
+        let (start, end) = (0x7f0d_4c62_8000, 0x7f0d_4c77_d000);
+        let path = "/usr/lib/libc.so 6";
+        assert_eq!(Mapping::of(line), Some(Mapping { start, end, offset: 0x26000, path }));
+        for other in [
+            "7f0d4c628000-7f0d4c77d000 r--p 00026000 fe:00 394      /usr/lib/libc.so",
+            "7ffd1b9f2000-7ffd1b9f4000 r-xp 00000000 00:00 0        [vdso]",
+            "7f0d4c628000-7f0d4c77d000 r-xp 00000000 00:00 0 ",
+            "nonsense",
+            "",
+        ] {
+            assert_eq!(Mapping::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn this_program_is_where_its_functions_say() {
+        let mut files = Files::default();
+        let here = Files::modules as *const () as u64;
+        let modules = files.modules(std::process::id());
+        assert!(modules.iter().any(|module| module.avma_range().contains(&here)));
+    }
+}

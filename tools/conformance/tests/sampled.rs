@@ -1,0 +1,52 @@
+//! What makes no call that could be recorded: loops that only wait, and sleeps in the kernel. The program
+//! measures both by its own clocks.
+
+use std::process::Command;
+
+use serde_json::Value;
+use syncline_conformance::{Case, Program, syncline};
+
+#[test]
+fn loops_that_only_wait_and_sleeps_take_the_time_that_the_program_says() {
+    let both = Case::new(&Program::compile("sampled.c")).both();
+    let mut report = Command::new(syncline());
+    let report = report.args(["report", "--json"]).arg(both.recording.folder()).output().unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).expect("a report");
+    let kinds: Vec<&Value> =
+        report["notes"].as_array().expect("notes").iter().map(|note| &note["kind"]).collect();
+    if kinds.contains(&&Value::from("no_samples")) {
+        eprintln!("not tested: the kernel refuses samples");
+        return;
+    }
+    let process = &report["processes"][0];
+    let spins: Vec<&Value> = process["sites"]
+        .as_array()
+        .expect("sites")
+        .iter()
+        .filter(|site| site["op"] == "spin")
+        .collect();
+    let [spin] = spins[..] else { panic!("only one function waits in a loop: {spins:?}") };
+    assert!(spin["place"].as_str().expect("a place").starts_with("spins at "), "{spin}");
+    near("spun", spin["figures"]["spun"].as_f64(), both.truth.value("spun_us"));
+
+    let read =
+        process["asleep"].as_array().expect("calls").iter().find(|one| one["call"] == "read");
+    let read = read.expect("a thread sleeps in read");
+    near("slept", read["seconds"].as_f64(), both.truth.value("slept_us"));
+    let stack = read["stack"].as_u64().expect("a stack") as usize;
+    let frames = process["stacks"][stack]["frames"].as_array().expect("frames");
+    let is_there = |frame: &Value| {
+        let frame = &process["frames"][frame.as_u64().expect("an index") as usize];
+        frame["function"].as_str().is_some_and(|function| function.starts_with("sleeps"))
+    };
+    assert!(frames.iter().any(is_there), "the caller of read is on the stack: {frames:?}");
+}
+
+/// Whether an estimate in seconds is near the program's own figure: looks may come late on a busy machine.
+fn near(what: &str, seconds: Option<f64>, truth_us: u64) {
+    let (seconds, truth) = (seconds.expect("seconds"), truth_us as f64 / 1e6);
+    assert!(
+        (0.6 * truth..1.4 * truth + 0.1).contains(&seconds),
+        "{what}: {seconds} s of {truth} s"
+    );
+}
