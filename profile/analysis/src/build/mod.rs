@@ -11,6 +11,7 @@ mod locks;
 mod nesting;
 mod notes;
 mod ops;
+mod processor;
 mod sections;
 mod sites;
 mod spins;

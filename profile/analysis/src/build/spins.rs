@@ -3,9 +3,9 @@
 use syncline_recording::layout::ThreadRecord;
 use syncline_recording::{ProcessFile, SampledProcess, SampledThread};
 
+use super::processor;
 use super::stacks::Stacks;
 use super::tally::Clock;
-use super::threads;
 
 /// The least part of a thread's processor time that stands for all of it.
 const LEAST_COVERED: f64 = 0.1;
@@ -72,7 +72,7 @@ fn seconds_per_sample(
 ) -> f64 {
     let alone = 1.0 / f64::from(hertz);
     let covered = sampled.covered as f64 / 1e9;
-    match threads::cpu(record, clock) {
+    match processor::cpu(record, clock) {
         Some(cpu) if covered >= LEAST_COVERED * cpu && covered > 0.0 => alone * cpu / covered,
         _ => alone,
     }

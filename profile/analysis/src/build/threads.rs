@@ -6,6 +6,7 @@ use syncline_recording::ProcessFile;
 use syncline_recording::layout::{THREAD_EXITED, ThreadRecord};
 
 use super::ops::takes_lock;
+use super::processor::{cpu, ready};
 use super::spins::Spin;
 use super::stacks::Stacks;
 use super::tally::{Clock, Tally, waiting_op};
@@ -89,46 +90,6 @@ pub fn threads(
         threads.push(known);
     }
     threads
-}
-
-/// Whether the latest thread was sampled when its process ended, or was read.
-fn looked_at(record: &ThreadRecord) -> bool {
-    record.state != THREAD_EXITED && record.left_cpu_ns != 0
-}
-
-/// Processor time in seconds, if it is known.
-pub fn cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
-    match record.state {
-        THREAD_EXITED => Some(seconds(record.cpu_ns)),
-        _ if looked_at(record) => {
-            Some(seconds(record.cpu_ns.saturating_add_unsigned(record.left_cpu_ns)))
-        }
-        _ => living_cpu(record, clock),
-    }
-}
-
-fn ready(record: &ThreadRecord) -> Option<f64> {
-    let left = if looked_at(record) { record.left_ready_ns } else { 0 };
-    let known = record.state == THREAD_EXITED || looked_at(record);
-    known.then_some(seconds(record.ready_ns.saturating_add_unsigned(left)))
-}
-
-/// Seconds of a sum of differences. The kernel's numbers of a thread that runs are some milliseconds old,
-/// so one may be below zero.
-fn seconds(nanoseconds: i64) -> f64 {
-    nanoseconds.max(0) as f64 / 1e9
-}
-
-/// Processor time of a thread whose end was not recorded, extrapolated from its last sample; `None`
-/// if that was in the first half of its life.
-fn living_cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
-    let lived = clock.ended().saturating_sub(record.started) as f64;
-    let seen = record.seen_cpu_at.saturating_sub(record.started) as f64;
-    let goes_on = lived / seen.max(1.0);
-    // Before the thread began there was more, or for one that was found, less.
-    let (earlier, before) = (record.cpu_ns.max(0) as f64, record.cpu_ns.min(0) as f64);
-    let used = (record.seen_cpu_ns as f64 + before).max(0.0);
-    (record.seen_cpu_at != 0 && goes_on <= 2.0).then(|| (earlier + used * goes_on.max(1.0)) / 1e9)
 }
 
 /// Ticks that the threads of a record lived.
