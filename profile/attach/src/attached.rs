@@ -1,8 +1,10 @@
 //! Attaching and detaching, step by step.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use syncline_recording::live::{
     BEGIN, END, ENDED, POINT, PRELOADED, RECORDING, REST, RESTING, Request, STATE, Slot, UNPOINT,
@@ -18,11 +20,15 @@ use crate::refusal::{Error, Refusal};
 use crate::slots;
 use crate::symbols::Symbols;
 use crate::target::Target;
-use crate::{modules, quiet, safe, seccomp};
+use crate::{modules, quiet, safe, seccomp, target};
 
 /// How often slots are searched after a module was loaded: the loader lists it first and fills its
 /// tables then.
 const LOOKS: u32 = 3;
+/// For so long, a process may be starting.
+const STARTING: Duration = Duration::from_secs(2);
+/// Between two attempts meanwhile.
+const PAUSE: Duration = Duration::from_millis(5);
 const NOW_AND_FOR_EVER: u64 = (libc::RTLD_NOW | libc::RTLD_NODELETE) as u64;
 
 /// The options of a recording.
@@ -127,6 +133,30 @@ impl Attached {
     /// # Errors
     /// [`Error::Refused`] before anything is touched.
     pub fn new(pid: u32, wanted: &Wanted<'_>) -> Result<Attached, Error> {
+        let until = Instant::now() + STARTING;
+        loop {
+            let told = target::told(pid);
+            // A process that has just begun is often a shell that executes another program, or a loader
+            // that has not mapped the C library yet.
+            let starts = |error: &Error| {
+                let now = target::told(pid);
+                let another = now != told && !now.is_empty();
+                another
+                    || match error {
+                        Error::Executed(_) | Error::Lacks { .. } => true,
+                        // There is no list of modules yet.
+                        Error::System { source, .. } => source.kind() == ErrorKind::NotFound,
+                        _ => false,
+                    }
+            };
+            match Attached::to(pid, wanted) {
+                Err(error) if starts(&error) && Instant::now() < until => sleep(PAUSE),
+                result => return result,
+            }
+        }
+    }
+
+    fn to(pid: u32, wanted: &Wanted<'_>) -> Result<Attached, Error> {
         let mut target = Target::find(pid)?;
         let claim = Claim::new(&target)?;
         seccomp::check(pid)?;
@@ -205,9 +235,9 @@ impl Attached {
         Ok(pointed)
     }
 
-    /// Whether the process is still there.
+    /// Whether the process is still there, and runs the same program.
     pub fn goes_on(&self) -> bool {
-        self.target.memory.word(self.recorder.state).is_ok()
+        self.target.runs_same_program() && self.target.memory.word(self.recorder.state).is_ok()
     }
 
     /// Ends the recording, and takes back what was changed; also in the processes that it has forked.

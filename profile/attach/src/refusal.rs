@@ -69,6 +69,8 @@ pub enum Error {
     Refused(#[from] Refusal),
     #[error("process {0} has ended")]
     Gone(u32),
+    #[error("process {0} has executed another program meanwhile; try again")]
+    Executed(u32),
     #[error(
         "no thread of process {0} could be borrowed within 10 s: each one computed, or was inside \
              the allocator or the loader; try again"

@@ -28,14 +28,17 @@ pub fn borrow(target: &Target) -> Result<Borrowed<'_>, Error> {
         if threads.is_empty() {
             return Err(Error::Gone(target.pid));
         }
+        if !target.runs_same_program() {
+            return Err(Error::Executed(target.pid));
+        }
         let waits = |kinds: &[u32]| -> Vec<i32> {
             let is_one = |&(_, call): &(i32, u32)| kinds.contains(&call);
             threads.iter().filter(|t| is_one(t)).map(|t| t.0).collect()
         };
         for tid in waits(IDLE).into_iter().chain(waits(&[FUTEX])) {
-            if let Some(borrowed) =
-                Borrowed::take(target, tid, |call, sp| is_safe(target, call, sp))?
-            {
+            if let Some(borrowed) = Borrowed::take(target, tid, |call, sp| {
+                target.runs_same_program() && is_safe(target, call, sp)
+            })? {
                 return Ok(borrowed);
             }
         }

@@ -39,6 +39,9 @@ pub struct Target {
     pub own_number: u32,
     /// When it began, in the kernel's ticks.
     pub began: u64,
+    /// What the kernel told the program at its start, such as where it lies: random for each program that
+    /// the process executes.
+    told: Vec<u8>,
     pub modules: Vec<Module>,
     /// Code of the loader, which must not be entered twice by one thread.
     pub loader: Vec<Range<u64>>,
@@ -60,6 +63,8 @@ impl Target {
     /// [`Refusal`]s, and [`Error::Lacks`].
     pub fn find(pid: u32) -> Result<Target, Error> {
         let (own_number, began) = check_status(pid)?;
+        // Before anything of the program is read, so that an `execve` since then is noticed.
+        let told = told(pid);
         check_program(pid)?;
         let memory = Memory(pid);
         let modules = modules::of(memory).map_err(|e| unreadable(pid, &e))?;
@@ -101,10 +106,17 @@ impl Target {
             memory,
             own_number,
             began,
+            told,
             loader,
             allocator,
             modules,
         })
+    }
+
+    /// Whether the process still runs the program that was looked at. It may execute another one at
+    /// any time, and nothing that is known of its memory holds then; not while one of its threads is stopped.
+    pub fn runs_same_program(&self) -> bool {
+        told(self.pid) == self.told
     }
 
     /// Looks at its modules anew.
@@ -112,6 +124,11 @@ impl Target {
         self.modules = modules::of(self.memory).map_err(|e| unreadable(self.pid, &e))?;
         Ok(())
     }
+}
+
+/// The auxiliary vector of a process; empty if there is no such process.
+pub fn told(pid: u32) -> Vec<u8> {
+    read(format!("/proc/{pid}/auxv")).unwrap_or_default()
 }
 
 /// Refuses a process by what the kernel says of it; returns the number by which it calls itself, and the

@@ -9,7 +9,7 @@ use std::time::Duration;
 use syncline_conformance::{Program, eventually, scratch};
 use syncline_recording::{Op, ProcessFile, process_files};
 
-use crate::{attach, stopped, times};
+use crate::{attach, record, stopped, times};
 
 /// A program that answers each byte of its standard input with a line.
 struct Asked {
@@ -120,6 +120,26 @@ fn functions_that_are_fetched() {
 
 /// Processes that are forked meanwhile are recorded, and detached from with the first one; also by the next
 /// command, if the first was killed.
+/// What was read of a program does not hold for the next one that the process executes.
+#[test]
+fn a_process_that_executes_other_programs() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/executes.sh");
+    let folder = scratch();
+    for milliseconds in [10, 20, 30, 40, 50, 60] {
+        let mut process = Command::new("sh").args([script, "300"]).spawn().expect("a shell");
+        sleep(Duration::from_millis(milliseconds));
+        let recording = folder.path().join(milliseconds.to_string());
+        let output =
+            record(process.id(), &recording).args(["--for", "1s"]).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("attached to process"), "{said}");
+        // The program may be the last but one when it is attached to, and be replaced then.
+        assert!(said.contains("detached") || said.contains("has ended"), "{said}");
+        let status = process.wait().expect("it ends");
+        assert!(status.success(), "after {milliseconds} ms: {status}; {said}");
+    }
+}
+
 #[test]
 fn processes_that_are_forked() {
     let program = Program::compile("forks.c");
