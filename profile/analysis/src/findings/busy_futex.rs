@@ -17,7 +17,9 @@ use syncline_recording::Class;
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::few;
-use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, SiteUse};
+use crate::model::{
+    Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, Site, SiteUse,
+};
 use crate::options::Thresholds;
 
 /// The least share of all threads' time that is waited at one call site. Less is not worth a
@@ -35,7 +37,9 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let sites = process.sites.iter().enumerate();
     let futexes = sites.filter(|(_, s)| s.kind == Kind::Futex && s.op.class() == Class::Wait);
     let least = LEAST_SHARE * process.thread_seconds;
-    let busy = futexes.filter(|(_, site)| site.figures.waited > least);
+    // A wait that mostly ends because its own time is over is a clock's: an event loop's for its timers.
+    let is_clock = |site: &Site| 2 * site.figures.timeouts >= site.figures.waits;
+    let busy = futexes.filter(|(_, site)| site.figures.waited > least && !is_clock(site));
     let busy = busy.filter(|&(number, site)| {
         let (waits, waited) = (site.figures.waits as f64, site.figures.waited);
         let often = waits > thresholds.acquisitions_per_second * process.seconds;
@@ -128,6 +132,21 @@ mod tests {
         assert_eq!(waits(100_000, 2.4), 0, "4.8 % of 50 thread-seconds");
         assert_eq!(waits(9_900, 5.0), 0, "990 a second");
         assert_eq!(waits(30_000, 31.0), 0, "longer than a millisecond each");
+    }
+
+    #[test]
+    fn waits_that_end_by_their_own_time_are_a_clock() {
+        let found = |timeouts| {
+            let mut drawn = process(10.0, 4);
+            drawn.threads("operate", 4, 10.0);
+            let futex = drawn.lock(Primitive::Futex, "driver");
+            let site = drawn.site(Op::FutexWait, "park_timeout at park.rs:231");
+            let waits = Use { calls: 100_000, waits: 100_000, waited: 10.0, ..Use::default() };
+            drawn.uses(futex, site, waits);
+            drawn.sites[site].figures.timeouts = timeouts;
+            find(&drawn, &Thresholds::default()).len()
+        };
+        assert_eq!((found(49_999), found(50_000)), (1, 0));
     }
 
     #[test]

@@ -244,14 +244,15 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     let worked = worked(process, site.by_thread.iter().map(|&(thread, _)| thread));
     // Threads that wait for one another hold each other up, however little they run.
     let each_other = wake_each_other(process, site, &objects);
-    let idle =
-        kind == Primitive::Thread || !each_other && worked.is_some_and(|worked| worked < IDLE);
     let (one, waits) = match kind {
         Primitive::Yield => ("yield", site.figures.calls),
         Primitive::Sleep => ("sleep", site.figures.waits + site.figures.unfinished),
         _ => ("wait", site.figures.waits + site.figures.unfinished),
     };
     let mean = seconds / waits.max(1) as f64;
+    let looks_again = kind == Primitive::Sleep && waits >= MANY_SLEEPS && mean <= SHORT_SLEEP;
+    let idle = kind == Primitive::Thread
+        || !each_other && !looks_again && worked.is_some_and(|worked| worked < IDLE);
     let mut why = vec![format!(
         "{} of {}, by {}{}",
         counted(waits as usize, one),
@@ -259,7 +260,7 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
         counted(site.threads, "thread"),
         wakers(process, &objects)
     )];
-    if kind == Primitive::Sleep && waits >= MANY_SLEEPS && mean <= SHORT_SLEEP {
+    if looks_again {
         why.push(
             "a thread that sleeps and looks again sees what it waits for half a sleep too late, and \
              wakes for nothing if that is not there yet"
