@@ -12,7 +12,7 @@
 //! that the recorder has seen.
 //!
 //! The events are opened on threads that are seen to use the processors, and are not inherited: an
-//! inherited event makes the creation of a thread take twice as long, for each processor.
+//! inherited event makes the creation of threads slower, the more so the more processors there are.
 
 mod asleep;
 mod clock;

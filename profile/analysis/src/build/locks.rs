@@ -25,6 +25,8 @@ struct Sum {
     wake_ups: u64,
     /// Number of creations, by stack.
     created: HashMap<usize, u64>,
+    /// How often one was created there.
+    creations: u64,
     /// The largest value that a semaphore began with.
     begins_with: Option<u64>,
     sites: HashMap<(usize, Op), Tally>,
@@ -48,6 +50,7 @@ impl Locks {
         match op.class() {
             Class::Create => {
                 *lock.created.entry(stack).or_default() += 1;
+                lock.creations = lock.creations.saturating_add(tally.calls);
                 let most = lock.begins_with.unwrap_or(0).max(tally.begins_with);
                 lock.begins_with = (op == Op::SemInit).then_some(most);
             }
@@ -133,6 +136,7 @@ impl Sum {
             name: name(primitive, address, created_at, stacks),
             beside: stacks.symbols().beside(address, written(primitive)),
             created_at,
+            created: self.creations,
             begins_with: self.begins_with,
             quadrant: (kind == Kind::Lock)
                 .then(|| Quadrant::of(figures.contention, figures.calls_per_second, thresholds)),

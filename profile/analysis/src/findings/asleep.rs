@@ -8,18 +8,11 @@ use syncline_present::number::{counted, duration, percent};
 const LEAST: f64 = 0.05;
 /// Less than this, in seconds, is a few looks.
 const FLOOR: f64 = 0.5;
+const OPEN_MP: &str = "OpenMP's threads sleep there until a parallel region begins or ends, or for tasks: \
+                       where regions are short, have fewer threads (OMP_NUM_THREADS) or more work in each";
 /// Libraries whose threads sleep for a program: starts of their files' names, and what for.
-const LIBRARIES: [(&str, &str); 3] = [
-    (
-        "libgomp",
-        "OpenMP's threads sleep there until a parallel region begins or ends, or for tasks",
-    ),
-    ("libomp", "OpenMP's threads sleep there until a parallel region begins or ends, or for tasks"),
-    (
-        "libiomp",
-        "OpenMP's threads sleep there until a parallel region begins or ends, or for tasks",
-    ),
-];
+const LIBRARIES: [(&str, &str); 3] =
+    [("libgomp", OPEN_MP), ("libomp", OPEN_MP), ("libiomp", OPEN_MP)];
 
 /// What is to be said of these calls.
 pub fn find(process: &Process) -> impl Iterator<Item = Remaining> {

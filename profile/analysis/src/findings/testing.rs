@@ -163,6 +163,7 @@ impl Drawn {
             kind,
             name: name.to_owned(),
             beside: Vec::new(),
+            created: 0,
             begins_with: None,
             created_at: None,
             figures: Figures::default(),

@@ -25,6 +25,9 @@ pub struct Lock {
     pub beside: Vec<String>,
     /// Stack of its creation, if that was recorded.
     pub created_at: Option<usize>,
+    /// How often an object of its kind was created at its address, as far as that was recorded: memory that
+    /// was freed comes back as another lock.
+    pub created: u64,
     /// The value that a semaphore began with, if its creation was recorded.
     pub begins_with: Option<u64>,
     /// What was done to it. `calls` leaves out wake-ups and creation.

@@ -124,6 +124,7 @@ pub fn lock(
         kind: Kind::of(primitive),
         name: name.to_owned(),
         beside: vec![],
+        created: 1,
         begins_with: None,
         created_at: None,
         sites: sites.iter().map(used).collect(),
