@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use framehop::{ExplicitModuleSectionInfo, Module};
-use object::{Object, ObjectSection, ObjectSegment};
+use object::elf::PF_X;
+use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
 
 /// Bytes that several processes' modules share.
 #[derive(Clone, Default)]
@@ -67,10 +68,14 @@ impl Tables {
             let section = file.section_by_name(name)?;
             Some((section.address(), Bytes(section.data().ok()?.into())))
         };
-        let segments = file.segments().map(|segment| {
-            let (offset, size) = segment.file_range();
-            (offset, size, segment.address())
-        });
+        // Two segments may share a page of the file, which is then mapped twice, at different distances.
+        let executable =
+            |flags| matches!(flags, SegmentFlags::Elf { p_flags, .. } if p_flags.0 & PF_X.0 != 0);
+        let segments =
+            file.segments().filter(|segment| executable(segment.flags())).map(|segment| {
+                let (offset, size) = segment.file_range();
+                (offset, size, segment.address())
+            });
         Some(Tables {
             header: section(".eh_frame_hdr"),
             frames: section(".eh_frame"),

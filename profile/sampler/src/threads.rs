@@ -5,6 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
+use nix::time::{ClockId, clock_gettime};
 use syncline_recording::schedstat;
 
 use crate::asleep::{Asleep, Thread};
@@ -18,7 +19,7 @@ const BUSY: u64 = 1_000_000;
 /// The time from the first look at the threads to the next, and the longest later.
 const FIRST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(100);
-/// Looks take one part of so many of the time.
+/// Looks take one part of so many of a processor's time.
 const SHARE: u32 = 50;
 
 /// The threads of some processes.
@@ -58,17 +59,12 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         if began < self.next {
             return;
         }
+        let cost = processor_time();
         let mut used = HashMap::new();
         for pid in (self.processes)() {
             used.extend(times(pid));
         }
-        let since = (began - self.looked).as_nanos() as u64;
-        for &thread in used.keys() {
-            if let Some(asleep) = Asleep::of(thread) {
-                gathered.sleep(thread, &asleep, since);
-            }
-        }
-        self.looked = began;
+        self.look_for_sleepers(used.keys().copied(), gathered);
         let before = |thread: &Thread| self.used.get(thread).copied().unwrap_or(0);
         let mut busy: Vec<(u64, Thread)> = used
             .iter()
@@ -86,8 +82,24 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         });
         new.into_iter().for_each(|thread| self.open(thread));
         self.used = used;
-        self.pause = LONGEST.min(self.pause * 2).max(began.elapsed() * SHARE);
+        self.pause = LONGEST.min(self.pause * 2).max((processor_time() - cost) * SHARE);
         self.next = began + self.pause;
+    }
+
+    /// Those that sleep now have done so since the last look.
+    fn look_for_sleepers(
+        &mut self,
+        threads: impl Iterator<Item = Thread>,
+        gathered: &mut Gathered,
+    ) {
+        let now = Instant::now();
+        let since = (now - self.looked).as_nanos() as u64;
+        self.looked = now;
+        for thread in threads {
+            if let Some(asleep) = Asleep::of(thread) {
+                gathered.sleep(thread, &asleep, since);
+            }
+        }
     }
 
     fn open(&mut self, thread: Thread) {
@@ -126,6 +138,11 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
             gathered.cover(thread, clock.covered());
         }
     }
+}
+
+/// The processor time of this thread.
+fn processor_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// The processor time of each thread of a process, in nanoseconds; none of a process that has ended.

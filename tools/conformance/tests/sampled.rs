@@ -9,9 +9,15 @@ use syncline_conformance::{Case, Program, syncline};
 #[test]
 fn loops_that_only_wait_and_sleeps_take_the_time_that_the_program_says() {
     let both = Case::new(&Program::compile("sampled.c")).both();
-    let mut report = Command::new(syncline());
-    let report = report.args(["report", "--json"]).arg(both.recording.folder()).output().unwrap();
-    let report: Value = serde_json::from_slice(&report.stdout).expect("a report");
+    let report = |arguments: &[&str]| {
+        let mut report = Command::new(syncline());
+        let report = report.arg("report").args(arguments).arg(both.recording.folder());
+        let output = report.output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let text = report(&[]);
+    let report: Value = serde_json::from_str(&report(&["--json"])).expect("a report");
     let kinds: Vec<&Value> =
         report["notes"].as_array().expect("notes").iter().map(|note| &note["kind"]).collect();
     if kinds.contains(&&Value::from("no_samples")) {
@@ -40,6 +46,7 @@ fn loops_that_only_wait_and_sleeps_take_the_time_that_the_program_says() {
         frame["function"].as_str().is_some_and(|function| function.starts_with("sleeps"))
     };
     assert!(frames.iter().any(is_there), "the caller of read is on the stack: {frames:?}");
+    assert!(text.contains("asleep in read, at sleeps"), "{text}");
 }
 
 /// Whether an estimate in seconds is near the program's own figure: looks may come late on a busy machine.

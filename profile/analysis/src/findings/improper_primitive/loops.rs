@@ -155,10 +155,10 @@ mod tests {
     fn advice_knows_whether_processors_are_short() {
         let advice = |ready| {
             let mut drawn = spinning(1.0, 1.0, 1.0);
-            drawn.times.ready = ready;
+            drawn.times.ready = ready * drawn.thread_seconds;
             find(&drawn, &Thresholds::default()).remove(0).advice
         };
-        assert!(advice(0.1 * 20.0).contains("no more threads than processors"));
-        assert!(!advice(0.09 * 20.0).contains("no more threads than processors"));
+        assert!(advice(0.1).contains("no more threads than processors"));
+        assert!(!advice(0.09).contains("no more threads than processors"));
     }
 }

@@ -127,7 +127,7 @@ pub fn server() -> Process {
     .to_vec();
     threads(&mut p);
     p.findings = findings();
-    p.remaining = vec![Remaining {
+    let orders = Remaining {
         what: "mutex orders (server)".to_owned(),
         kind: Kind::Lock,
         place: p.sites[1].place.clone(),
@@ -137,7 +137,15 @@ pub fn server() -> Process {
         idle: false,
         why: "1,204 waits of 1.74 ms on the average; 3.1 % found it taken.".to_owned(),
         open_question: None,
-    }];
+    };
+    let asleep = Remaining {
+        what: "asleep in fsync".to_owned(),
+        kind: Kind::Event,
+        sites: vec![],
+        why: "about 2.1 s, by 1 thread, besides waits that were recorded.".to_owned(),
+        ..orders.clone()
+    };
+    p.remaining = vec![orders, asleep];
     timeline(&mut p);
     p.notes =
         vec![Note::FutexesOnly, Note::MissingModule { path: "/opt/shop/lib/libold.so".into() }];
