@@ -99,6 +99,7 @@ fn looks_only(body: &[Instruction]) -> bool {
     let mut registers = Registers::default();
     let mut infos = InstructionInfoFactory::new();
     let mut looks = false;
+    let mut offered = Vec::new();
     for instruction in body {
         if is_fence(instruction) {
             continue;
@@ -106,27 +107,28 @@ fn looks_only(body: &[Instruction]) -> bool {
         let tries = tries(instruction);
         let info = infos.info(instruction);
         for memory in info.used_memory() {
-            let reads = matches!(
-                memory.access(),
-                OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-            );
-            if !tries
-                && memory.access() != OpAccess::None
-                && memory.access() != OpAccess::NoMemAccess
-                && !reads
-                || writes(memory.access()) && !tries
-            {
+            if writes(memory.access()) && !tries {
                 return false;
             }
-            looks |= reads;
+            looks |= reads(memory.access());
         }
         let used: Vec<_> =
             info.used_registers().iter().map(|used| (used.register(), used.access())).collect();
-        for &(register, access) in &used {
-            registers.add(register, access, is_count(instruction), is_comparison(instruction));
+        registers.add(instruction, &used);
+        if instruction.mnemonic() == Mnemonic::Cmpxchg {
+            offered.push(instruction.op1_register());
         }
     }
-    looks && registers.carry_only_counts()
+    // A value that is made anew in each round is an update that is tried again, and no lock.
+    let updates = offered.into_iter().any(|register| registers.of(register).written);
+    looks && !updates && registers.carry_only_counts()
+}
+
+fn reads(access: OpAccess) -> bool {
+    matches!(
+        access,
+        OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+    )
 }
 
 fn writes(access: OpAccess) -> bool {
@@ -193,18 +195,25 @@ struct Use {
 }
 
 impl Registers {
-    fn add(&mut self, register: Register, access: OpAccess, counts: bool, compares: bool) {
-        let known = self
-            .0
-            .entry(register.full_register())
-            .or_insert_with(|| Use { counts: true, ..Use::default() });
-        let reads = matches!(
-            access,
-            OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-        );
-        known.carried |= reads && !known.written;
-        known.counts &= counts || compares && !writes(access);
-        known.written |= writes(access);
+    /// Adds what an instruction does: it reads before it writes.
+    fn add(&mut self, instruction: &Instruction, used: &[(Register, OpAccess)]) {
+        let (counts, compares) = (is_count(instruction), is_comparison(instruction));
+        let address = [instruction.memory_base(), instruction.memory_index()];
+        for &(register, access) in used {
+            let known = self.of(register);
+            known.carried |= reads(access) && !known.written;
+            // A number of a word that is looked at makes it another word.
+            let only_compares = compares && !writes(access) && !address.contains(&register);
+            known.counts &= counts || only_compares;
+        }
+        for &(register, access) in used {
+            self.of(register).written |= writes(access);
+        }
+    }
+
+    fn of(&mut self, register: Register) -> &mut Use {
+        let none = || Use { counts: true, ..Use::default() };
+        self.0.entry(register.full_register()).or_insert_with(none)
     }
 
     fn carry_only_counts(&self) -> bool {
@@ -292,6 +301,7 @@ mod tests {
     fn loops_that_work() {
         assert!(!looks!("mov rdi, [rdi]", "test rdi, rdi", "jne 2b"), "a list");
         assert!(!looks!("cmp byte ptr [rdi + rcx], 0", "lea rcx, [rcx + 1]", "jne 2b"), "a text");
+        assert!(!looks!("cmp [rdi + rcx], sil", "lea rcx, [rcx + 1]", "jne 2b"), "a search");
         assert!(!looks!("add rax, [rdi + rcx * 8]", "dec rcx", "jne 2b"), "a sum");
         assert!(!looks!("mov [rdi], eax", "mov eax, [rsi]", "dec ecx", "jne 2b"), "a store");
         assert!(!looks!("lock inc qword ptr [rdi]", "cmp [rsi], eax", "jne 2b"), "a counter");

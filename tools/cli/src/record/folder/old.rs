@@ -123,6 +123,7 @@ mod tests {
             fs::create_dir_all(folder.join("kernel")).expect("a folder");
             let files = [
                 "session.json",
+                "samples.json",
                 "refused.json",
                 "1.syncline",
                 "others-1/1.syncline",

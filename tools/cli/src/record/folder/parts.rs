@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use syncline_kernel::run;
 use syncline_recording::folder::{NEXT_WINDOW, SUMS, files, others, runs, windows};
-use syncline_recording::{Refusal, Session};
+use syncline_recording::{Refusal, Samples, Session};
 
 use crate::failure::{Failure, RECORD_FAILED};
 
@@ -30,7 +30,7 @@ pub fn parts(path: &Path) -> Vec<PathBuf> {
 
 /// The files in a recording that belong to it, whether they are there or not.
 pub fn names(path: &Path) -> Vec<OsString> {
-    let mut names: Vec<OsString> = [Session::FILE, Refusal::FILE]
+    let mut names: Vec<OsString> = [Session::FILE, Samples::FILE, Refusal::FILE]
         .into_iter()
         .flat_map(|name| [name.into(), format!("{name}.next").into()])
         .collect();
