@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use syncline_recording::Ending;
 use syncline_recording::keeper::Wanted;
+use syncline_recording::{Ending, process_numbers};
+use syncline_sampler::Sampler;
 
 use super::folder::Folder;
 use super::{child, session};
@@ -30,25 +31,46 @@ pub fn run_in(
     command: &[OsString],
     variables: impl IntoIterator<Item = (&'static str, OsString)>,
 ) -> Result<Run, Failure> {
-    run_in_windows(folder, program, command, variables, None)
+    run(folder, program, command, variables, None, false)
 }
 
-/// Runs a program likewise, with windows of time if they are wanted.
-pub fn run_in_windows(
+/// Runs a program likewise, samples its threads, and keeps windows of time if they are wanted.
+///
+/// # Errors
+/// Same errors as [`run_in`].
+pub fn run_sampled(
     folder: &Folder,
     program: &Path,
     command: &[OsString],
     variables: impl IntoIterator<Item = (&'static str, OsString)>,
     windows: Option<Wanted>,
 ) -> Result<Run, Failure> {
+    run(folder, program, command, variables, windows, true)
+}
+
+fn run(
+    folder: &Folder,
+    program: &Path,
+    command: &[OsString],
+    variables: impl IntoIterator<Item = (&'static str, OsString)>,
+    windows: Option<Wanted>,
+    samples: bool,
+) -> Result<Run, Failure> {
     let started = Instant::now();
+    // The first thread of a process changes what a program inherits: signal 33 is the C library's then.
     let child = child::start(program, command, variables).inspect_err(|_| folder.discard())?;
     let mut session = session::begin(command, child.pid());
     session::write(&session, folder);
     let keeper = windows.map(|wanted| session::keep_windows(folder, &session, wanted));
+    let path = folder.path().to_owned();
+    // Without samples, loops that only wait are not seen.
+    let sampler = samples.then(|| Sampler::start(move || process_numbers(&path)).ok()).flatten();
     let ending = child.wait();
     if let Some(keeper) = keeper {
         keeper.stop();
+    }
+    if let Some(sampler) = sampler {
+        sampler.finish().write(folder.opened()).ok();
     }
     let ending = ending?;
 

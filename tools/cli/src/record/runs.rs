@@ -6,15 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use syncline_recording::folder::RUN;
-use syncline_recording::process_numbers;
-use syncline_sampler::Sampler;
 
 use super::args;
 use super::child::interrupted;
 use super::environment::{self, Environment};
 use super::finish::{self, Tidied};
 use super::folder::Folder;
-use super::run::{Run, run_in_windows};
+use super::run::{Run, run_sampled};
 use crate::failure::Failure;
 
 /// The options of every run.
@@ -29,7 +27,7 @@ impl Runs<'_> {
     /// Records them all. A user who asks for the program's end asks for no further run.
     ///
     /// # Errors
-    /// Same errors as [`run_in_windows`] and [`Run::exit_code`].
+    /// Same errors as [`run_sampled`] and [`Run::exit_code`].
     pub fn record_all(self, first: &Folder) -> Result<ExitCode, Failure> {
         let (mut run, mut tidied) = self.record(1, first)?;
         let further = self.further(&mut run, &mut tidied);
@@ -74,13 +72,7 @@ impl Runs<'_> {
         }
         let variables = self.environment.variables(folder.variables(environment::FOLDER)?);
         let (command, windows) = (&self.args.command, self.args.windows());
-        let path = folder.path().to_owned();
-        // Without samples, loops that only wait are not seen.
-        let sampler = Sampler::start(move || process_numbers(&path)).ok();
-        let run = run_in_windows(folder, &self.program, command, variables, windows)?;
-        if let Some(sampler) = sampler {
-            sampler.finish().write(folder.opened()).ok();
-        }
+        let run = run_sampled(folder, &self.program, command, variables, windows)?;
         Ok((run, finish::tidy_and_summarize(folder, &self.folder(number))))
     }
 

@@ -105,7 +105,7 @@ fn too_much_data_is_asked_about_without_a_trace_and_known_with_one() {
     }
     let outcome = workload.inspect("3", &[]);
     let said = text(&outcome.stderr);
-    assert!(said.contains("`syncline report recording` uses it"), "{said}");
+    assert!(said.contains("`syncline report recording` uses this trace"), "{said}");
     // Of all locks only those were traced that the recording is about.
     let trace = inspect(workload.folder.path(), &["--json", "--read", "recording/trace"]);
     let trace: Value = serde_json::from_slice(&trace.stdout).expect("JSON");
@@ -214,7 +214,7 @@ fn a_trace_that_is_full_says_so_and_counts_on() {
     let run = inspect(workload.folder.path(), &words);
     run.assert_status(0);
     let errors = text(&run.stderr);
-    assert!(errors.contains("found no room") && errors.contains("--max-size"), "{errors}");
+    assert!(errors.contains("did not fit") && errors.contains("--max-size"), "{errors}");
     let files = std::fs::read_dir(workload.folder.path().join("syncline-trace")).expect("a trace");
     for file in files {
         assert!(file.expect("a file").metadata().expect("its size").len() <= LIMIT);
