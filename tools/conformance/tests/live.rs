@@ -1,4 +1,4 @@
-//! A recording can be read at every moment while its program runs, and only ever grows.
+//! A recording can be read at every moment while its program runs, and only ever grows but for what is being moved.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,6 +7,10 @@ use std::time::Duration;
 
 use syncline_conformance::{Case, Program, scratch};
 use syncline_recording::{Class, Error, ProcessFile, process_files};
+
+/// At a call with many locks, what its place has counted since the last sample is moved to the row of a lock.
+/// A reader may come in between, and see these calls in neither.
+const MOVING: u64 = 128;
 
 /// Reads again and again until the program has ended; returns how often that went well.
 fn watch(recording: &Path, ended: &AtomicBool) -> u32 {
@@ -17,7 +21,7 @@ fn watch(recording: &Path, ended: &AtomicBool) -> u32 {
         match ProcessFile::open(file) {
             Ok(process) => {
                 let now = total(&process);
-                assert!(now >= before, "{before} calls were counted, then {now}");
+                assert!(now + MOVING >= before, "{before} calls were counted, then {now}");
                 (reads, before) = (reads + 1, now);
             }
             // The file gets its size, and then its magic, when it is made.
