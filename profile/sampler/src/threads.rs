@@ -171,7 +171,10 @@ mod tests {
         let worker = thread::spawn(|| {
             let mut sum = 0u64;
             while processor_time() < Duration::from_millis(800) {
-                sum = std::hint::black_box(sum.wrapping_mul(3) + 1);
+                // Asking for the time is a call of the kernel, where no samples are taken.
+                for _ in 0..1_000_000 {
+                    sum = std::hint::black_box(sum.wrapping_mul(3) + 1);
+                }
             }
             // SAFETY: the call has no arguments.
             (sum, unsafe { nix::libc::gettid() } as u32)
