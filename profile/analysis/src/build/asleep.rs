@@ -26,14 +26,8 @@ pub fn find(
     for sampled in process.iter().flat_map(|process| &process.threads) {
         let Some(thread) = thread_of(file, sampled) else { continue };
         for &(frame, call, nanoseconds) in &sampled.slept {
-            let mut stack = process.map(|process| process.stack(frame)).unwrap_or_default();
-            let Some(instruction) = stack.first_mut() else { continue };
-            // Stacks are made of return addresses. The instruction is the one behind the call.
-            *instruction = instruction.saturating_add(1);
-            if stacks.symbols().is_recorded(&stack) {
-                continue;
-            }
-            let number = stacks.add(&stack);
+            let stack = process.map(|process| process.stack(frame)).unwrap_or_default();
+            let Some(number) = stacks.add_seen(stack) else { continue };
             let sum = sums.entry((call, stacks.place_name(number))).or_default();
             let seconds = nanoseconds as f64 / 1e9;
             sum.seconds += seconds;

@@ -28,7 +28,9 @@ pub fn find(
     stacks: &mut Stacks,
 ) -> Vec<Spin> {
     let Some((process, hertz)) = samples else { return Vec::new() };
-    let mut addresses: Vec<u64> = process.frames.iter().map(|&(_, address)| address).collect();
+    let seen = process.threads.iter().flat_map(|thread| &thread.seen);
+    let mut addresses: Vec<u64> =
+        seen.filter_map(|&(frame, _)| process.stack(frame).first().copied()).collect();
     addresses.sort_unstable();
     addresses.dedup();
     let spins = stacks.symbols().spins(&addresses);
@@ -39,18 +41,13 @@ pub fn find(
         let seconds_per_sample =
             seconds_per_sample(sampled, &file.threads[thread].record, hertz, clock);
         for &(frame, count) in &sampled.seen {
-            let mut stack = process.stack(frame);
-            let Some(instruction) = stack.first_mut().filter(|&&mut address| is_spin(address))
-            else {
-                continue;
-            };
-            // Stacks are made of return addresses, which lie behind what runs.
-            *instruction = instruction.saturating_add(1);
-            if stacks.symbols().is_recorded(&stack) {
+            let seen = process.stack(frame);
+            if !seen.first().is_some_and(|&instruction| is_spin(instruction)) {
                 continue;
             }
+            let Some(stack) = stacks.add_seen(seen) else { continue };
             let ticks = clock.ticks(f64::from(count) * seconds_per_sample);
-            found.push(Spin { thread, stack: stacks.add(&stack), ticks });
+            found.push(Spin { thread, stack, ticks });
         }
     }
     found

@@ -94,10 +94,17 @@ impl Stacks {
         })
     }
 
-    /// A stack that the recording does not have.
-    pub fn add(&mut self, addresses: &[u64]) -> usize {
-        self.stacks.push(self.symbols.stack(addresses));
-        self.stacks.len() - 1
+    /// Adds the stack of a thread that was seen in this instruction, with these callers; `None` if there
+    /// is no instruction, or a call that was recorded has led there.
+    pub fn add_seen(&mut self, mut addresses: Vec<u64>) -> Option<usize> {
+        // Stacks are made of return addresses, which lie behind what runs.
+        let instruction = addresses.first_mut()?;
+        *instruction = instruction.saturating_add(1);
+        if self.symbols.is_recorded(&addresses) {
+            return None;
+        }
+        self.stacks.push(self.symbols.stack(&addresses));
+        Some(self.stacks.len() - 1)
     }
 
     /// A number from the recording, or 0 if there is no such stack.

@@ -16,6 +16,7 @@ use iced_x86::{
 };
 
 use super::code::Code;
+use super::state::{reads, writes};
 use super::with_code;
 use crate::file::image::Image;
 
@@ -122,20 +123,6 @@ fn looks_only(body: &[Instruction]) -> bool {
     // A value that is made anew in each round is an update that is tried again, and no lock.
     let updates = offered.into_iter().any(|register| registers.of(register).written);
     looks && !updates && registers.carry_only_counts()
-}
-
-fn reads(access: OpAccess) -> bool {
-    matches!(
-        access,
-        OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-    )
-}
-
-fn writes(access: OpAccess) -> bool {
-    matches!(
-        access,
-        OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-    )
 }
 
 /// Whether an instruction tries to take a lock: an exchange, which may find the word as it left it.

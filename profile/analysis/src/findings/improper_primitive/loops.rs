@@ -7,8 +7,9 @@
 
 use syncline_recording::Op;
 
+use super::where_most_is_lost;
 use crate::findings::evidence::{count, seconds, share};
-use crate::findings::family::{descending, few};
+use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
@@ -19,8 +20,6 @@ const LEAST_SHARE: f64 = 0.2;
 const LEAST_OF_RUN: f64 = 0.02;
 /// Less than this, in seconds, says nothing of a run: some ten samples.
 const FLOOR: f64 = 0.05;
-/// A call site with less than this share of the most at one is not named.
-const LEAST_OF_MOST: f64 = 0.1;
 /// From this share of the time on which threads could run and do not, processors are short.
 const SHORT: f64 = 0.1;
 
@@ -52,10 +51,7 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     if lost < (LEAST_SHARE * used).max(LEAST_OF_RUN * process.seconds).max(FLOOR) {
         return Vec::new();
     }
-    let most = all().map(|(_, site)| site.figures.lost()).fold(0.0, f64::max);
-    let mut sites: Vec<(usize, &Site)> =
-        all().filter(|(_, site)| site.figures.lost() >= LEAST_OF_MOST * most).collect();
-    sites.sort_by(|(_, a), (_, b)| descending(a.figures.lost(), b.figures.lost()));
+    let sites = where_most_is_lost(all());
     vec![finding(process, &sites, lost, used)]
 }
 

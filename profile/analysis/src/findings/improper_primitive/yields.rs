@@ -7,8 +7,9 @@
 
 use syncline_recording::{Op, Primitive};
 
+use super::where_most_is_lost;
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::findings::family::{descending, few};
+use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
 use crate::options::Thresholds;
 
@@ -19,8 +20,6 @@ const FLOOR: f64 = 0.01;
 /// A thread polls if it spends this share of its life so. Where only one does, it may be the quicker side
 /// of a queue, which has nothing else to do.
 const POLLS: f64 = 0.1;
-/// A call site with less than this share of the most at one is not named.
-const LEAST_OF_MOST: f64 = 0.1;
 
 /// Where threads yield again and again.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
@@ -39,10 +38,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     if here.iter().filter(|&&thread| polls(&process.threads[thread])).count() < 2 {
         return Vec::new();
     }
-    let most = all().map(|(_, site)| site.figures.lost()).fold(0.0, f64::max);
-    let mut sites: Vec<(usize, &Site)> =
-        all().filter(|(_, site)| site.figures.lost() >= LEAST_OF_MOST * most).collect();
-    sites.sort_by(|(_, a), (_, b)| descending(a.figures.lost(), b.figures.lost()));
+    let sites = where_most_is_lost(all());
     vec![finding(process, &sites, calls, lost)]
 }
 
