@@ -1,34 +1,65 @@
 //! What Syncline was started with and the program shall start with as well.
 //!
 //! Before `main`, Rust's runtime makes the process ignore SIGPIPE, and `Command` sets it to
-//! the default in every child. But a program may have been meant to start with SIGPIPE
-//! ignored: systemd starts services so. Therefore its state is noted before the runtime
-//! starts, by a function in the list of those that run before `main`.
+//! the default in every child. The C library takes two signals for its threads, one of them as
+//! soon as a second thread is made; who executes another program then leaves the default. But a
+//! program may have been meant to start with such a signal ignored: systemd starts services so with
+//! SIGPIPE, and the C library's posix_spawn ignores its own two signals in every child. Therefore
+//! their state is noted before the runtime starts, by a function in the list of those that run
+//! before `main`.
 
 use std::io;
-use std::mem::zeroed;
-use std::ptr::null;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use nix::errno::Errno;
 use nix::libc;
 use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
 
-static SIGPIPE_IGNORED: AtomicBool = AtomicBool::new(false);
+/// The signals that are set by others than the program before it starts: SIGPIPE, and those of the
+/// C library, to which its `sigaction` refuses access.
+const SET_BY_OTHERS: [i32; 3] = [libc::SIGPIPE, 32, 33];
+
+/// Those of [`SET_BY_OTHERS`] that this process was started with as ignored, a bit each.
+static IGNORED: AtomicU64 = AtomicU64::new(0);
 
 #[used]
-// SAFETY: the section is a list of functions of this type, and `note_sigpipe` needs nothing
+// SAFETY: the section is a list of functions of this type, and `note_ignored` needs nothing
 // of the runtime that is not there yet.
 #[unsafe(link_section = ".init_array")]
-static NOTE_SIGPIPE: extern "C" fn() = note_sigpipe;
+static NOTE_IGNORED: extern "C" fn() = note_ignored;
 
-extern "C" fn note_sigpipe() {
-    // SAFETY: a sigaction of zeros is a valid one, and the call only fills it in.
-    let ignored = unsafe {
-        let mut action: libc::sigaction = zeroed();
-        libc::sigaction(libc::SIGPIPE, null(), &mut action) == 0
-            && action.sa_sigaction == libc::SIG_IGN
-    };
-    SIGPIPE_IGNORED.store(ignored, Ordering::Relaxed);
+extern "C" fn note_ignored() {
+    for signal in SET_BY_OTHERS {
+        let mut action = Action::default();
+        // SAFETY: the kernel only fills the action in.
+        if unsafe { set_action(signal, null(), &mut action) }.is_ok()
+            && action.handler == libc::SIG_IGN
+        {
+            IGNORED.fetch_or(1 << signal, Ordering::Relaxed);
+        }
+    }
+}
+
+/// An action as the kernel has it, on x86-64 and AArch64.
+#[repr(C)]
+#[derive(Default)]
+struct Action {
+    handler: usize,
+    flags: usize,
+    restorer: usize,
+    mask: u64,
+}
+
+/// The system call `rt_sigaction`.
+///
+/// # Safety
+/// As that of the C library: pointers are null or valid, and a handler is a function for signals.
+unsafe fn set_action(signal: i32, new: *const Action, old: *mut Action) -> nix::Result<()> {
+    // SAFETY: by this function's contract; the last argument is the size of a mask.
+    let result =
+        unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, new, old, size_of::<u64>()) };
+    Errno::result(result).map(drop)
 }
 
 /// The signal state to give to the program.
@@ -51,12 +82,13 @@ impl Signals {
 
     /// Gives the state to this process. Only calls what may be called between fork and exec.
     pub fn restore(&self) -> io::Result<()> {
-        // SAFETY: the handlers are the default or to ignore: no code of Syncline's set others.
-        unsafe {
-            signal(Signal::SIGCHLD, self.child_ended)?;
-            if SIGPIPE_IGNORED.load(Ordering::Relaxed) {
-                signal(Signal::SIGPIPE, SigHandler::SigIgn)?;
-            }
+        // SAFETY: the handler is the default or to ignore: no code of Syncline's set another.
+        unsafe { signal(Signal::SIGCHLD, self.child_ended) }?;
+        let ignored = IGNORED.load(Ordering::Relaxed);
+        for number in SET_BY_OTHERS.into_iter().filter(|number| ignored & (1 << number) != 0) {
+            let ignore = Action { handler: libc::SIG_IGN, ..Action::default() };
+            // SAFETY: the action is a whole one without a handler.
+            unsafe { set_action(number, &ignore, null_mut()) }?;
         }
         Ok(self.blocked.thread_set_mask()?)
     }

@@ -57,7 +57,6 @@ fn run(
     samples: bool,
 ) -> Result<Run, Failure> {
     let started = Instant::now();
-    // The first thread of a process changes what a program inherits: signal 33 is the C library's then.
     let child = child::start(program, command, variables).inspect_err(|_| folder.discard())?;
     let mut session = session::begin(command, child.pid());
     session::write(&session, folder);

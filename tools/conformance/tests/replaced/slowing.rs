@@ -149,7 +149,9 @@ fn a_report_shows_what_was_measured() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let shown = report(&[]);
-    assert!(shown.contains("whatif: of what is added there"), "{shown}");
+    assert!(shown.contains("     whatif: "), "{shown}");
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("of the added time arrives in the run"), "{shown}");
     let document: Value = serde_json::from_str(&report(&["--json"])).expect("JSON");
     let experiment = &document["processes"][0]["whatif"][0];
     assert_eq!(experiment["delayed"], "section");
