@@ -18,7 +18,7 @@ static long pieces[MOST_THREADS];
 static void wait_for_tasks(long round) {
     pthread_mutex_lock(&lock);
     while (round_number != round)
-        pthread_cond_wait(&task_available, &lock); /* FINDING condvar-for-tiny-events */
+        pthread_cond_wait(&task_available, &lock); /* FINDING tiny-events */
     pthread_mutex_unlock(&lock);
 }
 
@@ -50,7 +50,7 @@ static void solve_a_round(long round) {
     round_number = round;
     pthread_cond_broadcast(&task_available);
     while (done_count != threads)
-        pthread_cond_wait(&tasks_done, &lock); /* FINDING condvar-for-tiny-events */
+        pthread_cond_wait(&tasks_done, &lock); /* FINDING tiny-events */
     pthread_mutex_unlock(&lock);
 }
 

@@ -136,10 +136,10 @@ impl Context<'_> {
             modules,
             notes: Vec::new(),
         };
-        process.notes = notes::notes(file, &process);
         process.stuck = findings::stuck::find(&process);
         process.findings = findings::find(&process, thresholds);
         process.remaining = findings::remaining::find(&process, &process.findings);
+        process.notes = notes::notes(file, &process);
         process
     }
 }

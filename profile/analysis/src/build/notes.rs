@@ -3,6 +3,7 @@
 use syncline_recording::ProcessFile;
 use syncline_recording::layout::Region;
 
+use crate::gain::SHORTEST;
 use crate::model::{Kind, Module, Note, Process, State, SymbolSource};
 use syncline_code::symbols::place::is_wrapper;
 
@@ -32,6 +33,7 @@ pub fn notes(file: &ProcessFile, process: &Process) -> Vec<Note> {
     counted(dropped(&header.modules), |count| Note::DroppedModules { count });
     note(header.disk_full != 0, Note::DiskFull);
     note(process.state == State::Unknown, Note::NoEnd);
+    note(process.seconds < SHORTEST && !process.findings.is_empty(), Note::ShortRun);
     let threads = process.threads.iter().filter(|thread| thread.lifetimes > 1).count() as u64;
     note(threads > 0, Note::SharedThreadRecords { threads });
     note(process.locks.iter().any(|lock| lock.kind == Kind::Futex), Note::FutexesOnly);

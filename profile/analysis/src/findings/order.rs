@@ -33,7 +33,7 @@ fn at_stake(process: &Process, finding: &Finding) -> f64 {
         finding.rule,
         Rule::OwnLock
             | Rule::ShortQueue
-            | Rule::CondvarForTinyEvents
+            | Rule::TinyEvents
             | Rule::PollingYield
             | Rule::PollingLoop
             | Rule::ThreadForEachTask

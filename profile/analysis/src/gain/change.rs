@@ -7,9 +7,9 @@ use crate::model::{Kind, Process, Remedy};
 
 /// Processor time of a wait that sleeps, in seconds: two calls of the kernel and two switches.
 /// Measured as the system time of programs that do nothing else, 2.5 to 5 microseconds.
-const SLEEP: f64 = 3e-6;
+pub const SLEEP: f64 = 3e-6;
 /// Processor time of the thread that wakes it.
-const WAKING: f64 = 2e-6;
+pub const WAKING: f64 = 2e-6;
 
 /// The tracks as they would have been.
 pub fn changed(tracks: &[Track], process: &Process, remedy: &Remedy) -> Vec<Track> {

@@ -29,10 +29,19 @@ mod tracks;
 mod unrecorded;
 
 use crate::model::{Gain, Method, Process, Remedy};
-use change::changed;
+use change::{SLEEP, WAKING, changed};
 use replay::replay;
 use tracks::{Track, tracks};
 use unrecorded::unrecorded;
+
+/// From this share of the run on that sleeping and waking takes, fewer hand-overs matter beyond that:
+/// to make, pass and take each piece costs as well, and that is not known.
+const MUCH_HANDED_OVER: f64 = 0.1;
+/// A gain below this would then be no prediction.
+const LITTLE: f64 = 0.05;
+
+/// A run that is shorter, in seconds, is mostly its own beginning and end, and nothing is predicted for it.
+pub const SHORTEST: f64 = 0.05;
 
 /// A process, made ready for predictions.
 pub struct Predictor<'a> {
@@ -60,13 +69,23 @@ impl Predictor<'_> {
                 let seconds = assignment::seconds(groups, self.process.ran() / self.processors);
                 (seconds / self.process.seconds.max(f64::MIN_POSITIVE), Method::Assignment)
             }
-            _ if self.before <= 0.0 => return None,
+            _ if self.before <= 0.0 || self.process.seconds < SHORTEST => return None,
             _ => {
                 let after = replay(&changed(&self.tracks, self.process, remedy), self.processors);
                 (1.0 - after / self.before, Method::Replay)
             }
         };
         let share = share.clamp(0.0, 1.0);
+        if share < LITTLE && self.hands_over_much(remedy) {
+            return None;
+        }
         Some(Gain { share, seconds: share * self.process.seconds, method })
+    }
+
+    /// Whether the run is hand-overs for a good part, and the remedy makes them fewer.
+    fn hands_over_much(&self, remedy: &Remedy) -> bool {
+        let Remedy::FewerHandOvers { sites, .. } = remedy else { return false };
+        let waits: u64 = sites.iter().map(|&site| self.process.sites[site].figures.waits).sum();
+        waits as f64 * (SLEEP + WAKING) >= MUCH_HANDED_OVER * self.process.seconds
     }
 }

@@ -347,3 +347,30 @@ fn fewer_meetings_wait_less_for_the_slowest() {
     assert!(truth > 0.2, "{truth}");
     assert_close((predicted, truth));
 }
+
+/// Threads that only work, and a site at which they are said to have waited so often.
+#[test]
+fn a_little_gain_of_hand_overs_that_take_much_is_no_prediction() {
+    let program = workers(1, 1000, 90, 10);
+    let run = program.run(1);
+    let gain = |share_of_run: f64, remedy: &Remedy| {
+        let mut process = program.recorded(&run, 1);
+        process.sites[0].figures.waits = (share_of_run * process.seconds / 5e-6) as u64;
+        Predictor::new(&process).gain(remedy).map(|gain| gain.share < 0.05)
+    };
+    let fewer = Remedy::FewerHandOvers { sites: vec![0], left: 0.1 };
+    assert_eq!((gain(0.09, &fewer), gain(0.11, &fewer)), (Some(true), None));
+    assert_eq!(gain(0.11, &Remedy::NoWaits { sites: vec![0] }), Some(true));
+}
+
+#[test]
+fn nothing_is_predicted_for_the_shortest_runs() {
+    let program = workers(1, 1000, 90, 10);
+    let run = program.run(1);
+    let gain = |seconds: f64| {
+        let mut process = program.recorded(&run, 1);
+        process.seconds = seconds;
+        Predictor::new(&process).gain(&remove()).is_some()
+    };
+    assert_eq!((gain(0.049), gain(0.051)), (false, true));
+}

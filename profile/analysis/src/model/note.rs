@@ -13,6 +13,7 @@ use syncline_code::file::files::REPLACED;
 pub enum Note {
     Unreadable { error: String },
     NoEnd,
+    ShortRun,
     DiskFull,
     DroppedOperations { count: u64 },
     DroppedWaits { count: u64 },
@@ -43,6 +44,11 @@ impl fmt::Display for Note {
                 f,
                 "the process did not say that it ended: it was killed, ran another program in \
                  its place, or still runs; what it did until then is all here"
+            ),
+            Note::ShortRun => write!(
+                f,
+                "the run is too short to predict a gain: beginning and ending are much of it; record a \
+                 longer one"
             ),
             Note::DiskFull => {
                 write!(f, "the disk was full: what came after that is missing")

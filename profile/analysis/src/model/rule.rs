@@ -63,10 +63,10 @@ pub enum Rule {
     ShortQueue,
     /// A lock that the program made of a mutex and a condition, or of a semaphore, and that threads wait for.
     OwnLock,
+    /// Threads that sleep for events that come at once, or for pieces of work smaller than a wake-up.
+    TinyEvents,
     /// Wake-ups that find nothing to do.
     FutileWakeUps,
-    /// Condition variables where an atomic flag or counter would do.
-    CondvarForTinyEvents,
     /// The holder slept or waited for a device.
     SleepingHolder,
     /// Many tiny sections in one function.
@@ -160,8 +160,8 @@ impl Rule {
             Rule::PollingLoop             => shared(C::ImproperPrimitive,    No,          None),
             Rule::ShortQueue              => shared(C::ImproperGranularity,  No,          Some(Wait)),
             Rule::OwnLock                 => shared(C::ImproperGranularity,  No,          None),
+            Rule::TinyEvents              => shared(C::ImproperPrimitive,    No,          Some(Wait)),
             Rule::FutileWakeUps           => shared(C::WastedWakeUps,        No,          Some(Wait)),
-            Rule::CondvarForTinyEvents    => shared(C::ImproperPrimitive,    No,          Some(Wait)),
             Rule::SleepingHolder          => shared(C::BlockedHolder,        No,          None),
             Rule::ManyTinySections        => shared(C::ImproperGranularity,  Cheaper,     None),
             Rule::AtomicInstead           => shared(C::ImproperPrimitive,    Cheaper,     None),

@@ -1,13 +1,14 @@
 //! Improper primitives: another primitive would do the same for less (SyncPerf, section 2.1.1).
 
 mod atomic_instead;
-mod condvar;
+
 mod look;
 mod loops;
 mod only_writers;
 mod polling;
 mod readers;
 mod spinlock_instead;
+mod tiny_events;
 mod yields;
 
 use super::family::descending;
@@ -39,7 +40,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         polling::find,
         yields::find,
         loops::find,
-        condvar::find,
+        tiny_events::find,
     ];
     rules.iter().flat_map(|rule| rule(process, thresholds)).collect()
 }

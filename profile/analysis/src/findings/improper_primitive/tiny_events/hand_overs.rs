@@ -1,0 +1,451 @@
+//! Pieces of work that threads hand to one another, and that are smaller than what it takes to wake
+//! the thread they are for. Several at a time would cost one wake-up, and an atomic flag or counter
+//! that threads watch for a moment gives them the same news at once.
+//!
+//! Threads that are woken for a little now and then have little to do, and are right to sleep. What
+//! they wait for holds the run up in three cases:
+//!
+//! - the waits are as short as the work, so that a thread sleeps only for the next piece;
+//! - those who wake them wait as well: for an answer, for room, or for their turn, so that each piece
+//!   costs one thread after the other a sleep;
+//! - to wake others takes a good part of the processor time of those who do it.
+//!
+//! Whether a futex is a lock or an event is not known. It is taken for an event if each thread that
+//! waits has one of its own, or none of them wakes others there. Locks whose threads sleep in a futex of their own
+//! look the same, and what helps is the same: take it less often, for more at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_recording::{Class, Op, Primitive};
+
+use super::{FLOOR, Said, finding};
+use crate::findings::evidence::{count, rate, seconds, share};
+use crate::findings::family::{Family, Sets, WAKE_UP};
+use crate::model::{Finding, Process, Site, Thread};
+use crate::options::Thresholds;
+
+/// The most that a thread does between two short waits on the average, in seconds: a few times what
+/// being woken takes.
+const LITTLE_WORK: f64 = 20e-6;
+/// Waits whose mean is below this are short: threads that have to wait for a processor are woken
+/// later than this.
+const SHORT_WAIT: f64 = 200e-6;
+/// The most that a thread does between two waits where threads hold each other up: what it takes to
+/// put a thread to sleep and wake it is a tenth of that.
+const SMALL_PIECE: f64 = 50e-6;
+/// The waits of those who wake others, for each wait there, from which on they hold each other up.
+const IN_RETURN: f64 = 0.2;
+/// Processor time of a thread that wakes another, in seconds.
+const WAKING: f64 = 2e-6;
+/// The share of the processor time of those who wake others that makes waking dear.
+const MUCH: f64 = 0.1;
+/// Fewer waits are over before anybody notices.
+const FEWEST: u64 = 5_000;
+
+/// Hand-overs of small pieces of work, without the sites of which something is said already.
+pub fn find(
+    process: &Process,
+    families: &[Family],
+    thresholds: &Thresholds,
+    said: &BTreeSet<usize>,
+) -> Vec<Finding> {
+    let waits = Waits::of(process);
+    let sites = (0..process.sites.len()).filter(|site| !said.contains(site));
+    let tiny: Vec<HandOver> =
+        sites.filter_map(|site| HandOver::at(process, families, &waits, site)).collect();
+    let mut groups: Vec<Vec<&HandOver>> = together(&tiny).into_values().collect();
+    groups.retain(|group| {
+        let waits: u64 = group.iter().map(|at| process.sites[at.site].figures.waits).sum();
+        let rate = waits as f64 / process.seconds;
+        waits >= FEWEST && rate > thresholds.acquisitions_per_second && rate * WAKE_UP >= FLOOR
+    });
+    groups.iter().map(|group| of_group(process, families, group)).collect()
+}
+
+/// How often each thread waits for events and in futexes.
+struct Waits(BTreeMap<usize, f64>);
+
+impl Waits {
+    fn of(process: &Process) -> Waits {
+        let mut waits = BTreeMap::new();
+        for site in process.sites.iter().filter(|site| is_wait(site.op)) {
+            let calls: u64 = site.by_thread.iter().map(|&(_, calls)| calls).sum();
+            let each = site.figures.waits as f64 / calls.max(1) as f64;
+            for &(thread, calls) in &site.by_thread {
+                *waits.entry(thread).or_default() += calls as f64 * each;
+            }
+        }
+        Waits(waits)
+    }
+
+    fn by(&self, thread: usize) -> f64 {
+        self.0.get(&thread).copied().unwrap_or(0.0)
+    }
+}
+
+fn is_wait(op: Op) -> bool {
+    match op.primitive() {
+        Primitive::Condvar | Primitive::Futex => op.class() == Class::Wait,
+        Primitive::Semaphore => op.class() == Class::Acquire,
+        _ => false,
+    }
+}
+
+/// A call site where threads wait for small pieces of work.
+struct HandOver {
+    site: usize,
+    /// The locks that are taken in its function: a place in the list of families.
+    family: Option<usize>,
+    waiting: BTreeSet<usize>,
+    waking: BTreeSet<usize>,
+    /// Seconds that a thread works between two waits.
+    piece: f64,
+}
+
+impl HandOver {
+    fn at(
+        process: &Process,
+        families: &[Family],
+        waits: &Waits,
+        number: usize,
+    ) -> Option<HandOver> {
+        let site = &process.sites[number];
+        let figures = &site.figures;
+        // A wait that mostly ends because its own time is over is a clock's.
+        let is_clock = 2 * figures.timeouts >= figures.waits;
+        if !is_wait(site.op) || is_clock {
+            return None;
+        }
+        let objects: Vec<usize> = process.used_at(number).collect();
+        if is_herd(process, site, &objects) {
+            return None;
+        }
+        let wakes = wakes(process, &objects);
+        let waiting: BTreeSet<usize> = called_by(site).map(|(thread, _)| thread).collect();
+        let own = objects.len() >= waiting.len();
+        let is_event = own || !waiting.iter().any(|thread| wakes.contains_key(thread));
+        if site.op.primitive() == Primitive::Futex && !is_event {
+            return None;
+        }
+        let mean = figures.waited / figures.waits as f64;
+        let short = work(process, site);
+        let piece = if mean <= SHORT_WAIT && short <= LITTLE_WORK {
+            short
+        } else {
+            let piece = piece(process, waits, &waiting);
+            let held_up = in_return(waits, &wakes, figures.waits)
+                || waking_is_dear(process, &wakes, figures.waits);
+            (piece <= SMALL_PIECE && held_up).then_some(piece)?
+        };
+        let family = families.iter().position(|family| takes_in(process, family, site));
+        Some(HandOver { site: number, family, waiting, waking: wakes.into_keys().collect(), piece })
+    }
+}
+
+/// Whether broadcasts wake threads most of which find nothing: fewer should be woken.
+fn is_herd(process: &Process, site: &Site, objects: &[usize]) -> bool {
+    let mut uses = objects.iter().flat_map(|&object| &process.locks[object].sites);
+    2 * site.figures.futile >= site.figures.calls.max(1)
+        && uses.any(|used| used.op == Op::CondBroadcast)
+}
+
+/// The threads that came to a site, and how often.
+fn called_by(site: &Site) -> impl Iterator<Item = (usize, u64)> {
+    site.by_thread.iter().copied().filter(|&(_, calls)| calls > 0)
+}
+
+/// The threads that wake others where these objects are used for that, and how often.
+fn wakes(process: &Process, objects: &[usize]) -> BTreeMap<usize, u64> {
+    let uses = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
+    let sites: BTreeSet<usize> = uses.map(|used| used.site).collect();
+    let mut wakes = BTreeMap::new();
+    for (thread, calls) in sites.into_iter().flat_map(|site| called_by(&process.sites[site])) {
+        *wakes.entry(thread).or_default() += calls;
+    }
+    wakes
+}
+
+/// Seconds that a thread works from one wait at the site to its next, on the average. What it waits
+/// for locks or for a processor in between is no work.
+fn work(process: &Process, site: &Site) -> f64 {
+    let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
+    let alive: f64 = threads().map(|thread| thread.seconds).sum();
+    let worked: f64 = threads().map(Thread::worked).sum();
+    (worked.min(alive - site.figures.waited) / site.figures.waits.max(1) as f64).max(0.0)
+}
+
+/// Seconds that these threads run from one wait to the next, wherever they wait.
+fn piece(process: &Process, waits: &Waits, threads: &BTreeSet<usize>) -> f64 {
+    let ran: f64 = threads.iter().map(|&thread| process.threads[thread].ran()).sum();
+    ran / threads.iter().map(|&thread| waits.by(thread)).sum::<f64>().max(1.0)
+}
+
+/// Whether those who wake others wait themselves, for a good part of so many waits.
+fn in_return(waits: &Waits, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
+    let returned = wakes.iter().map(|(&thread, &woken)| waits.by(thread).min(woken as f64));
+    returned.sum::<f64>() >= IN_RETURN * waited as f64
+}
+
+/// Whether waking threads so often takes much of the time of those who do it.
+fn waking_is_dear(process: &Process, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
+    let ran: f64 = wakes.keys().map(|&thread| process.threads[thread].ran()).sum();
+    !wakes.is_empty() && waited as f64 * WAKING >= MUCH * ran
+}
+
+/// Whether a lock of this family is taken in the function of a site.
+fn takes_in(process: &Process, family: &Family, site: &Site) -> bool {
+    let function = |site: &Site| process.function_of(site);
+    function(site).is_some()
+        && family.sites.iter().any(|&taken| function(&process.sites[taken]) == function(site))
+}
+
+/// Sites that serve one purpose: threads of one wake those of the other and the other way round, or
+/// their functions take the same locks.
+fn together(sites: &[HandOver]) -> BTreeMap<usize, Vec<&HandOver>> {
+    let wakes = |a: &HandOver, b: &HandOver| !a.waking.is_disjoint(&b.waiting);
+    let mut sets = Sets::new(sites.len());
+    for (number, a) in sites.iter().enumerate() {
+        for (other, b) in sites.iter().enumerate().skip(number + 1) {
+            let same_locks = a.family.is_some() && a.family == b.family;
+            if same_locks || wakes(a, b) && wakes(b, a) {
+                sets.unite(number, other);
+            }
+        }
+    }
+    let mut groups: BTreeMap<usize, Vec<&HandOver>> = BTreeMap::new();
+    for (number, site) in sites.iter().enumerate() {
+        groups.entry(sets.root(number)).or_default().push(site);
+    }
+    groups
+}
+
+fn of_group(process: &Process, families: &[Family], group: &[&HandOver]) -> Finding {
+    let figures = || group.iter().map(|at| &process.sites[at.site].figures);
+    let waits: u64 = figures().map(|figures| figures.waits).sum();
+    let waited: f64 = figures().map(|figures| figures.waited).sum();
+    let work: f64 =
+        group.iter().map(|at| at.piece * process.sites[at.site].figures.waits as f64).sum();
+    let threads: BTreeSet<usize> = group.iter().flat_map(|at| &at.waiting).copied().collect();
+    let per_second = waits as f64 / process.seconds;
+    let said = Said {
+        title: "Threads hand over pieces of work that are smaller than a wake-up is worth",
+        evidence: vec![
+            rate("waits", per_second),
+            seconds("mean wait", waited / waits as f64),
+            seconds("work of a thread between two waits, at most", work / waits as f64),
+            share("time to put threads to sleep and wake them, about", per_second * WAKE_UP),
+            count("threads", threads.len() as u64),
+        ],
+        advice: "Hand over more at a time (batches, a longer queue, fewer threads for so little); \
+                 or tell it with an atomic counter or flag that threads watch for some microseconds \
+                 before they sleep (std::atomic::wait does that)."
+            .to_owned(),
+    };
+    let of_group: BTreeSet<usize> = group.iter().filter_map(|at| at.family).collect();
+    let families: Vec<&Family> = of_group.into_iter().map(|family| &families[family]).collect();
+    finding(process, group.iter().map(|at| at.site).collect(), &families, said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, process};
+
+    /// Two threads that each wait for tasks this often in a second, and do this between.
+    fn tasks(per_second: u64, work: f64) -> Drawn {
+        let mut drawn = process(10.0, 4);
+        let first = drawn.threads("solve_pieces", 2, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "sync.lock");
+        let condition = drawn.lock(Primitive::Condvar, "sync.taskAvail");
+        let take = drawn.site(Op::MutexLock, "waitForTasks at taskQ.cpp:100");
+        let wait = drawn.site(Op::CondWait, "waitForTasks at taskQ.cpp:105");
+        drawn.sites[wait].threads = 2;
+        drawn.sites[wait].by_thread = (first..first + 2).map(|t| (t, 10 * per_second)).collect();
+        let waits = 2 * 10 * per_second;
+        let waited = 2.0 * 10.0 - work * waits as f64;
+        drawn.uses(lock, take, Use { calls: waits, ..Use::default() });
+        drawn.uses(condition, wait, Use { calls: waits, waits, waited, ..Use::default() });
+        drawn
+    }
+
+    fn found(drawn: &Drawn) -> Vec<Finding> {
+        find(drawn, &Family::all(drawn), &Thresholds::default(), &BTreeSet::new())
+    }
+
+    #[test]
+    fn tiny_tasks_are_found_with_the_mutex_of_their_condition() {
+        let findings = found(&tasks(20_000, 10e-6));
+        assert_eq!(findings[0].place, "waitForTasks at taskQ.cpp:105");
+        assert_eq!((findings[0].sites.clone(), findings.len()), (vec![1, 0], 1));
+    }
+
+    #[test]
+    fn larger_tasks_and_long_waits_are_not() {
+        assert_eq!(found(&tasks(20_000, 19e-6)).len(), 1);
+        assert!(found(&tasks(20_000, 21e-6)).is_empty());
+        assert_eq!(found(&tasks(5_000, 10e-6)).len(), 1, "waits of 190 µs");
+        assert!(found(&tasks(4_700, 10e-6)).is_empty(), "waits of 203 µs: nothing to do");
+    }
+
+    #[test]
+    fn to_wait_for_a_lock_or_a_processor_is_no_work() {
+        let mut drawn = tasks(20_000, 21e-6);
+        let first = drawn.sites[1].by_thread[0].0;
+        for thread in first..first + 2 {
+            drawn.waited(thread, Primitive::Condvar, 5.8);
+            drawn.ready(thread, 0.5);
+            drawn.waited(thread, Primitive::Mutex, 0.5);
+        }
+        assert_eq!(found(&drawn).len(), 1, "3.2 seconds of ten");
+    }
+
+    #[test]
+    fn threads_that_lived_shortly_worked_as_long_as_they_lived() {
+        let mut drawn = tasks(20_000, 21e-6);
+        let first = drawn.sites[1].by_thread[0].0;
+        for thread in first..first + 2 {
+            drawn.threads[thread].seconds = 9.0;
+        }
+        assert_eq!(found(&drawn).len(), 1, "16 µs between two waits, and not 21");
+    }
+
+    #[test]
+    fn few_events_are_not() {
+        let mut drawn = tasks(20_000, 10e-6);
+        drawn.seconds = 410.0;
+        drawn.sites[1].figures.waited = 815.0;
+        drawn.sites[1].figures.waits = 400_000;
+        drawn.sites[1].figures.calls_per_second = 970.0;
+        assert!(found(&drawn).is_empty());
+    }
+
+    /// What one thread hands to `workers` others in ten seconds, and what it waits for in return.
+    struct Handed {
+        /// What the threads wait for, and one for each of them or one for all.
+        op: (Op, Op),
+        own: bool,
+        /// How often they wait, for 300 µs each.
+        waits: u64,
+        /// How often the one that wakes them waits.
+        in_return: u64,
+        /// Processor time of a worker, and of the one that wakes them.
+        ran: [f64; 2],
+        /// Who wakes the workers: the first thread, or they themselves.
+        by_workers: bool,
+    }
+
+    impl Default for Handed {
+        fn default() -> Handed {
+            Handed {
+                op: (Op::SemWait, Op::SemPost),
+                own: true,
+                waits: 90_000,
+                in_return: 90_000,
+                ran: [1.0, 8.0],
+                by_workers: false,
+            }
+        }
+    }
+
+    impl Handed {
+        fn drawn(self) -> Drawn {
+            const WORKERS: usize = 3;
+            let mut drawn = process(10.0, 4);
+            let first = drawn.threads("work", WORKERS, 10.0);
+            let workers: Vec<usize> = (first..first + WORKERS).collect();
+            let wait = drawn.site(self.op.0, "take at pool.c:10");
+            let wake = drawn.site(self.op.1, "give at pool.c:20");
+            let answer = drawn.site(Op::SemWait, "collect at pool.c:30");
+            let done = drawn.site(Op::SemPost, "done at pool.c:40");
+            let objects = if self.own { WORKERS as u64 } else { 1 };
+            for number in 0..objects {
+                let object = drawn.lock(self.op.0.primitive(), &format!("work {number}"));
+                let (waits, waited) =
+                    (self.waits / objects, 300e-6 * (self.waits / objects) as f64);
+                drawn.uses(object, wait, Use { calls: waits, waits, waited, ..Use::default() });
+                drawn.uses(object, wake, Use { calls: waits, ..Use::default() });
+            }
+            let ended = drawn.lock(Primitive::Semaphore, "ended");
+            let waits = self.in_return;
+            let waited = 300e-6 * waits as f64;
+            drawn.uses(ended, answer, Use { calls: waits, waits, waited, ..Use::default() });
+            drawn.uses(ended, done, Use { calls: waits, ..Use::default() });
+            let of_workers = |calls: u64| workers.iter().map(|&t| (t, calls / 3)).collect();
+            drawn.sites[wait].by_thread = of_workers(self.waits);
+            drawn.sites[wake].by_thread =
+                if self.by_workers { of_workers(self.waits) } else { vec![(0, self.waits)] };
+            drawn.sites[answer].by_thread = vec![(0, waits)];
+            drawn.sites[done].by_thread = of_workers(waits);
+            for &worker in &workers {
+                drawn.threads[worker].cpu = Some(self.ran[0]);
+            }
+            drawn.threads[0].cpu = Some(self.ran[1]);
+            drawn
+        }
+
+        fn places(self) -> Vec<String> {
+            let drawn = self.drawn();
+            let waits = |finding: &Finding| {
+                finding.sites.iter().map(|&site| drawn.sites[site].place.clone()).collect()
+            };
+            found(&drawn).iter().map(waits).collect::<Vec<Vec<String>>>().concat()
+        }
+    }
+
+    #[test]
+    fn pieces_and_their_answers_are_one_finding_however_long_threads_wait() {
+        let places = Handed::default().places();
+        assert_eq!(places, ["take at pool.c:10"], "the one that hands out does 89 µs each time");
+        let busy = |ran| Handed { ran: [1.0, ran], ..Handed::default() }.places();
+        assert_eq!(busy(4.0), ["take at pool.c:10", "collect at pool.c:30"], "44 µs");
+        let larger = Handed { ran: [1.6, 8.0], ..Handed::default() };
+        assert!(larger.places().is_empty(), "53 µs");
+    }
+
+    #[test]
+    fn who_is_woken_without_an_answer_has_little_to_do() {
+        let without = |in_return| Handed { in_return, ..Handed::default() }.places().len();
+        assert_eq!((without(17_000), without(19_000)), (0, 1), "a fifth of 90,000");
+    }
+
+    #[test]
+    fn unless_to_wake_them_takes_the_time_of_the_one_who_does() {
+        let ran = |ran| Handed { in_return: 0, ran: [1.0, ran], ..Handed::default() };
+        assert_eq!(ran(1.7).places(), ["take at pool.c:10"], "0.18 of 1.7 seconds");
+        assert!(ran(1.9).places().is_empty());
+    }
+
+    #[test]
+    fn a_few_thousand_are_over_soon() {
+        let few = |waits| {
+            let mut drawn = Handed { waits, in_return: waits, ..Handed::default() }.drawn();
+            drawn.seconds = 0.05;
+            drawn.threads.iter_mut().for_each(|thread| thread.cpu = Some(0.01));
+            found(&drawn).len()
+        };
+        assert_eq!((few(2_400), few(2_550)), (0, 1), "with their answers");
+    }
+
+    #[test]
+    fn a_futex_that_those_who_wait_release_may_be_a_lock() {
+        let futex = |own, by_workers| {
+            let op = (Op::FutexWait, Op::FutexWake);
+            Handed { op, own, by_workers, ..Handed::default() }.places().len()
+        };
+        assert_eq!((futex(false, false), futex(true, true)), (1, 1));
+        assert_eq!(futex(false, true), 0);
+    }
+
+    #[test]
+    fn a_herd_is_another_problem() {
+        let herd = |waking, futile| {
+            let op = (Op::CondWait, waking);
+            let mut drawn = Handed { op, ..Handed::default() }.drawn();
+            drawn.sites[0].figures.futile = futile;
+            found(&drawn).len()
+        };
+        assert_eq!(herd(Op::CondBroadcast, 45_000), 0);
+        assert_eq!(herd(Op::CondBroadcast, 44_000), 1);
+        assert_eq!(herd(Op::CondSignal, 45_000), 1, "another thread was faster");
+    }
+}
