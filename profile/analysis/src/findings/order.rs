@@ -8,7 +8,7 @@ use syncline_recording::Op;
 
 use super::family::{PAIR, descending};
 use super::improper_granularity::thread_each::A_THREAD;
-use crate::model::{Finding, Kind, Process, Rule, Site};
+use crate::model::{Finding, Kind, Lost, Process, Site};
 
 /// Gains that differ by less are about the same: half of the predictions are off by no less
 /// (`docs/accuracy.md`).
@@ -25,19 +25,10 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
         .then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))
 }
 
-/// Seconds of all threads spent on the locks of a finding's call sites: waits, refused tries, and
-/// the calls themselves. Threads that wait for an event may have nothing to do, unless the event is
-/// that a lock of the program's own is released, that a queue has room again, or that comes at once.
+/// Seconds of all threads spent at a finding's call sites, as far as its problem is about them: waits,
+/// refused tries, and the calls themselves.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
-    let of_events = matches!(
-        finding.rule,
-        Rule::OwnLock
-            | Rule::ShortQueue
-            | Rule::TinyEvents
-            | Rule::PollingYield
-            | Rule::PollingLoop
-            | Rule::ThreadForEachTask
-    );
+    let of_events = finding.rule.about().waiting == Lost::All;
     let sites = finding.sites.iter().map(|&site| &process.sites[site]);
     let counted = sites.filter(|site| site.kind != Kind::Event || of_events);
     let calls = |site: &Site| match (site.kind, site.op) {

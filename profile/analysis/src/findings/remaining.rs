@@ -12,7 +12,7 @@ use super::evidence::ask_inspect;
 use super::family::{Family, PAIR, mean_held, share_of_work};
 use super::meeting::Meeting;
 use super::working::{IDLE, share, worked};
-use crate::model::{Figures, Finding, HolderTime, Kind, Process, Remaining, Rule, Site};
+use crate::model::{Figures, Finding, HolderTime, Kind, Lost, Process, Remaining, Site};
 use crate::name;
 use crate::name::primitive;
 use syncline_present::number::{counted, duration, grouped, percent};
@@ -31,20 +31,11 @@ const NEARLY_ALL: f64 = 0.8;
 const MANY_SLEEPS: u64 = 100;
 const SHORT_SLEEP: f64 = 20e-3;
 
-/// Rules about the cost of calls, or about what could go wrong, and not about waiting.
-const NOT_OF_WAITING: [Rule; 6] = [
-    Rule::SpinlockInstead,
-    Rule::ManyTinySections,
-    Rule::OnlyWriters,
-    Rule::LocksShareLine,
-    Rule::LockBesideData,
-    Rule::BothOrders,
-];
-
 /// What is left, most time first.
 pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
     let said = |site: usize| {
-        let speaks = |f: &&Finding| !NOT_OF_WAITING.contains(&f.rule) && f.sites.contains(&site);
+        let speaks =
+            |f: &&Finding| f.rule.about().waiting != Lost::Nothing && f.sites.contains(&site);
         findings.iter().any(|finding| speaks(&finding))
     };
     let families = Family::all(process);
@@ -344,6 +335,7 @@ mod tests {
 
     use super::*;
     use crate::findings::testing::{Drawn, Use, finding, process};
+    use crate::model::Rule;
 
     /// Four threads that wait this long for a lock, of 50 seconds.
     fn waits(waited: f64) -> (Drawn, usize) {

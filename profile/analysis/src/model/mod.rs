@@ -42,7 +42,7 @@ pub use process::{Process, State};
 pub use quadrant::{Quadrant, QuadrantCounts};
 pub use question::{Answer, OpenQuestion, Recorded};
 pub use remaining::Remaining;
-pub use rule::{About, AnotherLock, Category, Rule};
+pub use rule::{About, AnotherLock, Category, Lost, Rule};
 pub use runs::{Run, Runs, Seen};
 pub use site::{Site, Way};
 pub use stuck::{Stuck, Trap};

@@ -114,10 +114,24 @@ pub struct About {
     pub category: Category,
     /// Whether other rules may apply to the same waits and calls: then one finding of them stays.
     pub shares_waits: bool,
+    /// What of the waiting at its call sites is the problem.
+    pub waiting: Lost,
     /// The kind of lock that, instead of the program's, would fix the problem.
     pub mended_by: AnotherLock,
     /// What `whatif` slows down to measure the cost; `None` for whatever the call site has.
     pub delayed: Option<Delayed>,
+}
+
+/// What of the waiting at a finding's call sites is lost by its problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// None of it: the problem is what calls cost, or what could go wrong.
+    Nothing,
+    /// Waits for locks. Threads that wait for an event there may have nothing to do.
+    AtLocks,
+    /// Waits for events as well: that a lock of the program's own is released, that a queue has room
+    /// again, or what comes at once.
+    All,
 }
 
 /// Whether another lock instead of the program's own fixes a problem.
@@ -134,13 +148,18 @@ pub enum AnotherLock {
 }
 
 /// A rule that may apply to the same waits as others.
-const fn shared(category: Category, mended_by: AnotherLock, delayed: Option<Delayed>) -> About {
-    About { category, shares_waits: true, mended_by, delayed }
+const fn shared(
+    category: Category,
+    waiting: Lost,
+    mended_by: AnotherLock,
+    delayed: Option<Delayed>,
+) -> About {
+    About { category, shares_waits: true, waiting, mended_by, delayed }
 }
 
 /// A rule that never coincides with another.
-const fn alone(category: Category) -> About {
-    About { category, shares_waits: false, mended_by: AnotherLock::No, delayed: None }
+const fn alone(category: Category, waiting: Lost) -> About {
+    About { category, shares_waits: false, waiting, mended_by: AnotherLock::No, delayed: None }
 }
 
 impl Rule {
@@ -150,37 +169,38 @@ impl Rule {
         use AnotherLock::{Cheaper, HandingOver, No, Yielding};
         use Category as C;
         use Delayed::{Try, Wait};
+        use Lost::{All, AtLocks, Nothing};
         match self {
-            Rule::SerializedByOuter       => shared(C::OverSynchronization,  No,          None),
-            Rule::LocalDataOnly           => shared(C::OverSynchronization,  No,          None),
-            Rule::AlreadyExclusive        => shared(C::OverSynchronization,  No,          None),
-            Rule::PollingBarrier          => shared(C::ImproperPrimitive,    No,          Some(Try)),
-            Rule::PollingTry              => shared(C::ImproperPrimitive,    HandingOver, Some(Try)),
-            Rule::PollingYield            => shared(C::ImproperPrimitive,    No,          None),
-            Rule::PollingLoop             => shared(C::ImproperPrimitive,    No,          None),
-            Rule::ShortQueue              => shared(C::ImproperGranularity,  No,          Some(Wait)),
-            Rule::OwnLock                 => shared(C::ImproperGranularity,  No,          None),
-            Rule::TinyEvents              => shared(C::ImproperPrimitive,    No,          Some(Wait)),
-            Rule::FutileWakeUps           => shared(C::WastedWakeUps,        No,          Some(Wait)),
-            Rule::SleepingHolder          => shared(C::BlockedHolder,        No,          None),
-            Rule::ManyTinySections        => shared(C::ImproperGranularity,  Cheaper,     None),
-            Rule::AtomicInstead           => shared(C::ImproperPrimitive,    Cheaper,     None),
-            Rule::LookUnderLock           => shared(C::ImproperPrimitive,    No,          None),
-            Rule::ReadersExcludeEachOther => shared(C::ImproperPrimitive,    No,          None),
-            Rule::AsymmetricContention    => shared(C::AsymmetricContention, No,          None),
-            Rule::TooMuchData             => shared(C::ImproperGranularity,  HandingOver, None),
-            Rule::Convoy                  => shared(C::BlockedHolder,        HandingOver, None),
-            Rule::TooLongSection          => shared(C::ImproperGranularity,  HandingOver, None),
-            Rule::PreemptedHolder         => shared(C::BlockedHolder,        Yielding,    None),
-            Rule::OnlyWriters             => shared(C::ImproperPrimitive,    HandingOver, None),
-            Rule::SpinlockInstead         => shared(C::ImproperPrimitive,    Cheaper,     None),
-            Rule::BusyFutex               => shared(C::ImproperGranularity,  No,          None),
-            Rule::ThreadForEachTask       => alone(C::ImproperGranularity),
-            Rule::UnequalGroups           => alone(C::LoadImbalance),
-            Rule::UnequalThreads          => alone(C::LoadImbalance),
-            Rule::LocksShareLine          => alone(C::FalseSharing),
-            Rule::LockBesideData          => alone(C::FalseSharing),
-            Rule::BothOrders              => alone(C::LockOrder),
+            Rule::SerializedByOuter       => shared(C::OverSynchronization,  AtLocks, No,          None),
+            Rule::LocalDataOnly           => shared(C::OverSynchronization,  AtLocks, No,          None),
+            Rule::AlreadyExclusive        => shared(C::OverSynchronization,  AtLocks, No,          None),
+            Rule::PollingBarrier          => shared(C::ImproperPrimitive,    AtLocks, No,          Some(Try)),
+            Rule::PollingTry              => shared(C::ImproperPrimitive,    AtLocks, HandingOver, Some(Try)),
+            Rule::PollingYield            => shared(C::ImproperPrimitive,    All,     No,          None),
+            Rule::PollingLoop             => shared(C::ImproperPrimitive,    All,     No,          None),
+            Rule::ShortQueue              => shared(C::ImproperGranularity,  All,     No,          Some(Wait)),
+            Rule::OwnLock                 => shared(C::ImproperGranularity,  All,     No,          None),
+            Rule::TinyEvents              => shared(C::ImproperPrimitive,    All,     No,          Some(Wait)),
+            Rule::FutileWakeUps           => shared(C::WastedWakeUps,        AtLocks, No,          Some(Wait)),
+            Rule::SleepingHolder          => shared(C::BlockedHolder,        AtLocks, No,          None),
+            Rule::ManyTinySections        => shared(C::ImproperGranularity,  Nothing, Cheaper,     None),
+            Rule::AtomicInstead           => shared(C::ImproperPrimitive,    AtLocks, Cheaper,     None),
+            Rule::LookUnderLock           => shared(C::ImproperPrimitive,    AtLocks, No,          None),
+            Rule::ReadersExcludeEachOther => shared(C::ImproperPrimitive,    AtLocks, No,          None),
+            Rule::AsymmetricContention    => shared(C::AsymmetricContention, AtLocks, No,          None),
+            Rule::TooMuchData             => shared(C::ImproperGranularity,  AtLocks, HandingOver, None),
+            Rule::Convoy                  => shared(C::BlockedHolder,        AtLocks, HandingOver, None),
+            Rule::TooLongSection          => shared(C::ImproperGranularity,  AtLocks, HandingOver, None),
+            Rule::PreemptedHolder         => shared(C::BlockedHolder,        AtLocks, Yielding,    None),
+            Rule::OnlyWriters             => shared(C::ImproperPrimitive,    Nothing, HandingOver, None),
+            Rule::SpinlockInstead         => shared(C::ImproperPrimitive,    Nothing, Cheaper,     None),
+            Rule::BusyFutex               => shared(C::ImproperGranularity,  AtLocks, No,          None),
+            Rule::ThreadForEachTask       => alone(C::ImproperGranularity, All),
+            Rule::UnequalGroups           => alone(C::LoadImbalance, AtLocks),
+            Rule::UnequalThreads          => alone(C::LoadImbalance, AtLocks),
+            Rule::LocksShareLine          => alone(C::FalseSharing, Nothing),
+            Rule::LockBesideData          => alone(C::FalseSharing, Nothing),
+            Rule::BothOrders              => alone(C::LockOrder, Nothing),
         }
     }
 
