@@ -51,8 +51,14 @@ pub fn find(process: &Process) -> Vec<Finding> {
             && figures.waits >= FEWEST_TAKEN
             && figures.waited >= FLOOR * process.thread_seconds
     });
-    let mut findings: Vec<Finding> =
-        conditions.filter_map(|(number, condition)| finding(process, number, condition)).collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    for found in conditions.filter_map(|(number, condition)| finding(process, number, condition)) {
+        // A lock may have a condition for each thread that waits.
+        match findings.iter_mut().find(|finding| finding.sites[0] == found.sites[0]) {
+            Some(finding) => finding.locks.extend(found.locks),
+            None => findings.push(found),
+        }
+    }
     findings.extend(semaphore::find(process));
     findings
 }
@@ -86,16 +92,17 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
     let alive: f64 = threads.map(|thread| thread.seconds).sum();
     let all = takes.by_thread.values().sum::<u64>();
     let given = process.sites[*gives.sites.first()?].place.clone();
+    let waits = &process.sites[wait.site].figures;
     Some(Finding {
         rule: Rule::OwnLock,
         title: "Threads wait for a lock that the program made of a condition".to_owned(),
         place: process.sites[wait.site].place.clone(),
         locks: vec![number, mutex],
         evidence: vec![
-            share("of its threads' time waited for it", (wait.waited + in_line) / alive.max(1e-9)),
+            share("of its threads' time waited for it", (waits.waited + in_line) / alive.max(1e-9)),
             rate("times taken", all as f64 / process.seconds),
-            count("waits", wait.waits),
-            seconds("mean wait", wait.waited / wait.waits.max(1) as f64),
+            count("waits", waits.waits),
+            seconds("mean wait", waits.waited / waits.waits.max(1) as f64),
             count("threads that take it and give it back", takes.by_thread.len() as u64),
         ],
         advice: format!(
@@ -284,6 +291,22 @@ mod tests {
             1,
             "another's start"
         );
+    }
+
+    #[test]
+    fn conditions_of_each_waiting_thread_are_one_lock() {
+        let mut drawn = drawn(&[(600, 600), (400, 400)], "give at gil.c:30");
+        let another = drawn.lock(Primitive::Condvar, "gil.another");
+        let find_site = |op| drawn.sites.iter().position(|site| site.op == op).expect("a site");
+        let [wait, signal] = [Op::CondWait, Op::CondSignal].map(find_site);
+        let used = Use { calls: 300, waits: 300, waited: 5.0, ..Use::default() };
+        drawn.uses(another, wait, used);
+        drawn.uses(another, signal, Use { calls: 300, ..Use::default() });
+        let findings = find(&drawn);
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].locks.contains(&another), "{:?}", findings[0].locks);
+        let waits = findings[0].evidence.iter().find(|of| of.what == "waits");
+        assert_eq!(waits.map(|waits| waits.value), Some(800.0));
     }
 
     /// Threads that lock the mutex, signal the condition and wait for it so often each, all in one
