@@ -17,9 +17,8 @@ use syncline_recording::Class;
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::few;
-use crate::model::{
-    Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, Site, SiteUse,
-};
+use crate::findings::waking::is_clock;
+use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, SiteUse};
 use crate::options::Thresholds;
 
 /// The least share of all threads' time that is waited at one call site. Less is not worth a
@@ -37,8 +36,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let sites = process.sites.iter().enumerate();
     let futexes = sites.filter(|(_, s)| s.kind == Kind::Futex && s.op.class() == Class::Wait);
     let least = LEAST_SHARE * process.thread_seconds;
-    // A wait that mostly ends because its own time is over is a clock's: an event loop's for its timers.
-    let is_clock = |site: &Site| 2 * site.figures.timeouts >= site.figures.waits;
+    // An event loop waits for its timers.
     let busy = futexes.filter(|(_, site)| site.figures.waited > least && !is_clock(site));
     let busy = busy.filter(|&(number, site)| {
         let (waits, waited) = (site.figures.waits as f64, site.figures.waited);

@@ -3,14 +3,13 @@
 //! for which, and by which numbers the rules do not apply, so that an expert can go on from there.
 //! Locks that no thread waits for get a sentence too if their calls take 5 %.
 
-use std::collections::BTreeSet;
-
 use syncline_recording::{Class, Primitive};
 
 use super::asleep;
 use super::evidence::ask_inspect;
 use super::family::{Family, PAIR, mean_held, share_of_work};
 use super::meeting::Meeting;
+use super::waking::{self, are_peers, called_by};
 use super::working::{IDLE, share, worked};
 use crate::model::{Figures, Finding, HolderTime, Kind, Lost, Process, Remaining, Site};
 use crate::name;
@@ -23,8 +22,6 @@ const LEAST: f64 = 0.02;
 const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
-/// So many of those who wait are as good as all.
-const NEARLY_ALL: f64 = 0.8;
 
 /// So many sleeps of one call site, and no longer than this on the average in seconds, are of threads
 /// that look for something again and again. Others keep a clock, or sleep once.
@@ -298,18 +295,10 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
 /// Whether each thread that waits at a site has an object of its own, and nearly all of these threads
 /// wake others.
 fn wake_each_other(process: &Process, site: &Site, objects: &[usize]) -> bool {
-    let wakes = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
-    let wakers: BTreeSet<usize> = wakes
-        .flat_map(|used| &process.sites[used.site].by_thread)
-        .filter(|&&(_, calls)| calls > 0)
-        .map(|&(thread, _)| thread)
-        .collect();
-    let waiting = || site.by_thread.iter().filter(|&&(_, calls)| calls > 0);
-    let waking = waiting().filter(|(thread, _)| wakers.contains(thread)).count();
+    let waiting = called_by(site).map(|(thread, _)| thread);
     objects.len() >= 2
-        && objects.len() >= waiting().count()
-        && waking >= 2
-        && waking as f64 >= NEARLY_ALL * waiting().count() as f64
+        && objects.len() >= waiting.clone().count()
+        && are_peers(waiting, &waking::wakes(process, objects))
 }
 
 /// Where the waiters are mostly woken.

@@ -1,11 +1,12 @@
 //! Holders that do not run while others wait for them. What a section does then matters
 //! less than what happens to the thread inside it, or on the way into it: it sleeps
-//! ([`sleeping`]), its processor is taken from it ([`preempted`]), or it has yet to be woken
-//! ([`convoy`]).
+//! ([`sleeping`], and [`turns`] for what is no lock of the C library), its processor is taken from it
+//! ([`preempted`]), or it has yet to be woken ([`convoy`]).
 
 mod convoy;
 pub mod preempted;
 mod sleeping;
+mod turns;
 
 use syncline_recording::Class;
 
@@ -29,7 +30,9 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
         kind == Kind::Lock && matches!(op.class(), Class::Acquire | Class::Try)
     });
     let rules = [sleeping::find, preempted::find, convoy::find];
-    sites.flat_map(|site| rules.iter().filter_map(move |rule| rule(process, site))).collect()
+    let locks = sites.flat_map(|site| rules.iter().filter_map(move |rule| rule(process, site)));
+    let turns = (0..process.sites.len()).filter_map(|site| turns::find(process, site));
+    locks.chain(turns).collect()
 }
 
 /// The seconds that other threads waited for a lock that had been taken at a site, and the number

@@ -16,11 +16,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syncline_recording::{Class, Op, Primitive};
+use syncline_recording::{Op, Primitive};
 
 use super::{FLOOR, Said, finding};
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::{Family, Sets, WAKE_UP};
+use crate::findings::waking::{called_by, is_clock, is_wait, wakes};
 use crate::model::{Finding, Process, Site, Thread};
 use crate::options::Thresholds;
 
@@ -83,14 +84,6 @@ impl Waits {
     }
 }
 
-fn is_wait(op: Op) -> bool {
-    match op.primitive() {
-        Primitive::Condvar | Primitive::Futex => op.class() == Class::Wait,
-        Primitive::Semaphore => op.class() == Class::Acquire,
-        _ => false,
-    }
-}
-
 /// A call site where threads wait for small pieces of work.
 struct HandOver {
     site: usize,
@@ -111,9 +104,7 @@ impl HandOver {
     ) -> Option<HandOver> {
         let site = &process.sites[number];
         let figures = &site.figures;
-        // A wait that mostly ends because its own time is over is a clock's.
-        let is_clock = 2 * figures.timeouts >= figures.waits;
-        if !is_wait(site.op) || is_clock {
+        if !is_wait(site.op) || is_clock(site) {
             return None;
         }
         let objects: Vec<usize> = process.used_at(number).collect();
@@ -147,22 +138,6 @@ fn is_herd(process: &Process, site: &Site, objects: &[usize]) -> bool {
     let mut uses = objects.iter().flat_map(|&object| &process.locks[object].sites);
     2 * site.figures.futile >= site.figures.calls.max(1)
         && uses.any(|used| used.op == Op::CondBroadcast)
-}
-
-/// The threads that came to a site, and how often.
-fn called_by(site: &Site) -> impl Iterator<Item = (usize, u64)> {
-    site.by_thread.iter().copied().filter(|&(_, calls)| calls > 0)
-}
-
-/// The threads that wake others where these objects are used for that, and how often.
-fn wakes(process: &Process, objects: &[usize]) -> BTreeMap<usize, u64> {
-    let uses = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
-    let sites: BTreeSet<usize> = uses.map(|used| used.site).collect();
-    let mut wakes = BTreeMap::new();
-    for (thread, calls) in sites.into_iter().flat_map(|site| called_by(&process.sites[site])) {
-        *wakes.entry(thread).or_default() += calls;
-    }
-    wakes
 }
 
 /// Seconds that a thread works from one wait at the site to its next, on the average. What it waits

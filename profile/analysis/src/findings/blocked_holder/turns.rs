@@ -1,0 +1,200 @@
+//! [`Rule::SleepingHolder`] where what is held is no lock that the recorder knows: the connections of
+//! a pool, the permits of a semaphore, a lock of the program's own.
+//!
+//! Those who wait for it give it back as well, so nearly all that wait wake others. If most of what
+//! they do besides waiting is sleep (for a device, for an answer, or for a given time), processors are
+//! idle meanwhile, and with more of it more of them would sleep at a time.
+
+use syncline_recording::Primitive;
+
+use super::{TIME_SLICE, draft};
+use crate::findings::evidence::{count, seconds, share, times};
+use crate::findings::waking::{are_peers, called_by, is_clock, is_wait, wakes};
+use crate::model::{Finding, Process, Remedy, Rule, Site};
+
+/// The least share of their time for which the threads wait for their turn.
+const FLOOR: f64 = 0.2;
+/// From this share of what they do besides waiting on, they mostly sleep.
+const MOSTLY: f64 = 0.6;
+/// Fewer threads than these have no turns to take.
+const FEWEST_THREADS: usize = 3;
+/// Fewer waits may be the program's start.
+const FEWEST_WAITS: u64 = 20;
+/// A thread that comes less often than this, of the one that comes most, does something else.
+const SELDOM: f64 = 0.1;
+
+/// At a site of waits for events or in futexes.
+pub fn find(process: &Process, number: usize) -> Option<Finding> {
+    let site = &process.sites[number];
+    let figures = &site.figures;
+    let long = figures.waited >= TIME_SLICE * figures.waits as f64;
+    if !is_wait(site.op) || is_clock(site) || figures.waits < FEWEST_WAITS || !long {
+        return None;
+    }
+    let threads = regulars(site);
+    let objects: Vec<usize> = process.used_at(number).collect();
+    let peers = are_peers(threads.iter().copied(), &wakes(process, &objects));
+    if threads.len() < FEWEST_THREADS || !peers {
+        return None;
+    }
+    let spent = Spent::by(process, &threads, figures.waited);
+    let applies = figures.waited >= FLOOR * spent.lives && spent.asleep >= MOSTLY * spent.besides;
+    applies.then(|| Finding {
+        title: "Threads wait for their turn while those whose turn it is sleep".to_owned(),
+        evidence: vec![
+            share("of their time waited here", figures.waited / spent.lives),
+            seconds("mean wait", figures.waited / figures.waits as f64),
+            count("threads", threads.len() as u64),
+            times("threads that do not wait, on the average", spent.at_once(threads.len())),
+            share("of their other time asleep", spent.asleep / spent.besides),
+        ],
+        advice: format!(
+            "Have more of what they wait for, if it is a pool: connections, permits, workers. Or \
+             give it back before what sleeps{}.",
+            spent.place(process, &threads)
+        ),
+        remedy: Remedy::NoWaits { sites: vec![number] },
+        ..draft(process, number, Rule::SleepingHolder)
+    })
+}
+
+/// The threads that come to a site again and again.
+fn regulars(site: &Site) -> Vec<usize> {
+    let most = called_by(site).map(|(_, calls)| calls).max().unwrap_or(0);
+    let often = |&(_, calls): &(usize, u64)| calls as f64 >= SELDOM * most as f64;
+    called_by(site).filter(often).map(|(thread, _)| thread).collect()
+}
+
+/// What threads spent their time on, in seconds of all of them.
+struct Spent {
+    lives: f64,
+    /// What they neither waited at the site, nor for others elsewhere.
+    besides: f64,
+    /// Of that, without a processor although they wanted none.
+    asleep: f64,
+}
+
+impl Spent {
+    fn by(process: &Process, threads: &[usize], waited_here: f64) -> Spent {
+        let sum = |of: &dyn Fn(usize) -> f64| threads.iter().map(|&thread| of(thread)).sum::<f64>();
+        let thread = |number: usize| &process.threads[number];
+        let lives = sum(&|t| thread(t).seconds);
+        let active = sum(&|t| thread(t).active()) + by_the_clock(process, threads);
+        let waited = lives - active;
+        let besides = (lives - waited.max(waited_here)).max(f64::MIN_POSITIVE);
+        let ran = sum(&|t| thread(t).ran());
+        let ready = sum(&|t| thread(t).ready.unwrap_or(0.0));
+        Spent { lives, besides, asleep: (besides - ran - ready).max(0.0) }
+    }
+
+    /// How many of so many threads do something else at a time.
+    fn at_once(&self, threads: usize) -> f64 {
+        self.besides / self.lives * threads as f64
+    }
+
+    /// The call in which these threads sleep most, as far as that was sampled.
+    fn place(&self, process: &Process, threads: &[usize]) -> String {
+        let theirs = process.asleep.iter().find(|asleep| {
+            asleep.threads.iter().all(|thread| threads.contains(thread))
+                && asleep.seconds >= MOSTLY * self.asleep
+        });
+        theirs
+            .map_or_else(String::new, |asleep| format!(", in {} at {}", asleep.call, asleep.place))
+    }
+}
+
+/// Seconds that threads waited for their own time to be over: some libraries sleep so.
+fn by_the_clock(process: &Process, threads: &[usize]) -> f64 {
+    let clocks = process.sites.iter().filter(|site| {
+        is_wait(site.op) && site.op.primitive() != Primitive::Semaphore && is_clock(site)
+    });
+    let theirs = |site: &Site| {
+        let calls: u64 = called_by(site).map(|(_, calls)| calls).sum();
+        let here = called_by(site).filter(|(thread, _)| threads.contains(thread));
+        here.map(|(_, calls)| calls).sum::<u64>() as f64 / calls.max(1) as f64
+    };
+    clocks.map(|site| site.figures.waited * theirs(site)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, process};
+
+    /// Eight threads that live for ten seconds each. Of these they wait so long for a connection, run
+    /// and wait elsewhere so long, and sleep the rest.
+    fn borrow(waited: f64, ran: f64, elsewhere: f64) -> Drawn {
+        let mut drawn = process(10.0, 4);
+        let first = drawn.threads("serve", 8, 10.0);
+        let free = drawn.lock(Primitive::Condvar, "pool.free");
+        let wait = drawn.site(Op::CondWait, "borrow at pool.c:10");
+        let used = Use { calls: 4_000, waits: 4_000, waited: 8.0 * waited, ..Use::default() };
+        drawn.uses(free, wait, used);
+        let give = drawn.site(Op::CondSignal, "give_back at pool.c:20");
+        drawn.uses(free, give, Use { calls: 4_000, ..Use::default() });
+        for site in [wait, give] {
+            drawn.sites[site].by_thread = (first..first + 8).map(|thread| (thread, 500)).collect();
+        }
+        for thread in first..first + 8 {
+            drawn.waited(thread, Primitive::Condvar, waited + elsewhere);
+            drawn.threads[thread].cpu = Some(ran);
+        }
+        drawn
+    }
+
+    fn found(drawn: &Drawn) -> Vec<Finding> {
+        (0..drawn.sites.len()).filter_map(|site| find(drawn, site)).collect()
+    }
+
+    #[test]
+    fn those_who_take_turns_and_sleep_need_more_of_it() {
+        let findings = found(&borrow(7.5, 0.1, 0.0));
+        assert_eq!((findings.len(), &findings[0].place[..]), (1, "borrow at pool.c:10"));
+        let value = |what: &str| findings[0].evidence.iter().find(|of| of.what.contains(what));
+        let at_once = value("do not wait").expect("evidence").value;
+        assert!((at_once - 2.0).abs() < 1e-9, "two of eight: {at_once}");
+        assert!(found(&borrow(1.9, 0.1, 0.0)).is_empty(), "they seldom wait");
+    }
+
+    #[test]
+    fn those_who_work_meanwhile_have_their_processors() {
+        assert_eq!(found(&borrow(7.5, 0.9, 0.0)).len(), 1, "1.6 of 2.5 seconds asleep");
+        assert!(found(&borrow(7.5, 1.1, 0.0)).is_empty(), "1.4 of 2.5");
+    }
+
+    #[test]
+    fn to_wait_for_something_else_is_not_to_sleep() {
+        assert_eq!(found(&borrow(4.0, 0.7, 4.0)).len(), 1, "1.3 of 2 seconds asleep");
+        assert!(found(&borrow(4.0, 0.9, 4.0)).is_empty(), "1.1 of 2");
+    }
+
+    #[test]
+    fn a_sleep_may_be_a_wait_for_ones_own_time() {
+        let mut drawn = borrow(4.0, 0.9, 4.0);
+        let first = drawn.sites[0].by_thread[0].0;
+        let sleeper = drawn.lock(Primitive::Condvar, "sleeper");
+        let sleep = drawn.site(Op::CondTimedwait, "sleep at park.c:30");
+        let used = Use { calls: 400, waits: 400, timeouts: 400, waited: 32.0, ..Use::default() };
+        drawn.uses(sleeper, sleep, used);
+        drawn.sites[sleep].by_thread = (first..first + 8).map(|thread| (thread, 50)).collect();
+        assert_eq!(found(&drawn).len(), 1);
+    }
+
+    #[test]
+    fn who_only_waits_takes_no_turns() {
+        let mut drawn = borrow(7.5, 0.1, 0.0);
+        drawn.sites[1].by_thread.truncate(7);
+        assert_eq!(found(&drawn).len(), 1);
+        drawn.sites[1].by_thread.truncate(6);
+        assert!(found(&drawn).is_empty(), "two of eight are only woken");
+    }
+
+    #[test]
+    fn short_waits_are_none_for_a_sleeper() {
+        let mut drawn = borrow(7.5, 0.1, 0.0);
+        drawn.sites[0].figures.waits = 130_000;
+        assert!(found(&drawn).is_empty(), "0.46 ms");
+    }
+}

@@ -1,0 +1,49 @@
+//! Which threads wait for something, and which wake them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_recording::{Class, Op, Primitive};
+
+use crate::model::{Process, Site};
+
+/// So many of those who wait are as good as all.
+const NEARLY_ALL: f64 = 0.8;
+
+/// Whether threads wait there for a condition, a semaphore or in a futex.
+pub fn is_wait(op: Op) -> bool {
+    match op.primitive() {
+        Primitive::Condvar | Primitive::Futex => op.class() == Class::Wait,
+        Primitive::Semaphore => op.class() == Class::Acquire,
+        _ => false,
+    }
+}
+
+/// Whether waits there mostly end because their own time is over, as those of a clock.
+pub fn is_clock(site: &Site) -> bool {
+    2 * site.figures.timeouts >= site.figures.waits
+}
+
+/// The threads that came to a site, and how often.
+pub fn called_by(site: &Site) -> impl Iterator<Item = (usize, u64)> + Clone {
+    site.by_thread.iter().copied().filter(|&(_, calls)| calls > 0)
+}
+
+/// The threads that wake others where these objects are used for that, and how often.
+pub fn wakes(process: &Process, objects: &[usize]) -> BTreeMap<usize, u64> {
+    let uses = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
+    let sites: BTreeSet<usize> = uses.map(|used| used.site).collect();
+    let mut wakes = BTreeMap::new();
+    for (thread, calls) in sites.into_iter().flat_map(|site| called_by(&process.sites[site])) {
+        *wakes.entry(thread).or_default() += calls;
+    }
+    wakes
+}
+
+/// Whether nearly all of these threads, two at least, wake others.
+pub fn are_peers(
+    waiting: impl Iterator<Item = usize> + Clone,
+    wakes: &BTreeMap<usize, u64>,
+) -> bool {
+    let waking = waiting.clone().filter(|thread| wakes.contains_key(thread)).count();
+    waking >= 2 && waking as f64 >= NEARLY_ALL * waiting.count() as f64
+}
