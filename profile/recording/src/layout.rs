@@ -112,7 +112,7 @@ pub struct Header {
     pub started: u64,
     /// When recording began, in nanoseconds since 1970.
     pub started_realtime: u64,
-    /// When the process noted its end, in ticks; 0 if it did not.
+    /// When the process noted its end, or its parent learned of it, in ticks; 0 if neither did.
     pub ended: u64,
     /// [`PROCESS_RUNNING`] or [`PROCESS_EXITED`]
     pub state: u32,

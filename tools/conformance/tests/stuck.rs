@@ -57,6 +57,23 @@ fn a_thread_that_locks_what_it_holds() {
     assert!(why.contains("which itself holds from twice  stuck.c:29"), "{why}");
 }
 
+/// Nobody but the process that started it knows how long it waited.
+#[test]
+fn a_program_that_another_one_ended() {
+    let folder = scratch();
+    let folder = folder.path().join("recording");
+    preload_library();
+    let program = Program::compile("stuck.c");
+    let mut record = Command::new(syncline());
+    record.args(["record", "-o"]).arg(&folder).args(["--", "timeout", "-s", "KILL", "1"]);
+    record.arg(program.path()).args(["itself", "60"]).stderr(Stdio::null());
+    assert_eq!(record.status().unwrap().code(), Some(128 + 9));
+    let report = Command::new(syncline()).arg("report").arg(&folder).output().unwrap().stdout;
+    let report = String::from_utf8(report).unwrap();
+    assert!(report.contains("DEADLOCK"), "{report}");
+    assert!(report.contains("ended by signal 9"), "{report}");
+}
+
 #[test]
 fn a_signal_that_came_before_the_wait() {
     let found = stuck("lost");

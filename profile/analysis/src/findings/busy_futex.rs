@@ -18,7 +18,9 @@ use syncline_recording::Class;
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::few;
 use crate::findings::waking::is_clock;
-use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, SiteUse};
+use crate::model::{
+    Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, Site, SiteUse,
+};
 use crate::options::Thresholds;
 
 /// The least share of all threads' time that is waited at one call site. Less is not worth a
@@ -66,10 +68,76 @@ fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool 
     futexes.len() < waiting && waking >= waiting
 }
 
+/// What threads wait for in a futex, by the names of the functions that wait in it for the call site.
+enum Known {
+    Lock,
+    Event,
+}
+
+/// Parts of the names of functions that wait for an event: conditions are made of locks, so these are
+/// looked for first.
+const EVENTS: [&str; 9] = [
+    "condvar",
+    "cond_wait",
+    "barrier",
+    "semaphore",
+    "channel",
+    "mpmc",
+    "mpsc",
+    "parker",
+    "thread::park",
+];
+/// Parts of the names of functions that wait for a lock.
+const LOCKS: [&str; 4] = ["mutex", "rwlock", "lock_slow", "lock_contended"];
+
+impl Known {
+    fn of(process: &Process, site: &Site) -> Option<Known> {
+        let frames = &process.stacks.get(*site.stacks.first()?)?.frames;
+        let inside = frames.iter().take_while(|&&frame| Some(frame) != site.frame);
+        let names: Vec<String> =
+            inside.map(|&frame| process.frames[frame].function.to_lowercase()).collect();
+        let has =
+            |parts: &[&str]| names.iter().any(|name| parts.iter().any(|part| name.contains(part)));
+        match (has(&EVENTS), has(&LOCKS)) {
+            (true, _) => Some(Known::Event),
+            (false, true) => Some(Known::Lock),
+            (false, false) => None,
+        }
+    }
+}
+
+/// What to do about it, and what to find out first.
+fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
+    const OF_LOCK: &str = "shorten what it is held for, or have several";
+    const OF_EVENT: &str = "pass on more at a time (a longer queue, batches), or let threads watch for \
+                            it for some microseconds before they sleep";
+    const UNSEEN: &str = "How often it is taken, and who holds it meanwhile, can't be seen: a free one \
+                          is taken without a call.";
+    let ask = |question: &str| {
+        Some(OpenQuestion { question: question.to_owned(), command: Answer::Record })
+    };
+    match known {
+        Some(Known::Event) => (format!("It is an event: {OF_EVENT}."), None),
+        Some(Known::Lock) => (
+            format!("It is a lock: {OF_LOCK}. {UNSEEN}"),
+            ask("Who is in the way? With a pthread mutex or Syncline's locks in its place the \
+                 recording would say."),
+        ),
+        None => (
+            format!("If this is a lock: {OF_LOCK}. If it is an event: {OF_EVENT}. {UNSEEN}"),
+            ask(
+                "Is it a lock or an event, and who is in the way? With a pthread mutex or Syncline's \
+                 locks in its place the recording would say.",
+            ),
+        ),
+    }
+}
+
 fn finding(process: &Process, number: usize) -> Finding {
     let site = &process.sites[number];
     let figures = &site.figures;
     let locks: Vec<usize> = process.used_at(number).collect();
+    let (advice, open_question) = advice(Known::of(process, site).as_ref());
     Finding {
         rule: Rule::BusyFutex,
         title: "Threads wait for each other in a futex".to_owned(),
@@ -83,17 +151,8 @@ fn finding(process: &Process, number: usize) -> Finding {
             count("threads", site.threads as u64),
         ],
         locks: few(&locks),
-        advice: "If this is a lock: shorten what it is held for, or have several. If it is an \
-                 event: pass on more at a time (a longer queue, batches), or let threads watch for it \
-                 for some microseconds before they sleep. How often the lock is taken, and by whom it is held meanwhile, can't be seen: a \
-                 free one is taken without a call."
-            .to_owned(),
-        open_question: Some(OpenQuestion {
-            question: "Is it a lock or an event, and who is in the way? With a pthread mutex or \
-                       Syncline's locks in its place the recording would say."
-                .to_owned(),
-            command: Answer::Record,
-        }),
+        advice,
+        open_question,
         remedy: Remedy::NoWaits { sites: vec![number] },
         gain: None,
     }
@@ -172,5 +231,33 @@ mod tests {
         assert_eq!(woken_by(4, 1_000, 10.0), 1);
         assert_eq!(woken_by(3, 1_000, 10.0), 0, "one is only woken");
         assert_eq!(woken_by(4, 99, 10.0), 0, "seldom");
+    }
+
+    #[test]
+    fn names_of_what_waits_in_it_say_whether_it_is_a_lock() {
+        let advice = |inside: &[&str]| {
+            let mut drawn = process(10.0, 4);
+            drawn.threads("operate", 4, 10.0);
+            let futex = drawn.lock(Primitive::Futex, "word");
+            let site = drawn.site(Op::FutexWait, "log at writer.rs:75");
+            let waits = Use { calls: 100_000, waits: 100_000, waited: 10.0, ..Use::default() };
+            drawn.uses(futex, site, waits);
+            let stack = drawn.sites[site].stacks[0];
+            for name in inside {
+                let wrapper = drawn.stack(name);
+                let frame = drawn.stacks[wrapper].frames[0];
+                drawn.stacks[stack].frames.insert(0, frame);
+            }
+            find(&drawn, &Thresholds::default()).remove(0).advice
+        };
+        let lock = "std::sys::sync::mutex::futex::Mutex::lock_contended at futex.rs:140";
+        let condition =
+            "std::sys::sync::condvar::futex::Condvar::wait_optional_timeout at futex.rs:54";
+        assert!(advice(&[lock]).starts_with("It is a lock"), "{}", advice(&[lock]));
+        assert!(advice(&[lock, condition]).starts_with("It is an event"));
+        assert!(
+            advice(&[]).starts_with("If this is a lock"),
+            "the call site itself does not count"
+        );
     }
 }

@@ -251,7 +251,8 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     if looks_again {
         why.push(
             "a thread that sleeps and looks again sees what it waits for half a sleep too late, and \
-             wakes for nothing if that is not there yet"
+             wakes for nothing if that is not there yet: wait for the event itself (a condition, a \
+             semaphore, poll)"
                 .to_owned(),
         );
     }
@@ -264,7 +265,8 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     if each_other {
         why.push(format!(
             "each waits for {} of its own, and the waiting threads wake each other: it may be a lock \
-             of the program's own, or a pool of threads",
+             of the program's own (hold it shorter, or have several), or a pool of threads (hand it \
+             more at a time)",
             match kind {
                 Primitive::Condvar => "a condition",
                 Primitive::Semaphore => "a semaphore",

@@ -182,7 +182,7 @@ impl Rule {
             Rule::OwnLock                 => shared(C::ImproperGranularity,  All,     No,          None),
             Rule::TinyEvents              => shared(C::ImproperPrimitive,    All,     No,          Some(Wait)),
             Rule::FutileWakeUps           => shared(C::WastedWakeUps,        AtLocks, No,          Some(Wait)),
-            Rule::SleepingHolder          => shared(C::BlockedHolder,        AtLocks, No,          None),
+            Rule::SleepingHolder          => shared(C::BlockedHolder,        All,     No,          None),
             Rule::ManyTinySections        => shared(C::ImproperGranularity,  Nothing, Cheaper,     None),
             Rule::AtomicInstead           => shared(C::ImproperPrimitive,    AtLocks, Cheaper,     None),
             Rule::LookUnderLock           => shared(C::ImproperPrimitive,    AtLocks, No,          None),

@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use syncline_interpose::preserving_errno;
 use syncline_recording::writer::{child_ended, child_ended_elsewhere};
 
+use crate::clock;
 use crate::options;
 use crate::recorder::{self, Recorder};
 use crate::thread::usage::is_sandboxed;
@@ -13,9 +14,9 @@ use crate::thread::usage::is_sandboxed;
 pub fn ended(pid: u32, status: u32) {
     let Some(options) = options::get() else { return };
     let file = recorder::existing().map(Recorder::file);
-    let mut has_own = false;
-    child_ended(file, pid, status, || {
-        has_own = !is_sandboxed() && child_ended_elsewhere(&options.folder, pid, status);
+    let (mut has_own, now) = (false, clock::now());
+    child_ended(file, pid, status, now, || {
+        has_own = !is_sandboxed() && child_ended_elsewhere(&options.folder, pid, status, now);
         has_own
     });
     if has_own && file.is_none() && !options.timeline {

@@ -6,7 +6,7 @@
 //! handler; nothing here is shared with the process's own recording.
 
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::io::{pread, pwrite};
 use syncline_interpose::Folder;
@@ -18,13 +18,14 @@ use crate::layout::{HEADER_SIZE, Header, MAGIC, PROCESS_EXITED, SEEN, VERSION};
 /// The part of a header that identifies its process.
 const START: usize = offset_of!(Header, sample_period);
 
-/// Notes that a child has ended with this status, as `wait` gives it. `file` is this process's, if it has
-/// one; `elsewhere` notes the end in a file of the child's own, and says whether it has one
+/// Notes that a child has ended by now, in ticks, with this status, as `wait` gives it: a child that was killed
+/// could not note its end itself. `file` is this process's, if it has one; `elsewhere` notes the end in a file of the child's own, and says whether it has one
 /// ([`child_ended_elsewhere`]).
 pub fn child_ended(
     file: Option<&File>,
     pid: u32,
     status: u32,
+    now: u64,
     mut elsewhere: impl FnMut() -> bool,
 ) {
     let joined = file.and_then(|file| {
@@ -32,15 +33,19 @@ pub fn child_ended(
         // SAFETY: a header of this file, whose process has ended; the words are only touched atomically.
         unsafe {
             file.family().left(header);
-            let ended = AtomicU32::from_ptr(&raw mut (*header).state).load(Ordering::Relaxed);
-            Some((ended, AtomicU32::from_ptr(&raw mut (*header).seen)))
+            let state = AtomicU32::from_ptr(&raw mut (*header).state).load(Ordering::Relaxed);
+            let ended = AtomicU64::from_ptr(&raw mut (*header).ended);
+            Some((state, (AtomicU32::from_ptr(&raw mut (*header).seen), ended)))
         }
     });
-    let note = |seen: &AtomicU32| seen.store(SEEN | status & (SEEN - 1), Ordering::Relaxed);
+    let note = |(seen, ended): (&AtomicU32, &AtomicU64)| {
+        seen.store(SEEN | status & (SEEN - 1), Ordering::Relaxed);
+        let _ = ended.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+    };
     // A child that did not note its end may have run another program, which has a file of its own.
     match joined {
-        Some((PROCESS_EXITED, seen)) => note(seen),
-        Some((_, seen)) if !elsewhere() => note(seen),
+        Some((PROCESS_EXITED, end)) => note(end),
+        Some((_, end)) if !elsewhere() => note(end),
         Some(_) => {}
         None => _ = elsewhere(),
     }
@@ -70,7 +75,7 @@ fn header_of_child(file: &File, pid: u32) -> Option<*mut Header> {
 }
 
 /// Notes a child's end in its own file. False if it has none.
-pub fn child_ended_elsewhere(folder: &Folder, pid: u32, status: u32) -> bool {
+pub fn child_ended_elsewhere(folder: &Folder, pid: u32, status: u32, now: u64) -> bool {
     let Ok(file) = folder.last(pid, "syncline") else { return false };
     let mut start = [0; START];
     let is_whole = pread(&file, &mut start, 0) == Ok(START);
@@ -87,6 +92,10 @@ pub fn child_ended_elsewhere(folder: &Folder, pid: u32, status: u32) -> bool {
     if is_its {
         let seen = (SEEN | status & (SEEN - 1)).to_ne_bytes();
         let _ = pwrite(&file, &seen, offset_of!(Header, seen) as u64);
+        let ended = offset_of!(Header, ended);
+        if start[ended..ended + size_of::<u64>()] == [0; size_of::<u64>()] {
+            let _ = pwrite(&file, &now.to_ne_bytes(), ended as u64);
+        }
     }
     is_its
 }

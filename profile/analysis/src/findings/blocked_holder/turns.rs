@@ -5,10 +5,12 @@
 //! they do besides waiting is sleep (for a device, for an answer, or for a given time), processors are
 //! idle meanwhile, and with more of it more of them would sleep at a time.
 
+use std::collections::BTreeMap;
+
 use syncline_recording::Primitive;
 
 use super::{TIME_SLICE, draft};
-use crate::findings::evidence::{count, seconds, share, times};
+use crate::findings::evidence::{count, seconds, share};
 use crate::findings::waking::{are_peers, called_by, is_clock, is_wait, wakes};
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 
@@ -33,7 +35,11 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
     }
     let threads = regulars(site);
     let objects: Vec<usize> = process.used_at(number).collect();
-    let peers = are_peers(threads.iter().copied(), &wakes(process, &objects));
+    let mut wakes = wakes(process, &objects);
+    // Who gives back what it took wakes about as often as it waits.
+    let takes: BTreeMap<usize, u64> = called_by(site).collect();
+    wakes.retain(|thread, &mut wakes| takes.get(thread).is_some_and(|takes| 2 * wakes >= *takes));
+    let peers = are_peers(threads.iter().copied(), &wakes);
     if threads.len() < FEWEST_THREADS || !peers {
         return None;
     }
@@ -45,7 +51,6 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
             share("of their time waited here", figures.waited / spent.lives),
             seconds("mean wait", figures.waited / figures.waits as f64),
             count("threads", threads.len() as u64),
-            times("threads that do not wait, on the average", spent.at_once(threads.len())),
             share("of their other time asleep", spent.asleep / spent.besides),
         ],
         advice: format!(
@@ -53,7 +58,8 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
              give it back before what sleeps{}.",
             spent.place(process, &threads)
         ),
-        remedy: Remedy::NoWaits { sites: vec![number] },
+        // What they would do at a time depends on how many may have it.
+        remedy: Remedy::Unknown,
         ..draft(process, number, Rule::SleepingHolder)
     })
 }
@@ -85,11 +91,6 @@ impl Spent {
         let ran = sum(&|t| thread(t).ran());
         let ready = sum(&|t| thread(t).ready.unwrap_or(0.0));
         Spent { lives, besides, asleep: (besides - ran - ready).max(0.0) }
-    }
-
-    /// How many of so many threads do something else at a time.
-    fn at_once(&self, threads: usize) -> f64 {
-        self.besides / self.lives * threads as f64
     }
 
     /// The call in which these threads sleep most, as far as that was sampled.
@@ -152,9 +153,6 @@ mod tests {
     fn those_who_take_turns_and_sleep_need_more_of_it() {
         let findings = found(&borrow(7.5, 0.1, 0.0));
         assert_eq!((findings.len(), &findings[0].place[..]), (1, "borrow at pool.c:10"));
-        let value = |what: &str| findings[0].evidence.iter().find(|of| of.what.contains(what));
-        let at_once = value("do not wait").expect("evidence").value;
-        assert!((at_once - 2.0).abs() < 1e-9, "two of eight: {at_once}");
         assert!(found(&borrow(1.9, 0.1, 0.0)).is_empty(), "they seldom wait");
     }
 
@@ -189,6 +187,9 @@ mod tests {
         assert_eq!(found(&drawn).len(), 1);
         drawn.sites[1].by_thread.truncate(6);
         assert!(found(&drawn).is_empty(), "two of eight are only woken");
+        let mut drawn = borrow(7.5, 0.1, 0.0);
+        drawn.sites[1].by_thread.iter_mut().for_each(|(_, wakes)| *wakes = 249);
+        assert!(found(&drawn).is_empty(), "they wait twice as often as they wake");
     }
 
     #[test]

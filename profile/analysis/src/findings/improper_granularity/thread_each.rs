@@ -12,8 +12,11 @@ use crate::options::Thresholds;
 /// Seconds of processor time that a thread takes from its creation to its end, besides its work: a program that
 /// makes and joins threads that do nothing takes 20 to 40 microseconds for each.
 pub const A_THREAD: f64 = 25e-6;
-/// The least share of the run time that goes into it.
+/// The least share of the run time that goes into it, or of its processor time where that is less: a
+/// program that waits for others does little else meanwhile.
 const FLOOR: f64 = 0.02;
+/// The least share of the run time, however little else it does.
+const FLOOR_OF_RUN: f64 = 0.005;
 /// Fewer threads are not made for each piece of something.
 const FEWEST: u64 = 100;
 /// Threads whose mean processor time is more are worth their creation.
@@ -28,14 +31,16 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
 
 fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
     let calls = site.figures.calls;
-    let cost = calls as f64 * A_THREAD / process.seconds;
+    let cost = calls as f64 * A_THREAD;
+    let of_run = cost / process.seconds;
+    let matters = cost >= FLOOR * process.ran().min(process.seconds) && of_run >= FLOOR_OF_RUN;
     let stacks: BTreeSet<usize> = site.stacks.iter().copied().collect();
     let made = |thread: &&Thread| thread.created_at.is_some_and(|at| stacks.contains(&at));
     let threads = || process.threads.iter().filter(made);
     let lives: u64 = threads().map(|thread| u64::from(thread.lifetimes)).sum();
     let ran: f64 = threads().filter_map(|thread| thread.cpu).sum();
     let work = ran / lives.max(1) as f64;
-    (calls >= FEWEST && cost >= FLOOR && lives > 0 && work <= LARGE).then(|| Finding {
+    (calls >= FEWEST && matters && lives > 0 && work <= LARGE).then(|| Finding {
         rule: Rule::ThreadForEachTask,
         title: "A thread is made for each small piece of work".to_owned(),
         place: site.place.clone(),
@@ -44,7 +49,7 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
         evidence: vec![
             rate("threads", calls as f64 / process.seconds),
             seconds("processor time of a thread", work),
-            share("of the run time to make and end them, about", cost),
+            share("of the run time to make and end them, about", of_run),
             count("threads", calls),
         ],
         advice: "Keep a few threads, as many as there are processors, and hand the work to them through \
@@ -72,6 +77,7 @@ mod tests {
         thread.lifetimes = threads;
         thread.cpu = Some(f64::from(threads) * each);
         thread.created_at = Some(stack);
+        drawn.threads[0].cpu = Some(10.0);
         drawn
     }
 
@@ -82,6 +88,16 @@ mod tests {
     #[test]
     fn many_threads_with_little_work_are_found() {
         assert_eq!(found(&made(60_000, 40e-6)), 1);
+    }
+
+    #[test]
+    fn what_they_cost_is_held_against_what_the_program_does() {
+        let idle = |threads| {
+            let mut drawn = made(threads, 40e-6);
+            drawn.threads[0].cpu = Some(1.0);
+            found(&drawn)
+        };
+        assert_eq!((idle(1_900), idle(2_100)), (0, 1), "0.5 % of the run is 2,000");
     }
 
     #[test]

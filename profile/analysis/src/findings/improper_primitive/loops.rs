@@ -59,15 +59,17 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
     let numbers: Vec<usize> = sites.iter().map(|&(number, _)| number).collect();
     let threads = process.threads_at(numbers.iter().copied());
     let objects: Vec<usize> = process.used_at(numbers[0]).collect();
-    let short = process.times.ready >= SHORT * process.thread_seconds;
+    let outnumbered = process.processors.is_some_and(|n| process.threads.len() > n);
+    let short = outnumbered && process.times.ready >= SHORT * process.thread_seconds;
     let mut advice = match short {
         true => {
             "Have no more threads than processors, or let threads sleep that wait longer than a \
                  few microseconds: what they wait for can't be done while they have the processors."
         }
         false => {
-            "If threads wait here for one another, divide the work more evenly, or let them meet \
-                  less often; if they have nothing to do, let them sleep after a few microseconds."
+            "If threads wait here for one another, give each more work at a time, divide it more \
+             evenly, or have fewer threads for so little; if they have nothing to do, let them sleep \
+             after a few microseconds."
         }
     }
     .to_owned();
@@ -149,12 +151,14 @@ mod tests {
 
     #[test]
     fn advice_knows_whether_processors_are_short() {
-        let advice = |ready| {
+        let advice = |ready, processors| {
             let mut drawn = spinning(1.0, 1.0, 1.0);
             drawn.times.ready = ready * drawn.thread_seconds;
+            drawn.processors = Some(processors);
             find(&drawn, &Thresholds::default()).remove(0).advice
         };
-        assert!(advice(0.1).contains("no more threads than processors"));
-        assert!(!advice(0.09).contains("no more threads than processors"));
+        assert!(advice(0.1, 2).contains("no more threads than processors"));
+        assert!(!advice(0.09, 2).contains("no more threads than processors"));
+        assert!(advice(0.1, 3).contains("fewer threads"), "other programs have the processors");
     }
 }

@@ -25,14 +25,11 @@ use crate::findings::waking::{called_by, is_clock, is_wait, wakes};
 use crate::model::{Finding, Process, Site, Thread};
 use crate::options::Thresholds;
 
-/// The most that a thread does between two short waits on the average, in seconds: a few times what
-/// being woken takes.
-const LITTLE_WORK: f64 = 20e-6;
 /// Waits whose mean is below this are short: threads that have to wait for a processor are woken
 /// later than this.
 const SHORT_WAIT: f64 = 200e-6;
-/// The most that a thread does between two waits where threads hold each other up: what it takes to
-/// put a thread to sleep and wake it is a tenth of that.
+/// The most that a thread does between two waits, in seconds: what it takes to put a thread to sleep and
+/// wake it is a tenth of that.
 const SMALL_PIECE: f64 = 50e-6;
 /// The waits of those who wake others, for each wait there, from which on they hold each other up.
 const IN_RETURN: f64 = 0.2;
@@ -120,7 +117,7 @@ impl HandOver {
         }
         let mean = figures.waited / figures.waits as f64;
         let short = work(process, site);
-        let piece = if mean <= SHORT_WAIT && short <= LITTLE_WORK {
+        let piece = if mean <= SHORT_WAIT && short <= SMALL_PIECE {
             short
         } else {
             let piece = piece(process, waits, &waiting);
@@ -256,32 +253,32 @@ mod tests {
 
     #[test]
     fn larger_tasks_and_long_waits_are_not() {
-        assert_eq!(found(&tasks(20_000, 19e-6)).len(), 1);
-        assert!(found(&tasks(20_000, 21e-6)).is_empty());
+        assert_eq!(found(&tasks(15_000, 49e-6)).len(), 1);
+        assert!(found(&tasks(15_000, 51e-6)).is_empty());
         assert_eq!(found(&tasks(5_000, 10e-6)).len(), 1, "waits of 190 µs");
         assert!(found(&tasks(4_700, 10e-6)).is_empty(), "waits of 203 µs: nothing to do");
     }
 
     #[test]
     fn to_wait_for_a_lock_or_a_processor_is_no_work() {
-        let mut drawn = tasks(20_000, 21e-6);
+        let mut drawn = tasks(15_000, 51e-6);
         let first = drawn.sites[1].by_thread[0].0;
         for thread in first..first + 2 {
-            drawn.waited(thread, Primitive::Condvar, 5.8);
+            drawn.waited(thread, Primitive::Condvar, 2.3);
             drawn.ready(thread, 0.5);
             drawn.waited(thread, Primitive::Mutex, 0.5);
         }
-        assert_eq!(found(&drawn).len(), 1, "3.2 seconds of ten");
+        assert_eq!(found(&drawn).len(), 1, "6.7 seconds of ten");
     }
 
     #[test]
     fn threads_that_lived_shortly_worked_as_long_as_they_lived() {
-        let mut drawn = tasks(20_000, 21e-6);
+        let mut drawn = tasks(15_000, 51e-6);
         let first = drawn.sites[1].by_thread[0].0;
         for thread in first..first + 2 {
             drawn.threads[thread].seconds = 9.0;
         }
-        assert_eq!(found(&drawn).len(), 1, "16 µs between two waits, and not 21");
+        assert_eq!(found(&drawn).len(), 1, "44 µs between two waits, and not 51");
     }
 
     #[test]
