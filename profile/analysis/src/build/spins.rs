@@ -46,6 +46,7 @@ pub fn find(
                 continue;
             }
             let Some(stack) = stacks.add_seen(seen) else { continue };
+            stacks.show_outside_headers(stack);
             let ticks = clock.ticks(f64::from(count) * seconds_per_sample);
             found.push(Spin { thread, stack, ticks });
         }

@@ -107,6 +107,19 @@ impl Stacks {
         Some(self.stacks.len() - 1)
     }
 
+    /// Shows where an instruction was inlined into a source file of its own, and not the header or the
+    /// part of a language's library that it comes from: loops look at words through their functions.
+    pub fn show_outside_headers(&mut self, number: usize) {
+        let stack = &self.stacks[number];
+        let here = stack.frames_at.first().copied().unwrap_or(0);
+        let is_own = |&frame: &usize| {
+            self.symbols.frame(frame).file.as_deref().is_some_and(|file| !is_header(file))
+        };
+        if let Some(own) = stack.frames[..here].iter().copied().find(is_own) {
+            self.stacks[number].place = Some(own);
+        }
+    }
+
     /// A number from the recording, or 0 if there is no such stack.
     pub fn checked(&self, number: u32) -> usize {
         let known = self.stacks.get(number as usize).is_some_and(|stack| stack.place.is_some());
@@ -150,6 +163,15 @@ impl Stacks {
     }
 }
 
+/// Whether a source file has code for others to inline: a header of C or C++ (those of its library have no
+/// extension), or Rust's core and std.
+fn is_header(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    matches!(extension, "" | "h" | "hh" | "hpp" | "hxx" | "ipp" | "inl" | "tcc")
+        || file.starts_with("/rustc/")
+}
+
 /// Whether the first of these functions, each called by the next, waits in a futex for its caller: only
 /// the caller wakes others in it.
 fn waits_for_caller<'a>(
@@ -163,6 +185,17 @@ fn waits_for_caller<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headers_are_where_other_code_comes_from() {
+        for header in ["/usr/include/ck_pr.h", "/usr/include/c++/12/atomic", "a/spin.hpp"] {
+            assert!(is_header(header), "{header}");
+        }
+        assert!(is_header("/rustc/59807616e1fa/library/core/src/hint.rs"));
+        for own in ["/src/work.c", "/src/team.cc", "/home/me/.cargo/spin-0.9/src/mutex.rs"] {
+            assert!(!is_header(own), "{own}");
+        }
+    }
 
     #[test]
     fn a_function_that_waits_for_a_caller_that_wakes_is_passed_over() {

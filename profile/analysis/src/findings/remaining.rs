@@ -250,9 +250,9 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     )];
     if looks_again {
         why.push(
-            "a thread that sleeps and looks again sees what it waits for half a sleep too late, and \
-             wakes for nothing if that is not there yet: wait for the event itself (a condition, a \
-             semaphore, poll)"
+            "if it looks for something after each sleep, it sees it half a sleep too late: wait for \
+             the event itself (a condition, a semaphore, poll); if each sleep belongs to a piece of \
+             work, more threads can sleep at a time"
                 .to_owned(),
         );
     }
@@ -278,7 +278,7 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
         why.push(format!(
             "the waiting threads work for {} of their time: {}",
             percent(worked),
-            if idle { "they have nothing to do" } else { "this may hold them up" }
+            if idle { "they have nothing to do" } else { "what they wait for may hold the run up" }
         ));
     }
     Some(Remaining {
@@ -423,7 +423,7 @@ mod tests {
         assert!(idle.idle && idle.why.contains("nothing to do"), "{}", idle.why);
         assert!(idle.why.contains("woken from put  queue.c:30"), "{}", idle.why);
         let held_up = waiting(5.0);
-        assert!(!held_up.idle && held_up.why.contains("hold them up"), "{}", held_up.why);
+        assert!(!held_up.idle && held_up.why.contains("hold the run up"), "{}", held_up.why);
     }
 
     #[test]
