@@ -4,6 +4,7 @@
 //! `SYNCLINE_ATTACH_TIMES` says how often what is repeated is: 100 for a thorough run.
 
 mod changing;
+mod elsewhere;
 mod refused;
 mod servers;
 mod windows;
