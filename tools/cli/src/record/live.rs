@@ -203,7 +203,9 @@ fn failure(error: Error) -> Failure {
         Error::Refused(syncline_attach::Refusal::NoProcess(_)) | Error::Gone(_) => {
             (NOT_FOUND, None)
         }
-        Error::Refused(_) | Error::Lacks { .. } | Error::NoThread(_) => (CANNOT_RECORD, None),
+        Error::Refused(_) | Error::Lacks { .. } | Error::NoThread(_) | Error::Held { .. } => {
+            (CANNOT_RECORD, None)
+        }
         Error::Loader { .. } => (
             CANNOT_RECORD,
             Some("the library needs /proc and libgcc_s.so.1 where the process looks for libraries"),
