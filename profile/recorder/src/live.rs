@@ -24,7 +24,7 @@ use core::slice;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::mm::{MprotectFlags, mprotect};
+use rustix::mm::{Advice, MprotectFlags, madvise, mprotect};
 use rustix::process::getpid;
 use syncline_interpose::{Folder, real};
 use syncline_recording::live::{
@@ -36,6 +36,7 @@ use crate::alloc::map_anonymous;
 use crate::options::{self, Options};
 use crate::recorder::{self, create};
 use crate::thread::attach;
+use crate::unwind::tools;
 use crate::{clock, gates, tls};
 
 /// Read by commands, from outside.
@@ -192,6 +193,13 @@ pub unsafe extern "C" fn syncline_live_rest() -> c_int {
         tls::set_state(None);
         // SAFETY: by this function's own condition.
         unsafe { recorder::rest() };
+        tools::rest();
+        let notes = STATE.slots.load(SeqCst);
+        if !notes.is_null() {
+            let bytes = MOST * size_of::<Slot>();
+            // SAFETY: our own memory, of which no note is in use.
+            let _ = unsafe { madvise(notes.cast(), bytes, Advice::LinuxDontNeed) };
+        }
         STATE.stage.store(RESTING, SeqCst);
     }
     0

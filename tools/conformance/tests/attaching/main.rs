@@ -5,6 +5,7 @@
 
 mod changing;
 mod elsewhere;
+mod memory;
 mod orphaned;
 mod refused;
 mod servers;
