@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
+use std::mem::offset_of;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use syncline_recording::live::{
-    BEGIN, END, ENDED, POINT, PRELOADED, RECORDING, REST, RESTING, Request, STATE, Slot, UNPOINT,
-    VERSION,
+    BEGIN, END, ENDED, POINT, PRELOADED, RECORDING, REST, RESTING, Request, STATE, Slot, State,
+    UNPOINT, VERSION,
 };
 
 use crate::borrow::Borrowed;
@@ -16,11 +17,12 @@ use crate::children::{self, Children, Copy as OwnCopy};
 use crate::claim::Claim;
 use crate::handover::{close, give, in_memory};
 use crate::memory::Memory;
+use crate::others::{self, Stopped};
 use crate::refusal::{Error, Refusal};
 use crate::slots;
 use crate::symbols::Symbols;
 use crate::target::Target;
-use crate::{modules, quiet, safe, seccomp, target};
+use crate::{modules, quiet, restore, safe, seccomp, target};
 
 /// How often slots are searched after a module was loaded: the loader lists it first and fills its
 /// tables then.
@@ -29,6 +31,8 @@ const LOOKS: u32 = 3;
 const STARTING: Duration = Duration::from_secs(2);
 /// Between two attempts meanwhile.
 const PAUSE: Duration = Duration::from_millis(5);
+/// Where it is said which process runs one of the recorder's functions.
+const BUSY: u64 = offset_of!(State, busy) as u64;
 const NOW_AND_FOR_EVER: u64 = (libc::RTLD_NOW | libc::RTLD_NODELETE) as u64;
 
 /// The options of a recording.
@@ -119,6 +123,12 @@ impl Recorder {
         (memory.word(self.state).unwrap_or(0) >> 32) as u32
     }
 
+    /// Says that none of its functions runs any more: the one that did was given up.
+    fn is_free(&self, memory: Memory) -> Result<(), Error> {
+        let failed = |source| Error::System { what: "write to the process", source };
+        memory.write(self.state + BUSY, &[0; 4]).map_err(failed)
+    }
+
     /// Leaves the children of a process that was left.
     fn leave_children(self, copy: Option<&OwnCopy>) -> Children {
         let is_recorded = |pid| self.stage(Memory(pid)) == RECORDING;
@@ -200,7 +210,15 @@ impl Attached {
             let why = format!("it said {begun}");
             return Err(Error::Failed { pid, what: "the recorder's begin", why });
         }
-        let slots = point(&mut borrowed, &target, recorder, &found.slots)?;
+        let slots = match point(&mut borrowed, &target, recorder, &found.slots) {
+            Ok(slots) => slots,
+            Err(error) => {
+                drop(borrowed);
+                // If this fails as well, the next command does it.
+                let _ = leave(&target, recorder);
+                return Err(error);
+            }
+        };
         stopped += borrowed.give_back()?;
         let seen = modules::loaded(target.memory).unwrap_or_default();
         let copy = OwnCopy::of(pid, recorder.start);
@@ -260,6 +278,8 @@ fn open(target: &Target, library: &Path) -> Result<Duration, Error> {
     let failed = |source| Error::System { what: "write to the process", source };
     let library = in_memory(library)?;
     let mut borrowed = safe::borrow(target)?;
+    // Before the loader changes anything, since it needs this lock in the midst of that.
+    borrowed.call("dl_iterate_phdr", target.dl_iterate_phdr, [borrowed.one(), 0, 0])?;
     let descriptor = give(&mut borrowed, target.memory, &library)?;
     let room = borrowed.room();
     let path = format!("/proc/self/fd/{descriptor}\0");
@@ -295,9 +315,37 @@ fn point(
             unsafe { std::slice::from_raw_parts(part.as_ptr().cast::<u8>(), size_of_val(part)) };
         target.memory.write(room, bytes).map_err(failed)?;
         let arguments = [room, part.len() as u64, 0];
-        pointed += borrowed.call("the recorder's point", recorder.point, arguments)? as usize;
+        let result = borrowed.call("the recorder's point", recorder.point, arguments);
+        if let Err(Error::Held { .. }) = result {
+            recorder.is_free(target.memory)?;
+        }
+        pointed += result? as usize;
     }
     Ok(pointed)
+}
+
+/// Restores the old values of all slots; returns how many. The recorder does so, or this process if no other
+/// thread runs: the recorder needs the loader's lock, which a forked child may have held for ever.
+fn unpoint(
+    borrowed: &mut Borrowed<'_>,
+    target: &Target,
+    recorder: Recorder,
+) -> Result<usize, Error> {
+    const WHAT: &str = "the recorder's unpoint";
+    let mut stopped = None;
+    if !others::of(target.pid, borrowed).is_empty() {
+        match borrowed.call(WHAT, recorder.unpoint, [0; 3]) {
+            Err(Error::Held { .. }) => {
+                recorder.is_free(target.memory)?;
+                stopped = Some(Stopped::all(target.pid, borrowed)?);
+            }
+            result => return result.map(|slots| slots as usize),
+        }
+    }
+    let restored = restore::all(borrowed, target.memory, recorder.state)?;
+    drop(stopped);
+    borrowed.call(WHAT, recorder.unpoint, [1, 0, 0])?;
+    Ok(restored)
 }
 
 /// Ends any recording, in whatever state it was left.
@@ -308,7 +356,7 @@ fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
         return Ok(left);
     }
     let mut borrowed = safe::borrow(target)?;
-    left.slots = borrowed.call("the recorder's unpoint", recorder.unpoint, [0; 3])? as usize;
+    left.slots = unpoint(&mut borrowed, target, recorder)?;
     borrowed.call("the recorder's end", recorder.end, [0; 3])?;
     left.stopped = borrowed.give_back()?;
     left.forgotten = quiet::wait(target.pid);

@@ -24,6 +24,11 @@ const RED_ZONE: u64 = 128;
 const SCRATCH: u64 = 1 << 20;
 const PAGE: u64 = 4096;
 const LONGEST_CALL: Duration = Duration::from_secs(20);
+/// After this time, a call that waits for a lock is given up.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+const SYS_FUTEX: u64 = 202;
+/// What system calls give that a stop has interrupted.
+const INTERRUPTED: [i64; 5] = [-512, -513, -514, -516, -(libc::EINTR as i64)];
 
 /// Calls the function in `rbx` with the six words behind `r12`; its result goes to `r12`. `rbp` is
 /// `__errno_location`: the thread keeps its `errno`.
@@ -48,6 +53,12 @@ const SYSTEM_CALL: &[u8] = &[
     0x0f, 0x05, // syscall
 ];
 const SYSTEM_CALL_AT: u64 = 256;
+/// A function that returns 1.
+const ONE: &[u8] = &[
+    0xb8, 0x01, 0x00, 0x00, 0x00, // mov eax, 1
+    0xc3, // ret
+];
+const ONE_AT: u64 = 512;
 /// Where the words of a call lie, and behind them what it needs.
 const WORDS: u64 = PAGE;
 /// What the caller may write there.
@@ -82,8 +93,7 @@ impl Borrowed<'_> {
         match stopped {
             Stop::Asked => {}
             Stop::Signal(signal) => {
-                // The thread gets its signal, and runs on. SAFETY: a plain call.
-                unsafe { libc::ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize) };
+                trace::detach_with(tid, signal);
                 return Ok(None);
             }
             _ => {
@@ -118,6 +128,8 @@ impl Borrowed<'_> {
         let mut code = CALL.to_vec();
         code.resize(SYSTEM_CALL_AT as usize, 0x90);
         code.extend(SYSTEM_CALL);
+        code.resize(ONE_AT as usize, 0x90);
+        code.extend(ONE);
         self.memory.write(at, &code).map_err(failed)?;
         let read_execute = 5;
         let done = self.on_own_stack(
@@ -140,6 +152,16 @@ impl Borrowed<'_> {
 
     /// Bytes of that room.
     pub const ROOM_BYTES: usize = (SCRATCH / 2) as usize;
+
+    /// The thread's number.
+    pub fn tid(&self) -> i32 {
+        self.tid
+    }
+
+    /// Where there is a function that returns 1.
+    pub fn one(&self) -> u64 {
+        self.scratch + ONE_AT
+    }
 
     /// How long the thread has been stopped.
     pub fn time(&self) -> Duration {
@@ -210,7 +232,7 @@ impl Borrowed<'_> {
     }
 
     /// Lets the thread run until it has returned through the frame; gives the result of the last system
-    /// call of this number.
+    /// call of this number. If the call waits for a lock for too long, the thread is put back to where it was.
     fn run(
         &mut self,
         what: &'static str,
@@ -224,12 +246,25 @@ impl Borrowed<'_> {
         // ends.
         trace::set_registers(self.tid, &registers).map_err(failed)?;
         trace::set_signal_mask(self.tid, !RAISED).map_err(failed)?;
-        let until = Instant::now() + LONGEST_CALL;
+        let began = Instant::now();
+        let mut until = began + LONGEST_WAIT;
         let (mut is_inside, mut result, mut signal) = (false, 0, 0);
         loop {
             trace::to_system_call(self.tid, signal).map_err(failed)?;
             signal = 0;
-            match trace::wait(self.tid, until).map_err(failed)? {
+            let mut stop = trace::wait(self.tid, until).map_err(failed)?;
+            if stop == Stop::Late {
+                until = began + LONGEST_CALL;
+                stop = trace::interrupt(self.tid)
+                    .and_then(|()| trace::wait(self.tid, until))
+                    .map_err(failed)?;
+                if self.waits_for_lock() {
+                    self.put_back().map_err(failed)?;
+                    let seconds = LONGEST_WAIT.as_secs();
+                    return Err(Error::Held { pid: self.memory.0, what, seconds });
+                }
+            }
+            match stop {
                 Stop::SystemCall => {
                     let now = trace::registers(self.tid).map_err(failed)?;
                     let returned = is_inside
@@ -250,6 +285,20 @@ impl Borrowed<'_> {
                 Stop::Late => return Err(Error::Slow { what, seconds: LONGEST_CALL.as_secs() }),
             }
         }
+    }
+
+    /// Whether the thread, which is stopped, was in a wait for a lock.
+    fn waits_for_lock(&self) -> bool {
+        trace::registers(self.tid)
+            .is_ok_and(|now| now.orig_rax == SYS_FUTEX && INTERRUPTED.contains(&(now.rax as i64)))
+    }
+
+    /// Takes the thread out of a call. The memory of the call stays mapped: the C library may have noted a
+    /// place in it for the thread.
+    fn put_back(&self) -> std::io::Result<()> {
+        trace::set_registers(self.tid, &self.state.registers)?;
+        trace::set_extended_state(self.tid, &self.state.extended)?;
+        trace::set_signal_mask(self.tid, self.state.mask)
     }
 
     /// Gives the thread back; returns how long it was stopped.
@@ -278,7 +327,6 @@ fn read_state(tid: i32) -> std::io::Result<State> {
 
 /// The state in which the thread goes on: it does an interrupted system call anew.
 fn going_on(mut state: State) -> State {
-    const INTERRUPTED: [i64; 5] = [-512, -513, -514, -516, -(libc::EINTR as i64)];
     let r = &mut state.registers;
     if INTERRUPTED.contains(&(r.rax as i64)) {
         r.rip -= 2;

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::{Error as IoError, Write};
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
@@ -11,10 +12,21 @@ use crate::borrow::Borrowed;
 use crate::memory::Memory;
 use crate::refusal::Error;
 
-/// A library, copied to memory that has no name, so that no other process can exchange it later.
+/// In an ELF header: where the table of sections lies, and their number and that of their names.
+const SECTIONS_AT: Range<usize> = 40..48;
+const SECTION_NUMBERS: Range<usize> = 60..64;
+
+/// A library, copied to memory that has no name, so that no other process can exchange it later. That memory
+/// stays for as long as the process lives, so only what the loader maps is copied.
 pub fn in_memory(library: &Path) -> Result<File, Error> {
     let failed = |source| Error::System { what: "read the recorder", source };
-    let bytes = std::fs::read(library).map_err(failed)?;
+    let mut bytes = std::fs::read(library).map_err(failed)?;
+    if let Some(end) = end_of_mapped(&bytes) {
+        // No table of sections is behind that any more.
+        bytes[SECTIONS_AT].fill(0);
+        bytes[SECTION_NUMBERS].fill(0);
+        bytes.truncate(end);
+    }
     // SAFETY: the name ends in a zero byte; a new descriptor has no other owner.
     let mut file = unsafe {
         let flags = libc::MFD_CLOEXEC;
@@ -26,6 +38,19 @@ pub fn in_memory(library: &Path) -> Result<File, Error> {
     };
     file.write_all(&bytes).map_err(failed)?;
     Ok(file)
+}
+
+/// Where the part of a library that is mapped ends; `None` if that is unknown.
+fn end_of_mapped(library: &[u8]) -> Option<usize> {
+    let word = |at: usize| {
+        let bytes = library.get(at..at + 8)?;
+        Some(u64::from_ne_bytes(bytes.try_into().expect("eight bytes")) as usize)
+    };
+    let (headers, count) = (word(32)?, *library.get(56)?);
+    let each = (0..usize::from(count)).map(|n| headers + n * 56);
+    let loads = each.filter(|&header| library.get(header..header + 4) == Some(&[1, 0, 0, 0]));
+    let ends = loads.filter_map(|header| Some(word(header + 8)? + word(header + 32)?));
+    ends.max().filter(|&end| end > 64 && end <= library.len())
 }
 
 /// Gives a file to the process; its descriptor there.
@@ -133,5 +158,21 @@ impl Message {
             0,
         ];
         words.iter().flat_map(|word: &u64| word.to_ne_bytes()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_mapped_is_copied() {
+        let program = std::env::current_exe().expect("a path");
+        let bytes = std::fs::read(&program).expect("it can be read");
+        let copy = in_memory(&program).expect("memory");
+        let end = copy.metadata().expect("a length").len() as usize;
+        // Behind what is mapped there are at least the names of all functions.
+        assert!(end < bytes.len() && end == end_of_mapped(&bytes).expect("a library"));
+        assert_eq!(end_of_mapped(&bytes[..100]), None, "its headers are missing");
     }
 }

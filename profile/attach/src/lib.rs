@@ -8,13 +8,14 @@
 //! Borrowed   that thread, stopped; functions are called on it, and it goes on as if nothing was
 //! handover   the library and the file, given to the process as descriptors
 //! slots      the words by which modules call the functions that are counted
+//! restore    their old values, written from outside where the loader's lock can't be had
 //! Attached   all of it, in order, and back
 //! ```
 //!
 //! A borrowed thread runs a call as it would run a signal handler: everything that it needs to go on is
 //! in a signal frame behind the call, and the call returns to `rt_sigreturn`. So a command that is killed
 //! in between leaves a thread that finishes the call by itself. No instruction of the program is changed,
-//! and no other thread is stopped.
+//! and no other thread is stopped, unless the loader's lock can't be had.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -27,8 +28,10 @@ mod handover;
 mod maps;
 mod memory;
 mod modules;
+mod others;
 mod quiet;
 mod refusal;
+mod restore;
 mod safe;
 mod seccomp;
 mod slots;

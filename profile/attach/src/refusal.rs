@@ -80,6 +80,12 @@ pub enum Error {
     Lacks { pid: u32, what: &'static str },
     #[error("the loader of process {pid} can't open the recorder: {why}")]
     Loader { pid: u32, why: String },
+    #[error(
+        "{what} waited {seconds} s for a lock in process {pid}, whose thread goes on without that call; a \
+             process that was forked while a thread of its parent was in the loader has the loader's lock for \
+             ever"
+    )]
+    Held { pid: u32, what: &'static str, seconds: u64 },
     #[error("{what} did not come back within {seconds} s; the thread goes on with it by itself")]
     Slow { what: &'static str, seconds: u64 },
     #[error("{what} failed in process {pid}: {why}")]

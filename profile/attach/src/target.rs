@@ -49,6 +49,7 @@ pub struct Target {
     pub allocator: Vec<Range<u64>>,
     pub dlopen: u64,
     pub dlerror: u64,
+    pub dl_iterate_phdr: u64,
     pub errno: u64,
     pub mmap: u64,
     pub munmap: u64,
@@ -97,6 +98,7 @@ impl Target {
         Ok(Target {
             dlopen: find("dlopen", "dlopen")?,
             dlerror: find("dlerror", "dlerror")?,
+            dl_iterate_phdr: find("dl_iterate_phdr", "dl_iterate_phdr")?,
             errno: find("__errno_location", "__errno_location")?,
             mmap: find("mmap", "mmap")?,
             munmap: find("munmap", "munmap")?,

@@ -42,8 +42,13 @@ pub fn interrupt(tid: i32) -> io::Result<()> {
 
 /// Releases it, where it is stopped.
 pub fn detach(tid: i32) {
+    detach_with(tid, 0);
+}
+
+/// Releases it and delivers a signal; 0 is none.
+pub fn detach_with(tid: i32, signal: i32) {
     // If this fails, it has ended.
-    let _ = ptrace(libc::PTRACE_DETACH, tid, 0, 0);
+    let _ = ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize);
 }
 
 /// Lets it run, with this signal or none.
@@ -76,6 +81,17 @@ pub fn extended_state(tid: i32) -> io::Result<Vec<u8>> {
     ptrace(libc::PTRACE_GETREGSET, tid, NT_X86_XSTATE, (&raw mut part).addr())?;
     state.truncate(part.iov_len);
     Ok(state)
+}
+
+/// Sets them.
+pub fn set_extended_state(tid: i32, state: &[u8]) -> io::Result<()> {
+    let mut part = libc::iovec { iov_base: state.as_ptr().cast_mut().cast(), iov_len: state.len() };
+    ptrace(libc::PTRACE_SETREGSET, tid, NT_X86_XSTATE, (&raw mut part).addr())
+}
+
+/// Writes a word of its memory, also where the process may only read.
+pub fn write_word(tid: i32, at: u64, word: u64) -> io::Result<()> {
+    ptrace(libc::PTRACE_POKEDATA, tid, at as usize, word as usize)
 }
 
 /// The signals that it blocks.

@@ -2,9 +2,10 @@
 //!
 //! `syncline record -p PID` opens this library in the process and calls the functions of this file on a
 //! thread of the program's that it has borrowed ([`syncline_recording::live`]). The thread is at a place
-//! where it could take a signal and its handler could call the loader, so these functions may take the
-//! loader's lock; they allocate nothing in the program, and leave each result in memory, for the
-//! command to read.
+//! where it could take a signal and its handler could call the loader, so slots may be
+//! exchanged under the loader's lock. Nothing else here takes a lock: a forked child may have it held for ever
+//! (`docs/internals/live.md`). These functions allocate nothing in the program, and leave each result in
+//! memory, for the command to read.
 //!
 //! A slot is exchanged in one step, so the other threads need not stand still: each call goes to the
 //! C library's function or to ours. While slots are exchanged the loader's list is held
@@ -23,9 +24,8 @@ use core::slice;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::mm::{MprotectFlags, mprotect};
+use rustix::mm::{Advice, MprotectFlags, madvise, mprotect};
 use rustix::process::getpid;
-use rustix::time::ClockId;
 use syncline_interpose::{Folder, real};
 use syncline_recording::live::{
     ENDED, PRELOADED, RECORDING, REFUSED_BUSY, REFUSED_FILE, REFUSED_VERSION, RESTING, Request,
@@ -36,6 +36,7 @@ use crate::alloc::map_anonymous;
 use crate::options::{self, Options};
 use crate::recorder::{self, create};
 use crate::thread::attach;
+use crate::unwind::tools;
 use crate::{clock, gates, tls};
 
 /// Read by commands, from outside.
@@ -45,14 +46,12 @@ pub static syncline_live_state: State = State {
     stage: AtomicU32::new(RESTING),
     busy: AtomicU32::new(0),
     pointed: AtomicU32::new(0),
-    unpointed_at: AtomicU64::new(0),
+    slots: AtomicPtr::new(null_mut()),
 };
 
 use syncline_live_state as STATE;
 
-/// Slots that point to us, in memory of our own: [`MOST`] of them fit.
-static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(null_mut());
-/// Far more than programs have.
+/// So many slots fit into our memory for them: far more than programs have.
 const MOST: usize = 1 << 16;
 const PAGE: u64 = 4096;
 
@@ -144,25 +143,27 @@ pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -
     })
 }
 
-/// Restores the old values of the slots; returns how many.
+/// Restores the old values of the slots, unless the command has done so; returns how many.
 ///
 /// # Safety
-/// The thread may call the loader.
+/// The thread may call the loader, if the slots are to be restored.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn syncline_live_unpoint() -> c_int {
+pub unsafe extern "C" fn syncline_live_unpoint(restored: c_int) -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
     gates::set_open(false);
-    let slots = SLOTS.load(SeqCst);
-    if slots.is_null() {
+    let slots = STATE.slots.load(SeqCst);
+    let count = STATE.pointed.load(SeqCst) as usize;
+    if count == 0 {
         return 0;
     }
-    let count = STATE.pointed.load(SeqCst) as usize;
-    // SAFETY: this many are there and stay as they are while the function is alone.
-    let slots = unsafe { slice::from_raw_parts(slots, count) };
-    let exchanged =
-        exchange_all(slots, |slot, page| exchange(slot.at, slot.ours, slot.theirs, page));
+    let mut exchanged = 0;
+    if restored == 0 {
+        // SAFETY: this many are there and stay as they are while the function is alone.
+        let slots = unsafe { slice::from_raw_parts(slots, count) };
+        exchanged =
+            exchange_all(slots, |slot, page| exchange(slot.at, slot.ours, slot.theirs, page));
+    }
     STATE.pointed.store(0, SeqCst);
-    STATE.unpointed_at.store(clock::nanoseconds(ClockId::Monotonic), SeqCst);
     exchanged
 }
 
@@ -192,6 +193,13 @@ pub unsafe extern "C" fn syncline_live_rest() -> c_int {
         tls::set_state(None);
         // SAFETY: by this function's own condition.
         unsafe { recorder::rest() };
+        tools::rest();
+        let notes = STATE.slots.load(SeqCst);
+        if !notes.is_null() {
+            let bytes = MOST * size_of::<Slot>();
+            // SAFETY: our own memory, of which no note is in use.
+            let _ = unsafe { madvise(notes.cast(), bytes, Advice::LinuxDontNeed) };
+        }
         STATE.stage.store(RESTING, SeqCst);
     }
     0
@@ -199,10 +207,10 @@ pub unsafe extern "C" fn syncline_live_rest() -> c_int {
 
 /// Where the note of a slot belongs; `None` if there is no room.
 fn place_of_note(number: usize) -> Option<*mut Slot> {
-    if SLOTS.load(SeqCst).is_null() {
-        SLOTS.store(map_anonymous(MOST * size_of::<Slot>())?.cast(), SeqCst);
+    if STATE.slots.load(SeqCst).is_null() {
+        STATE.slots.store(map_anonymous(MOST * size_of::<Slot>())?.cast(), SeqCst);
     }
-    (number < MOST).then(|| SLOTS.load(SeqCst).wrapping_add(number))
+    (number < MOST).then(|| STATE.slots.load(SeqCst).wrapping_add(number))
 }
 
 /// Exchanges a word, if it holds what is expected. Its page is made writable if it isn't.

@@ -12,6 +12,7 @@ use crate::layout::{
     VERSION,
 };
 use crate::process::Thread;
+use crate::running;
 use crate::source::Source;
 
 const PAGE: u64 = HEADER_SIZE as u64;
@@ -29,10 +30,21 @@ pub fn place(path: &Path) -> (PathBuf, u32) {
 /// The processes of a file, each with its number: the first, and then its children in the order in
 /// which they began. Processes that can't be found because the file is damaged are left out.
 pub fn processes(file: &Path) -> Vec<(PathBuf, Option<u32>)> {
+    numbers(file, |_| true)
+}
+
+/// Those of them that say that they run.
+pub fn running(file: &Path) -> impl Iterator<Item = (PathBuf, u32)> {
+    numbers(file, running::says_so).into_iter().filter_map(|(process, pid)| Some((process, pid?)))
+}
+
+/// The processes of a file, with the numbers of those whose header is chosen.
+fn numbers(file: &Path, chosen: impl Fn(&Header) -> bool) -> Vec<(PathBuf, Option<u32>)> {
+    let number = |header: &Header| chosen(header).then_some(header.pid);
     let mut all = vec![(file.to_owned(), None)];
     let Ok(source) = Source::open(file) else { return all };
     let Ok(first) = source.first_page::<Header>(MAGIC, VERSION) else { return all };
-    all[0].1 = Some(first.pid);
+    all[0].1 = number(&first);
     let mut children = Vec::new();
     let mut seen = BTreeSet::new();
     let mut page = first.newest;
@@ -40,7 +52,7 @@ pub fn processes(file: &Path) -> Vec<(PathBuf, Option<u32>)> {
         let Ok(header) = source.header(&first, page) else { break };
         let mut name = file.as_os_str().to_owned();
         name.push(format!("#{page}"));
-        children.push((name.into(), Some(header.pid)));
+        children.push((name.into(), number(&header)));
         page = header.before;
     }
     children.reverse();

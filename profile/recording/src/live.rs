@@ -9,10 +9,10 @@
 //! RESTING --begin--> RECORDING --point--> POINTED --unpoint--> RECORDING --end--> ENDED --rest--> RESTING
 //! ```
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 /// The version of this protocol. A command takes no other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The recorder's [`State`].
 pub const STATE: &str = "syncline_live_state";
@@ -22,7 +22,8 @@ pub const BEGIN: &str = "syncline_live_begin";
 /// `int syncline_live_point(Slot *slots, size_t count)`: points the slots to the recorder's functions,
 /// and returns how many it pointed.
 pub const POINT: &str = "syncline_live_point";
-/// `int syncline_live_unpoint(void)`: restores the old values of all slots.
+/// `int syncline_live_unpoint(int restored)`: restores the old values of all slots, and returns how many;
+/// with 1, the command has restored them itself.
 pub const UNPOINT: &str = "syncline_live_unpoint";
 /// `int syncline_live_end(void)`: ends the recording; threads inside continue with their old state.
 pub const END: &str = "syncline_live_end";
@@ -59,8 +60,8 @@ pub struct State {
     pub busy: AtomicU32,
     /// Slots that point to the recorder.
     pub pointed: AtomicU32,
-    /// When the slots were last pointed back, in nanoseconds of `CLOCK_MONOTONIC`.
-    pub unpointed_at: AtomicU64,
+    /// Their notes, so many as [`State::pointed`] says; null before the first.
+    pub slots: AtomicPtr<Slot>,
 }
 
 /// What is to be recorded, and how.

@@ -49,7 +49,7 @@ impl ProcessFile {
             threads.push(source.thread(&header, index, record, with_logs)?);
         }
         let stacks = source.stacks(&first, &threads)?;
-        let running = running::find(&header, source.meta(), &file);
+        let running = running::find(&header, source.meta());
         if let Some(process) = &running {
             threads.iter_mut().for_each(|thread| process.look_at(&mut thread.record));
         }

@@ -6,11 +6,10 @@
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::layout::{Header, PROCESS_RUNNING, THREAD_RUNNING, ThreadRecord};
-use crate::schedstat;
+use crate::{numbers, schedstat};
 
 /// A process that still maps its file.
 #[derive(Debug)]
@@ -22,33 +21,30 @@ pub struct Running {
     threads: Option<HashMap<u32, u32>>,
 }
 
-/// The process of a file, if it still maps that. A process number alone is not enough: it may have
-/// been reused. `None` also for a process that this one may not inspect. In a container a process
-/// has another number; if it was attached to, its file has the name of the one that it has here.
-pub fn find(header: &Header, meta: &Metadata, path: &Path) -> Option<Running> {
-    if header.state != PROCESS_RUNNING || header.ended != 0 || header.seen != 0 {
-        return None;
-    }
-    let maps_it = |pid: u32| {
-        let maps = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
-        maps.split(|&byte| byte == b'\n').any(|line| is_of(line, meta.ino()))
-    };
-    if maps_it(header.pid) {
-        return Some(Running { pid: header.pid, threads: None });
-    }
-    let named = path.file_stem()?.to_str()?.parse().ok()?;
-    (header.attached != 0 && maps_it(named))
-        .then(|| Running { pid: named, threads: Some(own_numbers(named)) })
+/// Whether a process says that it runs.
+pub fn says_so(header: &Header) -> bool {
+    header.state == PROCESS_RUNNING && header.ended == 0 && header.seen == 0
 }
 
-/// The threads of a process, by the numbers that they have in their own namespace.
+/// The process of a file, if it still maps that. A process number alone is not enough: it may have
+/// been reused. `None` also for a process that this one may not inspect. In a container a process
+/// has another number; it is looked for if it was attached to.
+pub fn find(header: &Header, meta: &Metadata) -> Option<Running> {
+    if !says_so(header) {
+        return None;
+    }
+    if numbers::maps(header.pid, meta.ino()).unwrap_or(false) {
+        return Some(Running { pid: header.pid, threads: None });
+    }
+    let pid = (header.attached != 0).then(|| numbers::elsewhere(header.pid, meta.ino()))??;
+    Some(Running { pid, threads: Some(own_numbers(pid)) })
+}
+
+/// The threads of a process, by the numbers by which they call themselves.
 fn own_numbers(pid: u32) -> HashMap<u32, u32> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     let number = |entry: fs::DirEntry| {
-        let status = fs::read_to_string(entry.path().join("status")).ok()?;
-        let own = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-        let own = own.split_whitespace().next_back()?.parse().ok()?;
-        Some((own, entry.file_name().to_str()?.parse().ok()?))
+        Some((numbers::own(&entry.path())?.0, entry.file_name().to_str()?.parse().ok()?))
     };
     entries.filter_map(|entry| number(entry.ok()?)).collect()
 }
@@ -76,27 +72,5 @@ impl Running {
         if let Some(times) = text.ok().and_then(|text| schedstat::parse(&text)) {
             (record.left_cpu_ns, record.left_ready_ns) = (times.cpu_ns, times.ready_ns);
         }
-    }
-}
-
-/// Whether a line of a process's maps is of a recording's file with this number.
-fn is_of(line: &[u8], inode: u64) -> bool {
-    const INODE: usize = 4;
-    let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
-    let number = words.nth(INODE).and_then(|word| str::from_utf8(word).ok()?.parse().ok());
-    number == Some(inode) && line.ends_with(b".syncline")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_of_the_maps_names_its_file() {
-        let line = b"7f00-7f10 rw-s 00000000 fe:00 1234       /a/rec b/41.syncline";
-        assert!(is_of(line, 1234));
-        assert!(!is_of(line, 123));
-        assert!(!is_of(b"7f00-7f10 rw-s 00000000 fe:00 1234   /a/rec/41.trace", 1234));
-        assert!(!is_of(b"7f00-7f10 rw-s 00000000", 0) && !is_of(b"", 0));
     }
 }

@@ -133,12 +133,6 @@ pub fn check_answers(recording: &Path) -> Result<(), Error> {
     }
 }
 
-/// The numbers of the processes that have a file in a folder, in which programs may still be recorded.
-pub fn process_numbers(folder: &Path) -> Vec<u32> {
-    let files = files(folder, "syncline").unwrap_or_default();
-    files.iter().flat_map(|file| family::processes(file)).filter_map(|(_, pid)| pid).collect()
-}
-
 /// The processes of a recording, which may be a folder, a file, or one process of a file, in the order
 /// of their names. [`crate::ProcessFile`] opens each.
 ///

@@ -77,10 +77,16 @@ impl Gathered {
         *process.covered.entry(tid).or_default() += nanoseconds;
     }
 
-    /// All of it, and why there is none if the kernel refused samples.
-    pub fn finish(self, refused: Option<String>) -> Samples {
+    /// All of it, and why there is none if the kernel refused samples. Threads get the numbers that `own`
+    /// gives; those that have none are left out.
+    pub fn finish(
+        self,
+        refused: Option<String>,
+        own: impl Fn(Thread) -> Option<Thread>,
+    ) -> Samples {
+        let processes = self.processes.into_iter();
         let mut processes: Vec<SampledProcess> =
-            self.processes.into_iter().map(|(pid, process)| process.finish(pid)).collect();
+            processes.filter_map(|(pid, process)| process.finish(pid, &own)).collect();
         processes.sort_by_key(|process| process.pid);
         Samples { version: Samples::VERSION, hertz: HERTZ, lost: self.lost, refused, processes }
     }
@@ -101,7 +107,7 @@ impl Process {
         Some(number)
     }
 
-    fn finish(self, pid: u32) -> SampledProcess {
+    fn finish(self, pid: u32, own: impl Fn(Thread) -> Option<Thread>) -> Option<SampledProcess> {
         let mut threads: BTreeMap<u32, SampledThread> = BTreeMap::new();
         for (tid, covered) in self.covered {
             threads.entry(tid).or_default().covered = covered;
@@ -112,12 +118,17 @@ impl Process {
         for ((tid, frame, call), nanoseconds) in self.slept {
             threads.entry(tid).or_default().slept.push((frame, call, nanoseconds));
         }
-        for (&tid, thread) in &mut threads {
+        let mut own_pid = None;
+        let mut numbered = Vec::new();
+        for (tid, mut thread) in threads {
+            let Some((pid, tid)) = own((pid, tid)) else { continue };
+            own_pid = Some(pid);
             thread.tid = tid;
             thread.seen.sort_unstable();
             thread.slept.sort_unstable();
+            numbered.push(thread);
         }
-        SampledProcess { pid, frames: self.frames, threads: threads.into_values().collect() }
+        Some(SampledProcess { pid: own_pid?, frames: self.frames, threads: numbered })
     }
 }
 
@@ -136,12 +147,13 @@ mod tests {
         add(1, 0x10);
         add(1, 0x20);
         add(2, 0x10);
+        add(3, 0x10);
         let asleep = Asleep { call: 7, ip: 0x10, sp: 0, stack: Vec::new() };
         gathered.sleep((u32::MAX, 2), &asleep, 10);
         gathered.sleep((u32::MAX, 2), &asleep, 20);
         gathered.lose(3);
         gathered.cover((u32::MAX, 1), 5);
-        let samples = gathered.finish(None);
+        let samples = gathered.finish(None, |thread| (thread.1 != 3).then_some(thread));
         assert_eq!(samples.lost, 3);
         let [process] = &samples.processes[..] else { panic!("{samples:?}") };
         assert_eq!(process.frames, [(0, 0x10), (0, 0x20)]);

@@ -18,6 +18,7 @@ mod asleep;
 mod clock;
 mod gathered;
 mod mapped;
+mod own;
 mod threads;
 mod unwinding;
 
@@ -44,6 +45,8 @@ pub struct Sampler {
 
 impl Sampler {
     /// Begins. `processes` gives the numbers of the processes to sample, and is asked again and again.
+    /// The samples have the numbers by which processes and threads call themselves, which are others in
+    /// another namespace, as recordings do.
     /// If the kernel refuses samples, [`Samples::refused`] says so at the end.
     ///
     /// # Errors
@@ -60,8 +63,7 @@ impl Sampler {
                 threads.read(&mut gathered);
                 thread::park_timeout(PAUSE);
             }
-            threads.finish(&mut gathered);
-            gathered.finish(threads.refused())
+            threads.finish(gathered)
         };
         // The thread begins with the signals blocked that this one has blocked: all of them, since
         // the command waits for its signals elsewhere.

@@ -6,11 +6,12 @@ use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
-use syncline_recording::schedstat;
+use syncline_recording::{Samples, schedstat};
 
 use crate::asleep::{Asleep, Thread};
 use crate::clock::Clock;
 use crate::gathered::Gathered;
+use crate::own::OwnNumbers;
 
 /// Threads that are sampled at a time. Each has a buffer.
 const MOST: usize = 32;
@@ -28,6 +29,7 @@ pub struct Threads<P> {
     sampled: HashMap<Thread, Clock>,
     /// Processor time at the last look, in nanoseconds.
     used: HashMap<Thread, u64>,
+    own: OwnNumbers,
     looked: Instant,
     next: Instant,
     pause: Duration,
@@ -41,6 +43,7 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
             processes,
             sampled: HashMap::new(),
             used: HashMap::new(),
+            own: OwnNumbers::default(),
             looked: Instant::now(),
             next: Instant::now(),
             pause: FIRST,
@@ -64,6 +67,7 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         for pid in (self.processes)() {
             used.extend(times(pid));
         }
+        used.keys().for_each(|&thread| self.own.note(thread));
         self.look_for_sleepers(used.keys().copied(), gathered);
         let before = |thread: &Thread| self.used.get(thread).copied().unwrap_or(0);
         let mut busy: Vec<(u64, Thread)> = used
@@ -127,8 +131,9 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
     }
 
     /// Takes the rest, and ends.
-    pub fn finish(&mut self, gathered: &mut Gathered) {
-        self.drop(gathered, |_| true);
+    pub fn finish(mut self, mut gathered: Gathered) -> Samples {
+        self.drop(&mut gathered, |_| true);
+        gathered.finish(self.refused, |thread| self.own.of(thread))
     }
 
     fn drop(&mut self, gathered: &mut Gathered, which: impl Fn(&Thread) -> bool) {
@@ -185,9 +190,8 @@ mod tests {
             thread::sleep(Duration::from_millis(20));
         }
         let (_, worker) = worker.join().expect("it only computes");
-        threads.finish(&mut gathered);
+        let samples = threads.finish(gathered);
         sleeper.join().expect("it only sleeps");
-        let samples = gathered.finish(threads.refused());
         if let Some(why) = &samples.refused {
             eprintln!("not tested: the kernel refuses samples: {why}");
             return;

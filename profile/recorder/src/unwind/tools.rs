@@ -1,4 +1,4 @@
-//! What unwinding needs and can't make on the spot: a cache, and a stack.
+//! What unwinding needs: a cache, and a stack.
 //!
 //! Unwinding takes some 12 KiB of stack. A thread may have less left, and the size of a coroutine's
 //! stack is unknown. So the library has stacks of its own, and work that may unwind moves to one of
@@ -7,14 +7,15 @@
 //! that is being copied would be lost.
 
 use core::arch::asm;
-use core::ptr::null_mut;
+use core::ptr::{null_mut, without_provenance_mut};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use framehop::MustNotAllocateDuringUnwind;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64};
+use rustix::mm::{Advice, madvise};
 use syncline_interpose::{run_on, with_signals_blocked};
 
-use crate::alloc::map_anonymous;
+use crate::alloc::{has_room, map_anonymous};
 
 extern crate alloc;
 use alloc::boxed::Box;
@@ -32,17 +33,46 @@ struct Tools {
     stack_end: *mut u8,
 }
 
+/// The sets that no thread uses. A thread takes the first, so few are ever made.
 static POOL: [AtomicPtr<Tools>; SETS] = [const { AtomicPtr::new(null_mut()) }; SETS];
 
-/// Makes the tools, if there are none: also in a forked child whose parent was using all.
+/// Stands in the pool for a set that is made when it is taken.
+const UNMADE: *mut Tools = without_provenance_mut(1);
+
+/// More than a set takes of our memory.
+const NEEDED: usize = 64 << 10;
+
+/// Fills the pool, if there is nothing in it: also in a forked child whose parent was using all.
 pub fn prepare() {
-    if POOL.iter().any(|set| !set.load(Ordering::Relaxed).is_null()) {
-        return;
+    if POOL.iter().all(|set| set.load(Ordering::Relaxed).is_null()) {
+        POOL.iter().for_each(|set| set.store(UNMADE, Ordering::Release));
     }
+}
+
+/// Makes a set; `None` if there is no room.
+fn make() -> Option<*mut Tools> {
+    let stack = has_room(NEEDED).then(|| map_anonymous(STACK))??;
+    let stack_end = stack.wrapping_add(STACK);
+    // On the new stack, since the thread may have little room on its own.
+    let tools = || Box::into_raw(Box::new(Tools { cache: Cache::new_in(), stack_end }));
+    // SAFETY: the stack is mapped, and nobody else uses it; signals are blocked.
+    Some(unsafe { run_on(stack_end, tools) })
+}
+
+/// Gives back the memory of the stacks of all sets in the pool.
+pub fn rest() {
     for set in &POOL {
-        let Some(stack) = map_anonymous(STACK) else { return };
-        let tools = Tools { cache: Cache::new_in(), stack_end: stack.wrapping_add(STACK) };
-        set.store(Box::into_raw(Box::new(tools)), Ordering::Release);
+        // Acquire pairs with the Release in `with`: the last owner is done with it.
+        let tools = set.swap(null_mut(), Ordering::Acquire);
+        if !tools.is_null() && tools != UNMADE {
+            // SAFETY: the thread that took the set out of the pool has it alone.
+            let stack = unsafe { (*tools).stack_end.wrapping_sub(STACK) };
+            // SAFETY: the set's own mapping, with nothing of use in it.
+            let _ = unsafe { madvise(stack.cast(), STACK, Advice::LinuxDontNeed) };
+        }
+        if !tools.is_null() {
+            set.store(tools, Ordering::Release);
+        }
     }
 }
 
@@ -56,6 +86,11 @@ pub fn with<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
             (!tools.is_null()).then_some((place, tools))
         });
         let Some((place, tools)) = taken else { return action(None) };
+        let tools = if tools == UNMADE { make() } else { Some(tools) };
+        let Some(tools) = tools else {
+            POOL[place].store(UNMADE, Ordering::Release);
+            return action(None);
+        };
         // SAFETY: the thread that took tools out of the pool has them alone; the stack is mapped.
         let result = unsafe {
             let tools = &mut *tools;

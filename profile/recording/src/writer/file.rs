@@ -218,8 +218,9 @@ impl File {
         }
     }
 
-    /// Unmaps the file, and maps zeros where it was in use. A thread that was inside the recorder
-    /// when recording ended writes to these, and no longer to the file.
+    /// Unmaps the file and what is shared with other processes beside it, and maps zeros where they were in
+    /// use. A thread that was inside the recorder when recording ended writes to these, and no longer to the
+    /// file.
     ///
     /// # Safety
     /// No thread is between two instructions that read and then follow a word of the file.
@@ -233,10 +234,12 @@ impl File {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
         let base: *mut c_void = self.first.cast();
-        // SAFETY: the mapping is this file's own, and no thread follows what it reads there, by
-        // this function's own condition.
+        // SAFETY: the mappings are this file's own, and no thread follows what it reads there, by
+        // this function's own condition. All zero is a valid family.
         unsafe {
             mmap_anonymous(base, used, access, flags)?;
+            let family: *const Family = self.family;
+            mmap_anonymous(family.cast_mut().cast(), size_of::<Family>(), access, flags)?;
             munmap(base.wrapping_byte_add(used), size as usize - used)
         }
     }

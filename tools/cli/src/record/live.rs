@@ -19,7 +19,7 @@ use syncline_attach::{Attached, Children, Error, Wanted};
 use syncline_present::number::counted;
 use syncline_recording::clock::Clock;
 use syncline_recording::keeper::{self, Keeper};
-use syncline_recording::{Session, process_numbers};
+use syncline_recording::{Living, Session};
 use syncline_sampler::Sampler;
 
 use super::folder::{Folder, largest_file};
@@ -123,8 +123,8 @@ impl Process {
         ));
         let session = session::begin(&command(pid), pid);
         session::write(&session, &folder);
-        let path = folder.path().to_owned();
-        let sampler = Sampler::start(move || process_numbers(&path)).ok();
+        let mut running = Living::of(folder.path());
+        let sampler = Sampler::start(move || running.numbers()).ok();
         let now = Instant::now();
         Ok(Process { attached, folder, session, sampler, started: now, looked: now })
     }
@@ -203,7 +203,9 @@ fn failure(error: Error) -> Failure {
         Error::Refused(syncline_attach::Refusal::NoProcess(_)) | Error::Gone(_) => {
             (NOT_FOUND, None)
         }
-        Error::Refused(_) | Error::Lacks { .. } | Error::NoThread(_) => (CANNOT_RECORD, None),
+        Error::Refused(_) | Error::Lacks { .. } | Error::NoThread(_) | Error::Held { .. } => {
+            (CANNOT_RECORD, None)
+        }
         Error::Loader { .. } => (
             CANNOT_RECORD,
             Some("the library needs /proc and libgcc_s.so.1 where the process looks for libraries"),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use syncline_recording::keeper::Wanted;
-use syncline_recording::{Ending, process_numbers};
+use syncline_recording::{Ending, Living};
 use syncline_sampler::Sampler;
 
 use super::folder::Folder;
@@ -61,9 +61,9 @@ fn run(
     let mut session = session::begin(command, child.pid());
     session::write(&session, folder);
     let keeper = windows.map(|wanted| session::keep_windows(folder, &session, wanted));
-    let path = folder.path().to_owned();
+    let mut running = Living::of(folder.path());
     // Without samples, loops that only wait are not seen.
-    let sampler = samples.then(|| Sampler::start(move || process_numbers(&path)).ok()).flatten();
+    let sampler = samples.then(|| Sampler::start(move || running.numbers()).ok()).flatten();
     let ending = child.wait();
     if let Some(keeper) = keeper {
         keeper.stop();

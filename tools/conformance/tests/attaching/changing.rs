@@ -12,14 +12,14 @@ use syncline_recording::{Op, ProcessFile, process_files};
 use crate::{attach, record, stopped, times};
 
 /// A program that answers each byte of its standard input with a line.
-struct Asked {
-    child: Child,
+pub struct Asked {
+    pub child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
 impl Asked {
-    fn start(command: &mut Command) -> Asked {
+    pub fn start(command: &mut Command) -> Asked {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
         let input = child.stdin.take().expect("a pipe");
@@ -27,7 +27,7 @@ impl Asked {
         Asked { child, input, output }
     }
 
-    fn ask(&mut self, what: u8) -> String {
+    pub fn ask(&mut self, what: u8) -> String {
         self.input.write_all(&[what]).expect("it reads");
         let mut line = String::new();
         self.output.read_line(&mut line).expect("a line");
@@ -35,14 +35,14 @@ impl Asked {
     }
 
     /// Ends it, which goes well.
-    fn ends(mut self) {
+    pub fn ends(mut self) {
         drop(self.input);
         assert!(self.child.wait().expect("it ends").success());
     }
 }
 
 /// The calls of `pthread_mutex_lock` that a recording has of each process.
-fn counted(recording: &Path) -> Vec<u64> {
+pub fn counted(recording: &Path) -> Vec<u64> {
     let each = |file: &PathBuf| {
         let threads = ProcessFile::open(file).expect("it is whole").threads;
         let rows = threads.iter().flat_map(|thread| &thread.rows);

@@ -4,6 +4,9 @@
 //! `SYNCLINE_ATTACH_TIMES` says how often what is repeated is: 100 for a thorough run.
 
 mod changing;
+mod elsewhere;
+mod memory;
+mod orphaned;
 mod refused;
 mod servers;
 mod windows;

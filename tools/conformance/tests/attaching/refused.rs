@@ -10,7 +10,6 @@ use std::process::{Child, Command, Output, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getuid};
 use syncline_conformance::{Program, eventually, scratch};
-use syncline_recording::{ProcessFile, process_files};
 
 use crate::{ROUND, Running, counted, record};
 
@@ -178,42 +177,6 @@ fn sandboxes_that_forbid_what_is_needed() {
         let recording = folder.path().join("recording");
         crate::attach(harmless.0.id(), &recording, &[]).end();
         assert!(recording.exists());
-    }
-}
-
-/// The program sees another root for temporary files, other numbers and other users than the command.
-#[test]
-fn a_process_in_other_namespaces() {
-    const INSIDE: &str = "mount -t tmpfs none /tmp && exec \"$0\"";
-    let unshare = ["--mount", "--pid", "--user", "--map-root-user", "--fork", "--mount-proc"];
-    let inside = ["sh", "-c", INSIDE];
-    let works = Command::new("unshare").args(unshare).args(inside).arg("true").output();
-    if !works.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: this system lets nobody make user namespaces");
-        return;
-    }
-    let folder = scratch();
-    let mut running = Running::start_by(|program| {
-        let mut command = Command::new("unshare");
-        command.args(unshare).arg("--kill-child").args(inside).arg(program);
-        command
-    });
-    let children = format!("/proc/{0}/task/{0}/children", running.child.id());
-    let child = fs::read_to_string(children).expect("its child");
-    running.pid = child.trim().parse().expect("one child");
-    for time in 1..=2 {
-        let recording = folder.path().join(time.to_string());
-        let command = running.attach(&recording);
-        (0..time).for_each(|_| running.round());
-        let file = ProcessFile::open(&process_files(&recording).expect("a file")[0]);
-        let file = file.expect("it is whole");
-        assert_eq!(file.header.pid, 1, "as it calls itself");
-        assert!(file.now.is_some(), "and it is seen to run");
-        let busy = |thread: &&syncline_recording::Thread| thread.record.left_cpu_ns > 0;
-        assert!(file.threads.iter().filter(busy).count() >= 4, "its threads as well");
-        command.end();
-        assert_eq!(counted(&recording, running.lock), time * ROUND);
-        assert!(says_still_runs(&recording));
     }
 }
 

@@ -138,8 +138,10 @@ impl Used {
             let line = status.lines().find_map(|line| line.strip_prefix(name));
             line.unwrap_or_default().trim().to_owned()
         };
-        let (own, files) = (of("RssAnon:"), of("RssFile:"));
-        format!("{rate:.1} answers/s, {each:.2} us of processor each, {own} own, {files} of files")
+        let (own, files, shared) = (of("RssAnon:"), of("RssFile:"), of("RssShmem:"));
+        format!(
+            "{rate:.1} answers/s, {each:.2} us of processor each, {own} own, {files} of files, {shared} shared"
+        )
     }
 }
 

@@ -1,0 +1,60 @@
+//! The other threads of a process of which one is borrowed.
+
+use std::collections::HashSet;
+use std::fs::read_dir;
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::borrow::Borrowed;
+use crate::refusal::Error;
+use crate::trace::{self, Stop};
+
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The numbers of all threads of a process but the borrowed one.
+pub fn of(pid: u32, borrowed: &Borrowed<'_>) -> Vec<i32> {
+    let entries = read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    numbers.filter(|&tid| tid != borrowed.tid()).collect()
+}
+
+/// All of them, stopped until this is dropped.
+pub struct Stopped {
+    /// Each with the signal that it was about to get, or 0.
+    threads: Vec<(i32, i32)>,
+}
+
+impl Stopped {
+    /// Stops them. None can make another one meanwhile that is not seen.
+    pub fn all(pid: u32, borrowed: &Borrowed<'_>) -> Result<Stopped, Error> {
+        let failed = |source| Error::System { what: "stop the process's threads", source };
+        let (mut stopped, mut seen) = (Stopped { threads: Vec::new() }, HashSet::new());
+        loop {
+            let threads = of(pid, borrowed).into_iter();
+            let new: Vec<i32> = threads.filter(|&tid| seen.insert(tid)).collect();
+            if new.is_empty() {
+                return Ok(stopped);
+            }
+            // One that can't be traced has ended.
+            for tid in new.into_iter().filter(|&tid| trace::seize(tid).is_ok()) {
+                stopped.threads.push((tid, 0));
+                let stop = trace::interrupt(tid)
+                    .and_then(|()| trace::wait(tid, Instant::now() + PATIENCE))
+                    .map_err(failed)?;
+                match stop {
+                    Stop::Signal(signal) => {
+                        stopped.threads.last_mut().expect("it is there").1 = signal
+                    }
+                    Stop::Late => return Err(failed(io::ErrorKind::TimedOut.into())),
+                    Stop::Asked | Stop::SystemCall | Stop::Gone => {}
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        self.threads.iter().for_each(|&(tid, signal)| trace::detach_with(tid, signal));
+    }
+}
