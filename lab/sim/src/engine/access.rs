@@ -396,11 +396,8 @@ impl Engine<'_> {
     }
 
     /// The current thread backs off for this many times the longest time in which a line changes
-    /// hands: until a write has reached all sharers, and the next thread has read the line.
+    /// hands.
     pub(crate) fn back_off(&mut self, units: u32) -> Then {
-        let machine = self.machine;
-        let written = machine.cycles(Access::Store, State::Shared, machine.farthest());
-        let read = machine.cycles(Access::Load, State::Modified, machine.farthest());
-        self.delay(u64::from(units) * u64::from(written + read))
+        self.delay(u64::from(units) * u64::from(self.machine.hand_over()))
     }
 }

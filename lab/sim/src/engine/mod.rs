@@ -13,12 +13,10 @@ mod buffer;
 mod context;
 mod messages;
 mod processor;
+mod queue;
 mod sleep;
 mod thread;
 mod uncached;
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -35,6 +33,7 @@ pub use context::{delay, depends, execute, fence, flush, now};
 use messages::Inboxes;
 pub use messages::{receive, send};
 use processor::Processor;
+use queue::Queue;
 use sleep::Sleepers;
 use thread::Thread;
 use uncached::Shared;
@@ -57,12 +56,7 @@ pub type Body<'a> = Box<dyn FnOnce() + 'a>;
 pub struct Engine<'m> {
     machine: &'m Machine,
     now: u64,
-    events: BinaryHeap<Reverse<Event>>,
-    /// A planned event that is not in the heap yet. It is pushed when the next event is popped,
-    /// which costs the heap half of a push and a pop.
-    latest: Option<Event>,
-    /// Events planned so far. Of several events at one time, the one planned first comes first.
-    planned: u32,
+    events: Queue,
     threads: Vec<Thread>,
     current: ThreadId,
     processors: Vec<Processor>,
@@ -89,14 +83,7 @@ pub struct Engine<'m> {
     running: Vec<usize>,
 }
 
-/// When something happens, in which order among other events of that time, and to whom.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
-    at: u64,
-    order: u32,
-    whom: Whom,
-}
-
+/// To whom something happens.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Whom {
     /// A thread goes on. The event is stale if the thread has gone on since it was planned: the
@@ -135,9 +122,7 @@ impl<'m> Engine<'m> {
         Engine {
             machine,
             now: 0,
-            events: BinaryHeap::new(),
-            latest: None,
-            planned: 0,
+            events: Queue::default(),
             threads: Vec::new(),
             current: 0,
             processors: (0..machine.threads()).map(|_| Processor::default()).collect(),
@@ -220,7 +205,7 @@ impl<'m> Engine<'m> {
     /// event is left.
     fn next(&mut self) -> Option<ThreadId> {
         loop {
-            let event = self.pop()?;
+            let event = self.events.pop()?;
             self.now = self.now.max(event.at);
             if let Some(thread) = self.runs_next(event) {
                 self.current = thread;
@@ -253,31 +238,10 @@ impl<'m> Engine<'m> {
         coroutine
     }
 
-    /// Removes the next event.
-    fn pop(&mut self) -> Option<Event> {
-        let Some(latest) = self.latest.take() else {
-            return self.events.pop().map(|Reverse(event)| event);
-        };
-        match self.events.peek_mut() {
-            Some(mut first) => Some(std::mem::replace(&mut *first, Reverse(latest)).0),
-            None => Some(latest),
-        }
-    }
-
     /// Plans that a thread goes on at a time.
     fn plan(&mut self, at: u64, thread: ThreadId) {
         let went_on = self.threads[thread as usize].went_on;
-        self.plan_for(at, Whom::Thread(thread, went_on));
-    }
-
-    fn plan_for(&mut self, at: u64, whom: Whom) {
-        let event = self.event(at, whom);
-        self.events.push(Reverse(event));
-    }
-
-    fn event(&mut self, at: u64, whom: Whom) -> Event {
-        self.planned = self.planned.wrapping_add(1);
-        Event { at, order: self.planned, whom }
+        self.events.plan(at, Whom::Thread(thread, went_on));
     }
 
     /// Lets other threads run until the current thread goes on.
@@ -288,19 +252,13 @@ impl<'m> Engine<'m> {
     /// Lets time pass for the current thread.
     #[inline]
     fn pass_until(&mut self, at: u64) -> Then {
-        match self.events.peek() {
-            Some(Reverse(next)) if next.at <= at => {
-                let went_on = self.threads[self.current as usize].went_on;
-                // `latest` never precedes the first event of the heap: at an equal time, it was
-                // planned later.
-                self.latest = Some(self.event(at, Whom::Thread(self.current, went_on)));
-                self.suspend()
-            }
-            _ => {
-                self.now = at;
-                Then::GoOn
-            }
+        // An event at this very time was planned earlier, so it comes first.
+        if self.events.is_due(at) {
+            self.plan(at, self.current);
+            return self.suspend();
         }
+        self.now = at;
+        Then::GoOn
     }
 
     /// The cycle in which the current thread's latest access was done, before the instructions that

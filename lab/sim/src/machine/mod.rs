@@ -35,6 +35,7 @@ pub struct Machine {
     /// line.
     local: [Option<u32>; ACCESSES],
     quickest: u32,
+    hand_over: u32,
     /// Lines that fit into each of a core's own levels of caches.
     private_lines: Vec<usize>,
     /// Cycles that a load takes longer if it finds its line in each of these levels or, in the last
@@ -72,6 +73,7 @@ impl Machine {
         local[Access::Store as usize] = d.local.store;
         let memory_near = memory_near(d);
         let quickest = cost::quickest(&tables, d);
+        let hand_over = cost::hand_over(&tables);
         let (private_lines, farther) = levels(d);
         let own = d.levels.len().saturating_sub(1);
         let look_up = d.levels[..own].last().map_or(d.local.load, |level| level.cycles);
@@ -81,6 +83,7 @@ impl Machine {
             by_all,
             local,
             quickest,
+            hand_over,
             private_lines,
             farther,
             look_up,
@@ -253,6 +256,13 @@ impl Machine {
     #[inline]
     pub fn quickest(&self) -> u32 {
         self.quickest
+    }
+
+    /// The longest time in which a line changes hands: until a write has reached all sharers, and
+    /// the next thread has read the line.
+    #[inline]
+    pub(crate) fn hand_over(&self) -> u32 {
+        self.hand_over
     }
 
     /// Whether a changed line that others read stays with its owner (MOESI's Owned).
