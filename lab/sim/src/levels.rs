@@ -17,7 +17,7 @@ struct Level {
     /// Number of sets, a power of two.
     sets: usize,
     /// Numbers of lines by core and set, counted from 1, the latest first; 0 in an empty way.
-    lines: Vec<u32>,
+    lines: Vec<[u32; WAYS]>,
 }
 
 /// All levels.
@@ -28,7 +28,7 @@ impl Levels {
         let level = |lines: &usize| {
             // Rounded down to a power of two.
             let sets = 1 << (lines / WAYS).max(1).ilog2();
-            Level { sets, lines: vec![0; machine.caches() * sets * WAYS] }
+            Level { sets, lines: vec![[0; WAYS]; machine.caches() * sets] }
         };
         Levels(machine.private_lines().iter().map(level).collect())
     }
@@ -40,15 +40,14 @@ impl Levels {
         let wanted = line + 1;
         for (number, level) in self.0.iter_mut().enumerate() {
             let set = cache * level.sets + (line as usize & (level.sets - 1));
-            let ways = &mut level.lines[set * WAYS..][..WAYS];
-            if ways[0] == wanted {
-                return number;
-            }
-            let found = ways.iter().position(|&there| there == wanted);
-            ways[..=found.unwrap_or(WAYS - 1)].rotate_right(1);
-            ways[0] = wanted;
-            if found.is_some() {
-                return number;
+            // The line comes first. Those before its old place move on by one, or all of them if it
+            // had none, and the last one is out.
+            let mut moved = wanted;
+            for way in &mut level.lines[set] {
+                std::mem::swap(way, &mut moved);
+                if moved == wanted {
+                    return number;
+                }
             }
         }
         self.0.len()
