@@ -16,8 +16,12 @@ const WAYS: usize = 8;
 struct Level {
     /// Number of sets, a power of two.
     sets: usize,
-    /// Numbers of lines by core and set, counted from 1, the latest first; 0 in an empty way.
-    lines: Vec<[u32; WAYS]>,
+    /// The line that was used last, by core and set. Lines are numbered from 1; 0 is an empty way.
+    /// In large levels most sets have one line, so these are most of what the real machine's
+    /// caches have to hold.
+    latest: Vec<u32>,
+    /// The other lines of each set, the latest first; empty ways come last.
+    others: Vec<[u32; WAYS - 1]>,
 }
 
 /// All levels.
@@ -28,7 +32,8 @@ impl Levels {
         let level = |lines: &usize| {
             // Rounded down to a power of two.
             let sets = 1 << (lines / WAYS).max(1).ilog2();
-            Level { sets, lines: vec![[0; WAYS]; machine.caches() * sets] }
+            let all = machine.caches() * sets;
+            Level { sets, latest: vec![0; all], others: vec![[0; WAYS - 1]; all] }
         };
         Levels(machine.private_lines().iter().map(level).collect())
     }
@@ -40,14 +45,16 @@ impl Levels {
         let wanted = line + 1;
         for (number, level) in self.0.iter_mut().enumerate() {
             let set = cache * level.sets + (line as usize & (level.sets - 1));
-            // The line comes first. Those before its old place move on by one, or all of them if it
+            // The line comes first. Those before its old way move on by one, or all of them if it
             // had none, and the last one is out.
-            let mut moved = wanted;
-            for way in &mut level.lines[set] {
+            let mut moved = std::mem::replace(&mut level.latest[set], wanted);
+            let mut ways = level.others[set].iter_mut();
+            while moved != wanted && moved != 0 {
+                let Some(way) = ways.next() else { break };
                 std::mem::swap(way, &mut moved);
-                if moved == wanted {
-                    return number;
-                }
+            }
+            if moved == wanted {
+                return number;
             }
         }
         self.0.len()
