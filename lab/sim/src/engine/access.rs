@@ -1,7 +1,7 @@
 //! What an access does: it finds its line, waits until the line is free and is served, and wakes
 //! the threads that watch the line.
 
-use super::{Engine, Then, ThreadId};
+use super::{Engine, RECENT, Then, ThreadId};
 use crate::line::Line;
 use crate::machine::{Access, Homes, LINE, State};
 
@@ -41,10 +41,8 @@ impl Engine<'_> {
     #[inline]
     pub(super) fn line_of(&mut self, address: usize) -> u32 {
         let number = address / LINE;
-        match self.latest_line {
-            Some((latest, line)) if latest == number => line,
-            _ => self.find_line(number),
-        }
+        let (recent, line) = self.recent[number % RECENT];
+        if recent == number { line } else { self.find_line(number) }
     }
 
     fn find_line(&mut self, number: usize) -> u32 {
@@ -68,7 +66,7 @@ impl Engine<'_> {
             self.lines.push(Line::new(machine.memory_near(node), cache));
             self.warm_up(line);
         }
-        self.latest_line = Some((number, line));
+        self.recent[number % RECENT] = (number, line);
         line
     }
 

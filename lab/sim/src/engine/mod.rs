@@ -49,6 +49,9 @@ const STACK: usize = 128 * 1024;
 /// thread has to wait for a processor, an idle one takes it over after a while.
 pub const ANYWHERE: usize = usize::MAX;
 
+/// How many lines are found without a search: more than most runs use.
+const RECENT: usize = 1024;
+
 /// What a simulated thread does.
 pub type Body<'a> = Box<dyn FnOnce() + 'a>;
 
@@ -68,7 +71,8 @@ pub struct Engine<'m> {
     fresh: Fresh,
     levels: Levels,
     by_address: FxHashMap<usize, u32>,
-    latest_line: Option<(usize, u32)>,
+    /// Lines that were looked up lately, by the last bits of their addresses.
+    recent: Box<[(usize, u32); RECENT]>,
     random: u64,
     accesses: u64,
     /// Words of the current access.
@@ -134,7 +138,7 @@ impl<'m> Engine<'m> {
             fresh: Fresh::Machine,
             levels: Levels::of(machine),
             by_address: FxHashMap::default(),
-            latest_line: None,
+            recent: Box::new([(usize::MAX, 0); RECENT]),
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             accesses: 0,
             words_of_access: 1,
