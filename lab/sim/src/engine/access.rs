@@ -334,8 +334,7 @@ impl Engine<'_> {
         let occupied = line.occupied(self.machine, access, cache, cycles);
         let begun = begun.max(line.unused_since(cache, self.now)).min(self.now);
         let begins = line.free_at.max(begun);
-        let stays = self.machine.stays(cycles);
-        if stays > 0 {
+        if let Some(stays) = self.machine.stays(cycles) {
             line.stay(self.now, begins + stays);
         }
         line.free_at = begins + u64::from(occupied);

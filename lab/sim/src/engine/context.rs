@@ -83,6 +83,7 @@ pub(crate) fn act_after(
 
 /// Waits until the stores of the running simulated thread have taken effect for all threads, as a
 /// memory fence does. Does nothing outside of a simulation.
+#[inline]
 pub fn fence() {
     drain();
     with(Engine::depends);
@@ -104,12 +105,14 @@ pub fn depends() {
 }
 
 /// The running simulated thread does something other than use shared memory for this many cycles.
+#[inline]
 pub fn delay(cycles: u64) {
     act(|engine| engine.delay(cycles));
 }
 
 /// The running simulated thread executes this many instructions that access no memory. Does nothing
 /// outside of a simulation.
+#[inline]
 pub fn execute(instructions: u64) {
     act(|engine| {
         let cycles = engine.executing(instructions);

@@ -15,10 +15,10 @@ mod messages;
 mod processor;
 mod queue;
 mod sleep;
+mod stack;
 mod thread;
 mod uncached;
 
-use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use rustc_hash::FxHashMap;
 
@@ -35,14 +35,12 @@ pub use messages::{receive, send};
 use processor::Processor;
 use queue::Queue;
 use sleep::Sleepers;
+use stack::ThreadStack;
 use thread::Thread;
 use uncached::Shared;
 pub(crate) use uncached::{release, reset, take, test_and_set};
 
 pub use crate::line::ThreadId;
-
-/// Bytes of a simulated thread's stack.
-const STACK: usize = 128 * 1024;
 
 /// Passed to [`Engine::run`] instead of a hardware thread's number for a thread that is not pinned.
 /// The operating system starts such a thread on the node where the fewest threads run. If the
@@ -202,6 +200,7 @@ impl<'m> Engine<'m> {
             }
         }
         drop(here);
+        coroutines.into_iter().for_each(|coroutine| coroutine.into_stack().keep());
         Outcome { cycles: self.now, accesses: self.accesses }
     }
 
@@ -225,7 +224,7 @@ impl<'m> Engine<'m> {
         number: ThreadId,
         processor: usize,
         body: Body<'a>,
-    ) -> Coroutine<(), (), ()> {
+    ) -> Coroutine<(), (), (), ThreadStack> {
         let pinned = processor != ANYWHERE;
         let processor = if pinned { processor } else { self.idlest() };
         let cache = self.machine.cache_of(processor) as u32;
@@ -233,7 +232,7 @@ impl<'m> Engine<'m> {
         // SAFETY: the coroutine ends within `run`, whose bodies live longer, or is dropped
         // there when another one panics.
         let body: Body<'static> = unsafe { std::mem::transmute::<Body<'a>, Body<'static>>(body) };
-        let stack = DefaultStack::new(STACK).expect("there is memory for a simulated thread");
+        let stack = ThreadStack::new(number);
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
             with(|engine| engine.threads[number as usize].yielder = yielder);
             body();

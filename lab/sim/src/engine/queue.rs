@@ -86,15 +86,10 @@ impl Queue {
         if at >> DAY < self.today + DAYS as u64 {
             self.insert(Event { at, whom });
         } else {
-            self.plan_far(at, whom);
+            self.planned_far += 1;
+            self.far.push(Reverse((at, self.planned_far, whom)));
+            self.first = self.first.min(at);
         }
-    }
-
-    #[cold]
-    fn plan_far(&mut self, at: u64, whom: Whom) {
-        self.planned_far += 1;
-        self.far.push(Reverse((at, self.planned_far, whom)));
-        self.first = self.first.min(at);
     }
 
     /// Whether an event is due at this time or before.
@@ -176,11 +171,13 @@ impl Queue {
         {
             (before, next) = (next, entry.next);
         }
+        if self.unused == NONE {
+            self.grow();
+        }
         let number = self.unused;
-        let Some(entry) = self.entries.get_mut(number as usize) else {
-            return self.grow(event);
-        };
-        self.unused = std::mem::replace(entry, Entry { event, next }).next;
+        let entry = &mut self.entries[number as usize];
+        self.unused = std::mem::replace(&mut entry.next, next);
+        entry.event = event;
         match self.entries.get_mut(before as usize) {
             Some(before) => before.next = number,
             None => {
@@ -191,12 +188,12 @@ impl Queue {
         }
     }
 
-    /// Inserts an event for which there is no unused entry.
+    /// Makes an unused entry.
     #[cold]
-    fn grow(&mut self, event: Event) {
+    fn grow(&mut self) {
         self.unused = self.entries.len() as u32;
+        let event = Event { at: 0, whom: Whom::Slice(0) };
         self.entries.push(Entry { event, next: NONE });
-        self.insert(event);
     }
 }
 

@@ -262,11 +262,12 @@ impl Machine {
         }
     }
 
-    /// How many of an access's cycles the line stays with its owner: the request takes a while to
-    /// reach the owner.
+    /// How many of an access's cycles the line stays with its owner, if it stays at all: the request
+    /// takes a while to reach the owner.
     #[inline]
-    pub(crate) fn stays(&self, cycles: u32) -> u64 {
-        self.description.stays.map_or(0, |share| (f64::from(cycles) * share) as u64)
+    pub(crate) fn stays(&self, cycles: u32) -> Option<u64> {
+        let share = self.description.stays?;
+        Some((f64::from(cycles) * share) as u64).filter(|&stays| stays > 0)
     }
 
     /// The fewest cycles of an access by another cache.
