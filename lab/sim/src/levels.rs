@@ -64,6 +64,7 @@ impl Levels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::LINE;
 
     #[test]
     fn what_was_used_longest_ago_makes_room() {
@@ -82,6 +83,36 @@ mod tests {
             levels.touch(0, line);
         });
         assert_eq!(levels.touch(0, 7), 2);
+    }
+
+    /// Compares with lists, the latest line first.
+    #[test]
+    fn a_set_has_the_lines_that_were_used_last() {
+        let opteron = Machine::named("opteron").unwrap();
+        let mut levels = Levels::of(&opteron);
+        let sets = [64 << 10, 512 << 10].map(|bytes| bytes / LINE / WAYS);
+        let mut lists = sets.map(|sets| vec![Vec::new(); sets]);
+        let mut touched = |line: usize| {
+            for (level, lists) in lists.iter_mut().enumerate() {
+                let number = line % lists.len();
+                let list: &mut Vec<usize> = &mut lists[number];
+                let found = list.iter().position(|&there| there == line);
+                found.map(|way| list.remove(way));
+                list.insert(0, line);
+                list.truncate(WAYS);
+                if found.is_some() {
+                    return level;
+                }
+            }
+            lists.len()
+        };
+        let mut random = 1_usize;
+        for _ in 0..20_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Some forty lines of one set of the first level, and of eight sets of the second.
+            let line = (random >> 40) % 40 * sets[0];
+            assert_eq!(levels.touch(0, line as u32), touched(line));
+        }
     }
 
     #[test]

@@ -63,3 +63,26 @@ unsafe impl Stack for ThreadStack {
         self.stack.limit()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stacks_of_64_threads_begin_at_64_lines_of_a_page() {
+        let stacks: Vec<ThreadStack> = (0..64).map(ThreadStack::new).collect();
+        let mut begin: Vec<usize> = stacks.iter().map(|s| s.base.get() % PAGE).collect();
+        begin.sort_unstable();
+        assert!(begin.iter().copied().eq((0..PAGE).step_by(64)));
+        assert!(stacks.iter().all(|s| s.base.get() - s.limit().get() >= STACK));
+    }
+
+    #[test]
+    fn a_kept_stack_is_used_again_by_any_thread() {
+        let stack = ThreadStack::new(3);
+        let (limit, base) = (stack.limit(), stack.base().get());
+        stack.keep();
+        let again = ThreadStack::new(4);
+        assert_eq!((again.limit(), again.base().get()), (limit, base - APART));
+    }
+}

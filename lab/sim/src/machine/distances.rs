@@ -60,3 +60,27 @@ impl Distances {
         self.around[node].iter().rposition(|there| there.meets(caches))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+
+    #[test]
+    fn the_nearest_and_the_farthest_are_those_that_a_search_finds() {
+        for name in ["opteron", "xeon", "niagara", "tilera"] {
+            let machine = Machine::named(name).unwrap();
+            for step in [1, 3, 7, machine.caches()] {
+                let mut set = Caches::default();
+                let members = || (step / 2..machine.caches()).step_by(step);
+                members().for_each(|cache| set.add(cache));
+                for node in 0..machine.description.nodes {
+                    let class = |cache| machine.class(node, machine.node_of(cache));
+                    let distances = &machine.distances;
+                    assert_eq!(distances.nearest_of(node, &set), members().map(class).min());
+                    assert_eq!(distances.farthest_of(node, &set), members().map(class).max());
+                }
+            }
+        }
+    }
+}
