@@ -97,7 +97,9 @@ mod tests {
                 let number = line % lists.len();
                 let list: &mut Vec<usize> = &mut lists[number];
                 let found = list.iter().position(|&there| there == line);
-                found.map(|way| list.remove(way));
+                if let Some(way) = found {
+                    list.remove(way);
+                }
                 list.insert(0, line);
                 list.truncate(WAYS);
                 if found.is_some() {

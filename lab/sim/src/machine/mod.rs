@@ -131,8 +131,9 @@ impl Machine {
         self.distances.farthest()
     }
 
-    /// The class of the distance from a cache's node to the nearest of these caches or, for a
-    /// write, which all of them have to hear of, to the farthest other one; `None` if there is none.
+    /// The class of the distance at which a cache reaches these sharers of a line: the nearest of
+    /// them for a load, and the farthest other one for a write, which takes the line from all of
+    /// them. `None` if there is none.
     #[inline]
     pub(crate) fn class_of_sharers(
         &self,
