@@ -1,4 +1,5 @@
-//! The simulator's speed: accesses to simulated memory per second of this machine's time.
+//! The simulator's speed: accesses to simulated memory per second of this machine's processor
+//! time.
 //!
 //! This is the only figure without a peer. It depends on how many threads want the same lines:
 //! under contention, nearly each access lets another thread run.
@@ -6,8 +7,6 @@
 //! [`compare`] measures how accurate the simulator is.
 
 pub mod compare;
-
-use std::time::Instant;
 
 use serde::Serialize;
 use syncline::lock::{Mcs, RawLock, Ticket};
@@ -18,10 +17,11 @@ use syncline_sim::{Machine, Simulated};
 
 use crate::size::Size;
 use crate::statistics::median;
+use crate::tables::processor_seconds;
 
 /// The fields of the last line.
 pub const FIELDS: &str = "\
-accesses_per_second  simulated accesses in a second: the least of the cases
+accesses_per_second  simulated accesses in a second of processor time: the least of the cases
 ";
 
 type Tickets = Ticket<Spin, Simulated>;
@@ -41,7 +41,9 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let repetitions = size.pick(1, 5, 15);
     let machine = |name| Machine::named(name).expect("it comes along");
     let (opteron, xeon) = (machine("opteron"), machine("xeon"));
-    println!("million accesses a second: median, least and most of {repetitions} runs\n");
+    println!(
+        "million accesses a second of processor time: median, least and most of {repetitions} runs\n"
+    );
     let mut least = f64::INFINITY;
     let cases: [(&str, &dyn Fn() -> f64); 4] = [
         ("opteron, 48 threads, 1 ticket lock", &|| speed::<Tickets>(&opteron, 1, rounds)),
@@ -61,7 +63,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&Line { accesses_per_second: least.round() })?)
 }
 
-/// Simulated accesses per second of real time, with a thread on every hardware thread.
+/// Simulated accesses per second of processor time, with a thread on every hardware thread.
 fn speed<L>(machine: &Machine, locks: usize, rounds: usize) -> f64
 where
     L: RawLock<Memory = Simulated> + Default,
@@ -85,7 +87,7 @@ where
         (place, body)
     });
     let threads = threads.collect();
-    let began = Instant::now();
+    let began = processor_seconds();
     let outcome = Engine::new(machine, 1).run(threads);
-    outcome.accesses as f64 / began.elapsed().as_secs_f64()
+    outcome.accesses as f64 / (processor_seconds() - began)
 }

@@ -3,7 +3,7 @@
 use crate::machine::MOST_CACHES;
 
 /// A set of caches, by their numbers.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Caches([u64; MOST_CACHES / 64]);
 
 impl Caches {
@@ -21,14 +21,17 @@ impl Caches {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    pub fn all(&self) -> impl Iterator<Item = usize> {
-        self.0.into_iter().enumerate().flat_map(|(word, mut bits)| {
-            std::iter::from_fn(move || {
-                let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
-                bits &= bits - 1;
-                Some(64 * word + bit)
-            })
-        })
+    /// The set without a cache.
+    #[inline]
+    pub fn without(mut self, cache: usize) -> Caches {
+        self.0[cache / 64] &= !(1 << (cache % 64));
+        self
+    }
+
+    /// Whether a cache is in both sets.
+    #[inline]
+    pub fn meets(&self, other: &Caches) -> bool {
+        self.0.iter().zip(&other.0).fold(0, |both, (a, b)| both | a & b) != 0
     }
 }
 
@@ -42,7 +45,12 @@ mod tests {
         for cache in [0, 63, 64, 200, 255] {
             set.add(cache);
         }
-        assert_eq!(set.all().collect::<Vec<_>>(), [0, 63, 64, 200, 255]);
         assert!(set.has(63) && !set.has(62));
+        assert_eq!((set.count(), set.without(200).count()), (5, 4));
+        let mut other = Caches::default();
+        other.add(62);
+        assert!(!set.meets(&other));
+        other.add(255);
+        assert!(set.meets(&other) && !set.without(255).meets(&other));
     }
 }

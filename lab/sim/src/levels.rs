@@ -16,8 +16,12 @@ const WAYS: usize = 8;
 struct Level {
     /// Number of sets, a power of two.
     sets: usize,
-    /// Numbers of lines by core and set, counted from 1, the latest first; 0 in an empty way.
-    lines: Vec<u32>,
+    /// The line that was used last, by core and set. Lines are numbered from 1; 0 is an empty way.
+    /// In large levels most sets have one line, so these are most of what the real machine's
+    /// caches have to hold.
+    latest: Vec<u32>,
+    /// The other lines of each set, the latest first; empty ways come last.
+    others: Vec<[u32; WAYS - 1]>,
 }
 
 /// All levels.
@@ -28,7 +32,8 @@ impl Levels {
         let level = |lines: &usize| {
             // Rounded down to a power of two.
             let sets = 1 << (lines / WAYS).max(1).ilog2();
-            Level { sets, lines: vec![0; machine.caches() * sets * WAYS] }
+            let all = machine.caches() * sets;
+            Level { sets, latest: vec![0; all], others: vec![[0; WAYS - 1]; all] }
         };
         Levels(machine.private_lines().iter().map(level).collect())
     }
@@ -40,14 +45,15 @@ impl Levels {
         let wanted = line + 1;
         for (number, level) in self.0.iter_mut().enumerate() {
             let set = cache * level.sets + (line as usize & (level.sets - 1));
-            let ways = &mut level.lines[set * WAYS..][..WAYS];
-            if ways[0] == wanted {
-                return number;
+            // The line comes first. Those before its old way move on by one, or all of them if it
+            // had none, and the last one is out.
+            let mut moved = std::mem::replace(&mut level.latest[set], wanted);
+            let mut ways = level.others[set].iter_mut();
+            while moved != wanted && moved != 0 {
+                let Some(way) = ways.next() else { break };
+                std::mem::swap(way, &mut moved);
             }
-            let found = ways.iter().position(|&there| there == wanted);
-            ways[..=found.unwrap_or(WAYS - 1)].rotate_right(1);
-            ways[0] = wanted;
-            if found.is_some() {
+            if moved == wanted {
                 return number;
             }
         }
@@ -58,6 +64,7 @@ impl Levels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::LINE;
 
     #[test]
     fn what_was_used_longest_ago_makes_room() {
@@ -76,6 +83,38 @@ mod tests {
             levels.touch(0, line);
         });
         assert_eq!(levels.touch(0, 7), 2);
+    }
+
+    /// Compares with lists, the latest line first.
+    #[test]
+    fn a_set_has_the_lines_that_were_used_last() {
+        let opteron = Machine::named("opteron").unwrap();
+        let mut levels = Levels::of(&opteron);
+        let sets = [64 << 10, 512 << 10].map(|bytes| bytes / LINE / WAYS);
+        let mut lists = sets.map(|sets| vec![Vec::new(); sets]);
+        let mut touched = |line: usize| {
+            for (level, lists) in lists.iter_mut().enumerate() {
+                let number = line % lists.len();
+                let list: &mut Vec<usize> = &mut lists[number];
+                let found = list.iter().position(|&there| there == line);
+                if let Some(way) = found {
+                    list.remove(way);
+                }
+                list.insert(0, line);
+                list.truncate(WAYS);
+                if found.is_some() {
+                    return level;
+                }
+            }
+            lists.len()
+        };
+        let mut random = 1_usize;
+        for _ in 0..20_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Some forty lines of one set of the first level, and of eight sets of the second.
+            let line = (random >> 40) % 40 * sets[0];
+            assert_eq!(levels.touch(0, line as u32), touched(line));
+        }
     }
 
     #[test]

@@ -125,52 +125,42 @@ impl Line {
 
     /// Cycles of an access by a cache, given the line's present state.
     pub fn cycles(&self, machine: &Machine, access: Access, cache: usize) -> u32 {
-        let by_sharers = self.state == State::Shared && machine.counts_sharers(access);
-        let cycles = |class| match by_sharers {
-            true => machine.cycles_shared(access, class, self.holders.count()),
-            false => machine.cycles(access, self.state, class),
-        };
         let (here, home) = (machine.node_of(cache), self.home);
-        let class = |holder| machine.class(here, machine.node_of(holder));
-        let nearest = || self.holders.all().map(class).min();
-        let farthest = || self.holders.all().filter(|&h| h != cache).map(class).max();
-        match machine.description.protocol {
-            Protocol::Uncached | Protocol::Home => cycles(machine.class(here, home)),
-            Protocol::Snooping => {
-                let class = if access == Access::Load { nearest() } else { farthest() };
-                cycles(class.unwrap_or_else(|| machine.class(here, home)))
+        let sharers = || machine.class_of_sharers(access, cache, &self.holders);
+        let holder = match (machine.description.protocol, self.state) {
+            (Protocol::Uncached | Protocol::Home, _) => {
+                return self.over(machine, access, machine.class(here, home));
             }
-            // The tables have this route for a home at the asking core or at the holder. So each of
-            // its three parts costs half of what the same distance there and back adds to an access
-            // that stays within a node.
-            Protocol::Directory => {
-                let holder = match self.state {
-                    State::Invalid => home,
-                    State::Shared => {
-                        let class = if access == Access::Load { nearest() } else { farthest() };
-                        return self.by_way_of_home(machine, cycles, here, class);
-                    }
-                    _ => machine.node_of(self.owner),
-                };
-                let parts = [(here, home), (home, holder), (holder, here)];
-                let more =
-                    parts.map(|(a, b)| cycles(machine.class(a, b)).saturating_sub(cycles(0)));
-                cycles(0) + more.iter().sum::<u32>() / 2
+            (Protocol::Snooping, _) => {
+                let class = sharers().unwrap_or_else(|| machine.class(here, home));
+                return self.over(machine, access, class);
             }
-        }
+            // The directory does not know the sharers: they and the home are reached at the same
+            // time, and the farthest of them decides.
+            (Protocol::Directory, State::Shared) => {
+                let class = machine.class(here, home).max(sharers().unwrap_or(0));
+                return self.over(machine, access, class);
+            }
+            (Protocol::Directory, State::Invalid) => home,
+            (Protocol::Directory, _) => machine.node_of(self.owner),
+        };
+        // The tables have this route for a home at the asking core or at the holder. So each of its
+        // three parts costs half of what the same distance there and back adds to an access that
+        // stays within a node.
+        let within = machine.cycles(access, self.state, 0);
+        let more =
+            |a, b| machine.cycles(access, self.state, machine.class(a, b)).saturating_sub(within);
+        within + (more(here, home) + more(home, holder) + more(holder, here)) / 2
     }
 
-    /// The cost of a shared line under a directory that does not know the sharers: the sharers and
-    /// the home are reached at the same time, and the farthest of them decides.
-    fn by_way_of_home(
-        &self,
-        machine: &Machine,
-        cycles: impl Fn(usize) -> u32,
-        here: usize,
-        sharers: Option<usize>,
-    ) -> u32 {
-        let home = machine.class(here, self.home);
-        cycles(sharers.map_or(home, |class| class.max(home)))
+    /// Cycles of an access over a class of distance.
+    #[inline]
+    fn over(&self, machine: &Machine, access: Access, class: usize) -> u32 {
+        if self.state == State::Shared && machine.counts_sharers(access) {
+            machine.cycles_shared(access, class, self.holders.count())
+        } else {
+            machine.cycles(access, self.state, class)
+        }
     }
 
     /// Changes the line's state and holders as an access does.

@@ -74,10 +74,12 @@ unsafe impl Memory for Simulated {
         }
     }
 
+    #[inline]
     fn pause(looks: u32) {
         act(|engine| engine.pause(looks, Self::PATIENCE));
     }
 
+    #[inline]
     fn delay(units: u32) {
         act(|engine| engine.back_off(units));
     }
@@ -115,6 +117,7 @@ unsafe impl Memory for Simulated {
         with(|engine| engine.is_divided(level)).unwrap_or(true)
     }
 
+    #[inline]
     fn prefetch_for_write(word: &SimulatedWord) {
         fetch_for_writing(word.at());
     }
@@ -162,31 +165,40 @@ impl SimulatedWord {
 }
 
 impl Word for SimulatedWord {
+    #[inline]
     fn load(&self, _: Ordering) -> u32 {
         load(&self.value)
     }
+    #[inline]
     fn store(&self, value: u32, order: Ordering) {
         store(&self.value, value, order);
     }
+    #[inline]
     fn swap(&self, value: u32, _: Ordering) -> u32 {
         self.change(Access::Swap, |_| value)
     }
+    #[inline]
     fn fetch_add(&self, value: u32, _: Ordering) -> u32 {
         self.change(Access::FetchAndIncrement, |old| old.wrapping_add(value))
     }
+    #[inline]
     fn fetch_sub(&self, value: u32, _: Ordering) -> u32 {
         self.change(Access::FetchAndIncrement, |old| old.wrapping_sub(value))
     }
+    #[inline]
     fn fetch_or(&self, bits: u32, _: Ordering) -> u32 {
         self.change(Access::TestAndSet, |old| old | bits)
     }
+    #[inline]
     fn fetch_and(&self, bits: u32, _: Ordering) -> u32 {
         self.change(Access::TestAndSet, |old| old & bits)
     }
+    #[inline]
     fn exchange(&self, old: u32, new: u32, _: Ordering) -> Result<u32, u32> {
         let was = self.change(Access::CompareAndSwap, |was| if was == old { new } else { was });
         if was == old { Ok(was) } else { Err(was) }
     }
+    #[inline]
     fn address(&self) -> Address {
         Address(self.at())
     }
@@ -221,15 +233,19 @@ impl<T> Drop for SimulatedLink<T> {
 }
 
 impl<T> Link<NonNull<T>> for SimulatedLink<T> {
+    #[inline]
     fn load(&self, _: Ordering) -> Option<NonNull<T>> {
         load(&self.node)
     }
+    #[inline]
     fn store(&self, node: Option<NonNull<T>>, order: Ordering) {
         store(&self.node, node, order);
     }
+    #[inline]
     fn swap(&self, node: Option<NonNull<T>>, _: Ordering) -> Option<NonNull<T>> {
         change(&self.node, Access::Swap, |_| node)
     }
+    #[inline]
     fn exchange(&self, old: Option<NonNull<T>>, new: Option<NonNull<T>>, _: Ordering) -> bool {
         let to = |was| if was == old { new } else { was };
         change(&self.node, Access::CompareAndSwap, to) == old

@@ -284,7 +284,7 @@ fn timed<V, P: Sync>(
 }
 
 /// The processor time of this thread in seconds.
-fn processor_seconds() -> f64 {
+pub fn processor_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: Linux has this clock, and the result is written to a local variable.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };

@@ -1,7 +1,7 @@
 //! What an access does: it finds its line, waits until the line is free and is served, and wakes
 //! the threads that watch the line.
 
-use super::{Engine, Then, ThreadId};
+use super::{Engine, RECENT, Then, ThreadId};
 use crate::line::Line;
 use crate::machine::{Access, Homes, LINE, State};
 
@@ -41,10 +41,8 @@ impl Engine<'_> {
     #[inline]
     pub(super) fn line_of(&mut self, address: usize) -> u32 {
         let number = address / LINE;
-        match self.latest_line {
-            Some((latest, line)) if latest == number => line,
-            _ => self.find_line(number),
-        }
+        let (recent, line) = self.recent[number % RECENT];
+        if recent == number { line } else { self.find_line(number) }
     }
 
     fn find_line(&mut self, number: usize) -> u32 {
@@ -68,7 +66,7 @@ impl Engine<'_> {
             self.lines.push(Line::new(machine.memory_near(node), cache));
             self.warm_up(line);
         }
-        self.latest_line = Some((number, line));
+        self.recent[number % RECENT] = (number, line);
         line
     }
 
@@ -336,8 +334,7 @@ impl Engine<'_> {
         let occupied = line.occupied(self.machine, access, cache, cycles);
         let begun = begun.max(line.unused_since(cache, self.now)).min(self.now);
         let begins = line.free_at.max(begun);
-        let stays = self.machine.stays(cycles);
-        if stays > 0 {
+        if let Some(stays) = self.machine.stays(cycles) {
             line.stay(self.now, begins + stays);
         }
         line.free_at = begins + u64::from(occupied);
@@ -396,11 +393,8 @@ impl Engine<'_> {
     }
 
     /// The current thread backs off for this many times the longest time in which a line changes
-    /// hands: until a write has reached all sharers, and the next thread has read the line.
+    /// hands.
     pub(crate) fn back_off(&mut self, units: u32) -> Then {
-        let machine = self.machine;
-        let written = machine.cycles(Access::Store, State::Shared, machine.farthest());
-        let read = machine.cycles(Access::Load, State::Modified, machine.farthest());
-        self.delay(u64::from(units) * u64::from(written + read))
+        self.delay(u64::from(units) * u64::from(self.machine.hand_over()))
     }
 }

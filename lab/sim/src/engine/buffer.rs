@@ -175,7 +175,7 @@ impl Engine<'_> {
             _ => self.reach_line(Access::Store, line, cache, self.now) + instructions,
         };
         // Plan this before `write` wakes the threads that watch the line.
-        self.plan_for(at, Whom::Buffer(thread));
+        self.events.plan(at, Whom::Buffer(thread));
         self.write(line, at);
     }
 

@@ -13,14 +13,12 @@ mod buffer;
 mod context;
 mod messages;
 mod processor;
+mod queue;
 mod sleep;
+mod stack;
 mod thread;
 mod uncached;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use rustc_hash::FxHashMap;
 
@@ -35,20 +33,22 @@ pub use context::{delay, depends, execute, fence, flush, now};
 use messages::Inboxes;
 pub use messages::{receive, send};
 use processor::Processor;
+use queue::Queue;
 use sleep::Sleepers;
+use stack::ThreadStack;
 use thread::Thread;
 use uncached::Shared;
 pub(crate) use uncached::{release, reset, take, test_and_set};
 
 pub use crate::line::ThreadId;
 
-/// Bytes of a simulated thread's stack.
-const STACK: usize = 128 * 1024;
-
 /// Passed to [`Engine::run`] instead of a hardware thread's number for a thread that is not pinned.
 /// The operating system starts such a thread on the node where the fewest threads run. If the
 /// thread has to wait for a processor, an idle one takes it over after a while.
 pub const ANYWHERE: usize = usize::MAX;
+
+/// How many lines are found without a search: more than most runs use.
+const RECENT: usize = 1024;
 
 /// What a simulated thread does.
 pub type Body<'a> = Box<dyn FnOnce() + 'a>;
@@ -57,12 +57,7 @@ pub type Body<'a> = Box<dyn FnOnce() + 'a>;
 pub struct Engine<'m> {
     machine: &'m Machine,
     now: u64,
-    events: BinaryHeap<Reverse<Event>>,
-    /// A planned event that is not in the heap yet. It is pushed when the next event is popped,
-    /// which costs the heap half of a push and a pop.
-    latest: Option<Event>,
-    /// Events planned so far. Of several events at one time, the one planned first comes first.
-    planned: u32,
+    events: Queue,
     threads: Vec<Thread>,
     current: ThreadId,
     processors: Vec<Processor>,
@@ -74,7 +69,8 @@ pub struct Engine<'m> {
     fresh: Fresh,
     levels: Levels,
     by_address: FxHashMap<usize, u32>,
-    latest_line: Option<(usize, u32)>,
+    /// Lines that were looked up lately, by the last bits of their addresses.
+    recent: Box<[(usize, u32); RECENT]>,
     random: u64,
     accesses: u64,
     /// Words of the current access.
@@ -89,14 +85,7 @@ pub struct Engine<'m> {
     running: Vec<usize>,
 }
 
-/// When something happens, in which order among other events of that time, and to whom.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
-    at: u64,
-    order: u32,
-    whom: Whom,
-}
-
+/// To whom something happens.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Whom {
     /// A thread goes on. The event is stale if the thread has gone on since it was planned: the
@@ -135,9 +124,7 @@ impl<'m> Engine<'m> {
         Engine {
             machine,
             now: 0,
-            events: BinaryHeap::new(),
-            latest: None,
-            planned: 0,
+            events: Queue::default(),
             threads: Vec::new(),
             current: 0,
             processors: (0..machine.threads()).map(|_| Processor::default()).collect(),
@@ -149,7 +136,7 @@ impl<'m> Engine<'m> {
             fresh: Fresh::Machine,
             levels: Levels::of(machine),
             by_address: FxHashMap::default(),
-            latest_line: None,
+            recent: Box::new([(usize::MAX, 0); RECENT]),
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             accesses: 0,
             words_of_access: 1,
@@ -213,6 +200,7 @@ impl<'m> Engine<'m> {
             }
         }
         drop(here);
+        coroutines.into_iter().for_each(|coroutine| coroutine.into_stack().keep());
         Outcome { cycles: self.now, accesses: self.accesses }
     }
 
@@ -220,7 +208,7 @@ impl<'m> Engine<'m> {
     /// event is left.
     fn next(&mut self) -> Option<ThreadId> {
         loop {
-            let event = self.pop()?;
+            let event = self.events.pop()?;
             self.now = self.now.max(event.at);
             if let Some(thread) = self.runs_next(event) {
                 self.current = thread;
@@ -236,7 +224,7 @@ impl<'m> Engine<'m> {
         number: ThreadId,
         processor: usize,
         body: Body<'a>,
-    ) -> Coroutine<(), (), ()> {
+    ) -> Coroutine<(), (), (), ThreadStack> {
         let pinned = processor != ANYWHERE;
         let processor = if pinned { processor } else { self.idlest() };
         let cache = self.machine.cache_of(processor) as u32;
@@ -244,7 +232,7 @@ impl<'m> Engine<'m> {
         // SAFETY: the coroutine ends within `run`, whose bodies live longer, or is dropped
         // there when another one panics.
         let body: Body<'static> = unsafe { std::mem::transmute::<Body<'a>, Body<'static>>(body) };
-        let stack = DefaultStack::new(STACK).expect("there is memory for a simulated thread");
+        let stack = ThreadStack::new(number);
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
             with(|engine| engine.threads[number as usize].yielder = yielder);
             body();
@@ -253,31 +241,10 @@ impl<'m> Engine<'m> {
         coroutine
     }
 
-    /// Removes the next event.
-    fn pop(&mut self) -> Option<Event> {
-        let Some(latest) = self.latest.take() else {
-            return self.events.pop().map(|Reverse(event)| event);
-        };
-        match self.events.peek_mut() {
-            Some(mut first) => Some(std::mem::replace(&mut *first, Reverse(latest)).0),
-            None => Some(latest),
-        }
-    }
-
     /// Plans that a thread goes on at a time.
     fn plan(&mut self, at: u64, thread: ThreadId) {
         let went_on = self.threads[thread as usize].went_on;
-        self.plan_for(at, Whom::Thread(thread, went_on));
-    }
-
-    fn plan_for(&mut self, at: u64, whom: Whom) {
-        let event = self.event(at, whom);
-        self.events.push(Reverse(event));
-    }
-
-    fn event(&mut self, at: u64, whom: Whom) -> Event {
-        self.planned = self.planned.wrapping_add(1);
-        Event { at, order: self.planned, whom }
+        self.events.plan(at, Whom::Thread(thread, went_on));
     }
 
     /// Lets other threads run until the current thread goes on.
@@ -288,19 +255,13 @@ impl<'m> Engine<'m> {
     /// Lets time pass for the current thread.
     #[inline]
     fn pass_until(&mut self, at: u64) -> Then {
-        match self.events.peek() {
-            Some(Reverse(next)) if next.at <= at => {
-                let went_on = self.threads[self.current as usize].went_on;
-                // `latest` never precedes the first event of the heap: at an equal time, it was
-                // planned later.
-                self.latest = Some(self.event(at, Whom::Thread(self.current, went_on)));
-                self.suspend()
-            }
-            _ => {
-                self.now = at;
-                Then::GoOn
-            }
+        // An event at this very time was planned earlier, so it comes first.
+        if self.events.is_due(at) {
+            self.plan(at, self.current);
+            return self.suspend();
         }
+        self.now = at;
+        Then::GoOn
     }
 
     /// The cycle in which the current thread's latest access was done, before the instructions that

@@ -13,7 +13,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Engine, Event, Then, ThreadId, Whom};
+use super::queue::Event;
+use super::{Engine, Then, ThreadId, Whom};
 
 /// A hardware thread.
 #[derive(Default)]
@@ -101,7 +102,7 @@ impl Engine<'_> {
     fn plan_look(&mut self, number: u32) {
         let every = self.machine.in_cycles(self.machine.description.scheduler.near).max(1);
         let at = (self.now / every + 1) * every;
-        self.plan_for(at, Whom::Look(number));
+        self.events.plan(at, Whom::Look(number));
     }
 
     /// Idle hardware threads take over threads that wait for this one.
@@ -149,7 +150,7 @@ impl Engine<'_> {
         let (first, ends) = (processor.queue.is_empty(), processor.slice_ends);
         self.queue_up(thread);
         if first {
-            self.plan_for(ends.max(self.now), Whom::Slice(number));
+            self.events.plan(ends.max(self.now), Whom::Slice(number));
         }
     }
 
@@ -192,7 +193,7 @@ impl Engine<'_> {
         processor.slice_ends = self.now + after + slice;
         if !processor.queue.is_empty() {
             let at = processor.slice_ends;
-            self.plan_for(at, Whom::Slice(number));
+            self.events.plan(at, Whom::Slice(number));
         }
         if std::mem::take(&mut self.threads[thread as usize].due) {
             self.plan(self.now + after, thread);

@@ -1,6 +1,6 @@
 //! A description's tables, evaluated at the distances that occur on the machine.
 
-use super::access::{ACCESSES, STATES, State};
+use super::access::{ACCESSES, Access, STATES, State};
 use super::description::{Costs, Description};
 
 /// Cycles by access, state and class of distance.
@@ -50,6 +50,13 @@ pub fn quickest(tables: &Tables, d: &Description) -> u32 {
         cost.into_iter().flatten().min()
     };
     tables.iter().filter_map(row).min().unwrap_or(0)
+}
+
+/// Cycles of a store to a shared line and of a load of a changed one, at the greatest distance.
+pub fn hand_over(tables: &Tables) -> u32 {
+    let at_most = |access: Access, state: State| tables[access as usize][state as usize].last();
+    let parts = [(Access::Store, State::Shared), (Access::Load, State::Modified)];
+    parts.into_iter().filter_map(|(access, state)| at_most(access, state)).sum()
 }
 
 /// The cost at a distance between or beyond the columns.

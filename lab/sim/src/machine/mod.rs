@@ -4,6 +4,7 @@ mod access;
 mod check;
 mod cost;
 mod description;
+mod distances;
 mod error;
 mod reader;
 
@@ -14,7 +15,10 @@ pub use description::{
     Busy, Costs, Description, FORMAT, Homes, Instructions, LINE, Level, Local, MOST_CACHES,
     MOST_THREADS, Messages, Protocol, Scheduler,
 };
+use distances::Distances;
 pub use error::Error;
+
+use crate::caches::Caches;
 
 /// Instructions that come with an access in a machine description: an address, a comparison and a
 /// branch.
@@ -27,14 +31,14 @@ pub struct Machine {
     pub description: Description,
     /// Cycles by access, state and class of distance.
     cycles: Tables,
-    /// Class of the distance between each two nodes.
-    classes: Vec<u8>,
+    distances: Distances,
     /// Cycles by access and class of distance for a line that all caches share.
     by_all: [Option<Vec<u32>>; ACCESSES],
     /// Cycles of a local access; `None` if an access leaves the core even for the thread's own
     /// line.
     local: [Option<u32>; ACCESSES],
     quickest: u32,
+    hand_over: u32,
     /// Lines that fit into each of a core's own levels of caches.
     private_lines: Vec<usize>,
     /// Cycles that a load takes longer if it finds its line in each of these levels or, in the last
@@ -55,15 +59,12 @@ impl Machine {
     /// A sentence that says what is wrong with the description.
     pub fn new(description: Description) -> Result<Machine, String> {
         check::check(&description)?;
-        let distances = &description.distances;
-        let mut kinds: Vec<f64> = distances.iter().flatten().copied().collect();
+        let mut kinds: Vec<f64> = description.distances.iter().flatten().copied().collect();
         kinds.sort_by(f64::total_cmp);
         kinds.dedup();
         if kinds.len() > usize::from(u8::MAX) {
             return Err("distances: more than 255 different ones".to_owned());
         }
-        let class = |distance: &f64| kinds.iter().position(|kind| kind == distance);
-        let classes = distances.iter().flatten().filter_map(class).map(|c| c as u8).collect();
         let d = &description;
         let tables = cost::tables(d, &kinds);
         let by_all = cost::by_all(d, &kinds);
@@ -72,15 +73,17 @@ impl Machine {
         local[Access::Store as usize] = d.local.store;
         let memory_near = memory_near(d);
         let quickest = cost::quickest(&tables, d);
+        let hand_over = cost::hand_over(&tables);
         let (private_lines, farther) = levels(d);
         let own = d.levels.len().saturating_sub(1);
         let look_up = d.levels[..own].last().map_or(d.local.load, |level| level.cycles);
         Ok(Machine {
             cycles: tables,
-            classes,
+            distances: Distances::of(d, &kinds),
             by_all,
             local,
             quickest,
+            hand_over,
             private_lines,
             farther,
             look_up,
@@ -106,8 +109,9 @@ impl Machine {
     }
 
     /// The node of a cache.
+    #[inline]
     pub fn node_of(&self, cache: usize) -> usize {
-        cache / self.description.caches_per_node
+        self.distances.node_of(cache)
     }
 
     /// The number of a node's group at a level: its socket at level 0, the node itself below.
@@ -119,12 +123,29 @@ impl Machine {
     /// The class of the distance between two nodes: 0 is the least.
     #[inline]
     pub fn class(&self, a: usize, b: usize) -> usize {
-        usize::from(self.classes[a * self.description.nodes + b])
+        self.distances.class(a, b)
     }
 
     /// The class of the greatest distance.
     pub fn farthest(&self) -> usize {
-        self.classes.iter().copied().max().map_or(0, usize::from)
+        self.distances.farthest()
+    }
+
+    /// The class of the distance at which a cache reaches these sharers of a line: the nearest of
+    /// them for a load, and the farthest other one for a write, which takes the line from all of
+    /// them. `None` if there is none.
+    #[inline]
+    pub(crate) fn class_of_sharers(
+        &self,
+        access: Access,
+        cache: usize,
+        sharers: &Caches,
+    ) -> Option<usize> {
+        let here = self.node_of(cache);
+        match access {
+            Access::Load => self.distances.nearest_of(here, sharers),
+            _ => self.distances.farthest_of(here, &sharers.without(cache)),
+        }
     }
 
     /// Cycles of an access to a line in this state, over a class of distance.
@@ -242,17 +263,25 @@ impl Machine {
         }
     }
 
-    /// How many of an access's cycles the line stays with its owner: the request takes a while to
-    /// reach the owner.
+    /// How many of an access's cycles the line stays with its owner, if it stays at all: the request
+    /// takes a while to reach the owner.
     #[inline]
-    pub(crate) fn stays(&self, cycles: u32) -> u64 {
-        self.description.stays.map_or(0, |share| (f64::from(cycles) * share) as u64)
+    pub(crate) fn stays(&self, cycles: u32) -> Option<u64> {
+        let share = self.description.stays?;
+        Some((f64::from(cycles) * share) as u64).filter(|&stays| stays > 0)
     }
 
     /// The fewest cycles of an access by another cache.
     #[inline]
     pub fn quickest(&self) -> u32 {
         self.quickest
+    }
+
+    /// The longest time in which a line changes hands: until a write has reached all sharers, and
+    /// the next thread has read the line.
+    #[inline]
+    pub(crate) fn hand_over(&self) -> u32 {
+        self.hand_over
     }
 
     /// Whether a changed line that others read stays with its owner (MOESI's Owned).
