@@ -5,6 +5,7 @@ mod circles;
 mod dependencies;
 mod imports;
 mod sources;
+mod unused;
 mod voice;
 
 use std::fs;
