@@ -4,6 +4,7 @@ mod book;
 mod circles;
 mod dependencies;
 mod imports;
+mod licences;
 mod sources;
 mod unused;
 mod voice;
