@@ -19,6 +19,8 @@ test_all() {
     build_tests
     crate_pages
     say "testing"
+    # Not by nextest, which gives each test a process of its own: many share what takes long to make, such as the
+    # figures that claims are about. And what measures or meets must be alone on the processors.
     cargo test --release --workspace --no-fail-fast
     # The locks' stress tests once more, with overflow checks and debug assertions.
     cargo test --package syncline --no-fail-fast

@@ -105,7 +105,7 @@ impl Amount {
             effort,
         };
         size.pick(
-            amount(1, [20, 20], [1e-3, 10e-6], 1, Effort::QUICK),
+            amount(1, [20, 20], [20e-3, 10e-6], 1, Effort::QUICK),
             amount(usize::MAX, [20_000, 500], [0.02, 200e-6], 2, Effort::QUICK),
             amount(usize::MAX, [50_000, 2_000], [0.1, 400e-6], 3, Effort::FULL),
         )

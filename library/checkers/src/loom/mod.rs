@@ -42,6 +42,7 @@
 mod blocks;
 mod execution;
 mod long;
+mod stacks;
 mod words;
 
 use std::ptr::NonNull;

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
-use super::Mutex;
+use super::data::Mutex;
 use crate::deadline::{Deadline, after};
 use crate::lock::{Gate, RawLock, TimedLock, TryLock};
 use crate::mapped::shown_as_its_value;

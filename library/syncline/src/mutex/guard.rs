@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
-use super::Mutex;
+use super::data::Mutex;
 use crate::lock::{Gate, RawLock};
 use crate::mapped::{MappedMutexGuard, shown_as_its_value, take_node};
 use crate::watched::Node;

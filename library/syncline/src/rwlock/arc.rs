@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
-use super::RwLock;
+use super::data::RwLock;
 use crate::deadline::{Deadline, after};
 use crate::lock::{CompactRw, RawSharedLock, TimedSharedLock, TrySharedLock};
 use crate::mapped::shown_as_its_value;

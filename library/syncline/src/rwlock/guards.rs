@@ -4,8 +4,8 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
-use super::{RwLock, RwLockUpgradableReadGuard};
-use crate::lock::{CompactRw, Downgrade, RawSharedLock, Upgrade};
+use super::data::RwLock;
+use crate::lock::{CompactRw, Downgrade, RawSharedLock};
 use crate::mapped::{MappedRwLockWriteGuard, shown_as_its_value, take_node};
 use crate::memory::Pooled;
 use crate::watched::{Node, SharedNode, release_shared};
@@ -34,8 +34,8 @@ pub type MappedRwLockReadGuard<'a, T, L = CompactRw> = RwLockReadGuard<'a, T, L>
 /// acquired, which also releases.
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct RwLockWriteGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
-    lock: &'a RwLock<T, L>,
-    node: Node<L>,
+    pub(super) lock: &'a RwLock<T, L>,
+    pub(super) node: Node<L>,
     /// The thread that acquired also releases.
     stays: PhantomData<*const ()>,
 }
@@ -192,20 +192,6 @@ impl<'a, T: ?Sized, L: Downgrade> RwLockWriteGuard<'a, T, L> {
         unsafe {
             lock.raw().downgrade(&node, &share);
             RwLockReadGuard::new(lock, share)
-        }
-    }
-}
-
-impl<'a, T: ?Sized, L: Upgrade> RwLockWriteGuard<'a, T, L> {
-    /// Goes on as the upgradable reader. No thread writes in between. Release ordering.
-    pub fn downgrade_to_upgradable(guard: Self) -> RwLockUpgradableReadGuard<'a, T, L> {
-        let lock = guard.lock;
-        let (node, share) = (take_node!(guard), Pooled::new());
-        lock.lock.ends();
-        // SAFETY: as in `downgrade`.
-        unsafe {
-            lock.raw().downgrade_to_upgradable(&node, &share);
-            RwLockUpgradableReadGuard::new(lock, share)
         }
     }
 }

@@ -4,7 +4,8 @@ use core::marker::PhantomData;
 use core::ops::Deref;
 use core::time::Duration;
 
-use super::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use super::data::RwLock;
+use super::guards::{RwLockReadGuard, RwLockWriteGuard};
 use crate::deadline::{Deadline, after};
 use crate::lock::{TimedUpgrade, Upgradable, Upgrade};
 use crate::mapped::{shown_as_its_value, take_node};
@@ -122,6 +123,20 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
         unsafe {
             lock.raw().downgrade_upgradable(&share);
             RwLockReadGuard::new(lock, share)
+        }
+    }
+}
+
+impl<'a, T: ?Sized, L: Upgrade> RwLockWriteGuard<'a, T, L> {
+    /// Goes on as the upgradable reader. No thread writes in between. Release ordering.
+    pub fn downgrade_to_upgradable(guard: Self) -> RwLockUpgradableReadGuard<'a, T, L> {
+        let lock = guard.lock;
+        let (node, share) = (take_node!(guard), Pooled::new());
+        lock.lock.ends();
+        // SAFETY: the lock was acquired with this node; pooled nodes stay until their guard ends.
+        unsafe {
+            lock.raw().downgrade_to_upgradable(&node, &share);
+            RwLockUpgradableReadGuard::new(lock, share)
         }
     }
 }

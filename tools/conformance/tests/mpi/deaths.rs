@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use syncline_conformance::{run_limited, scratch};
 
-use crate::libraries::{LIMIT, Mpi, all, errors};
+use crate::libraries::{LIMIT, Mpi, all, errors, on_each, side_by_side};
 
 /// The schemes whose locks outlive a death.
 const SCHEMES: [&str; 6] = [
@@ -41,9 +41,9 @@ fn everywhere(ranks: u32, scene: &str, after: &str) {
             continue;
         }
         mpi.more = &["--enable-recovery"];
-        for scheme in SCHEMES {
+        side_by_side(&SCHEMES, |scheme| {
             assert_eq!(outcome(&mpi, scheme, ranks, scene, after), scene, "{scheme}, {after}");
-        }
+        });
     }
 }
 
@@ -95,13 +95,13 @@ fn a_rank_may_die_anywhere() {
 
 #[test]
 fn tries_and_deadlines() {
-    for mpi in all() {
+    on_each(|mpi| {
         for scheme in SCHEMES {
-            assert_eq!(outcome(&mpi, scheme, 3, "limits", ""), "limits", "{scheme}, {}", mpi.name);
+            assert_eq!(outcome(mpi, scheme, 3, "limits", ""), "limits", "{scheme}, {}", mpi.name);
         }
         for scheme in ["message-immediate", "library"] {
-            let outcome = outcome(&mpi, scheme, 3, "limits", "");
+            let outcome = outcome(mpi, scheme, 3, "limits", "");
             assert_eq!(outcome, "unsupported", "{scheme}, {}", mpi.name);
         }
-    }
+    });
 }

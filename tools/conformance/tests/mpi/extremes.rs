@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use syncline_conformance::run_limited;
 
-use crate::libraries::{LIMIT, SCHEMES, all, errors, everywhere, printed};
+use crate::libraries::{LIMIT, SCHEMES, all, errors, everywhere, on_each, printed};
 
 /// Some schemes of each kind.
 const SOME: [&str; 4] = ["full-support", "fair", "message-immediate", "library"];
 
 #[test]
 fn locks_of_two_thousand_windows_are_held_at_once() {
+    // One after the other: these runs use the processors.
     for mpi in all() {
         for scheme in ["full-support", "fair"] {
             let printed = mpi.scene(scheme, 2, &["thousands"]);
@@ -28,7 +29,7 @@ fn windows_without_locks_have_other_epochs() {
 
 #[test]
 fn an_abort_ends_those_that_wait_for_a_lock() {
-    for mpi in all() {
+    on_each(|mpi| {
         for scheme in SOME {
             let start = Instant::now();
             let mut command = mpi.command(&["--scheme", scheme], "mpi_scenes.c", 3, &["aborting"]);
@@ -36,7 +37,7 @@ fn an_abort_ends_those_that_wait_for_a_lock() {
             assert_eq!(outcome.status, 5, "{scheme}, {}: {}", mpi.name, errors(&outcome));
             assert!(start.elapsed() < Duration::from_secs(60), "{scheme}, {}", mpi.name);
         }
-    }
+    });
 }
 
 #[test]
@@ -48,10 +49,10 @@ fn a_full_dev_shm_is_no_matter() {
         eprintln!("skipped: this user may not make a /dev/shm of its own");
         return;
     }
-    for mpi in all() {
+    on_each(|mpi| {
         if mpi.name.starts_with("openmpi") {
             eprintln!("skipped: {} itself ends by a bus error, without Syncline as well", mpi.name);
-            continue;
+            return;
         }
         for scheme in SCHEMES {
             let scene = mpi.command(&["--scheme", scheme], "mpi_scenes.c", 2, &["full", "12"]);
@@ -62,5 +63,5 @@ fn a_full_dev_shm_is_no_matter() {
             }
             assert_eq!(printed(&mut command), "full: 0 too few\n", "{scheme} on {}", mpi.name);
         }
-    }
+    });
 }

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use syncline_conformance::Program;
 
-use crate::libraries::{Mpi, SCHEMES, all, printed};
+use crate::libraries::{Mpi, SCHEMES, all, printed, side_by_side};
 
 /// By `mpif.h`, and by the modules.
 const WAYS: [&str; 3] = ["-DMPIF_H", "-DMODULE", "-DMPI_F08"];
@@ -24,16 +24,16 @@ fn program(mpi: &Mpi, way: &str) -> Option<Program> {
 
 #[test]
 fn a_program_prints_the_same_under_every_scheme() {
-    for mpi in all() {
-        for way in WAYS {
-            let Some(program) = program(&mpi, way) else { continue };
-            for scheme in SCHEMES {
-                let mut command = mpi.command_of(&["--scheme", scheme], &program, 3, &[]);
-                let expected = "created: 0 too few\nallocated: 0 too few\n";
-                assert_eq!(printed(&mut command), expected, "{way}, {scheme} on {}", mpi.name);
-                let mut command = mpi.command_of(&["--scheme", scheme], &program, 2, &["scheme"]);
-                assert_eq!(printed(&mut command), format!("{scheme}\n"), "{way}, {}", mpi.name);
-            }
+    let libraries = all();
+    let ways: Vec<_> = libraries.iter().flat_map(|mpi| WAYS.map(|way| (mpi, way))).collect();
+    side_by_side(&ways, |(mpi, way)| {
+        let Some(program) = program(mpi, way) else { return };
+        for scheme in SCHEMES {
+            let mut command = mpi.command_of(&["--scheme", scheme], &program, 3, &[]);
+            let expected = "created: 0 too few\nallocated: 0 too few\n";
+            assert_eq!(printed(&mut command), expected, "{way}, {scheme} on {}", mpi.name);
+            let mut command = mpi.command_of(&["--scheme", scheme], &program, 2, &["scheme"]);
+            assert_eq!(printed(&mut command), format!("{scheme}\n"), "{way}, {}", mpi.name);
         }
-    }
+    });
 }

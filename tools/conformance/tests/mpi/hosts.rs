@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use syncline_conformance::{Program, run_limited, scratch};
 
 use crate::deaths::verdict;
-use crate::libraries::{LIMIT, Mpi, SCHEMES, all, errors, printed};
+use crate::libraries::{LIMIT, Mpi, SCHEMES, all, errors, printed, side_by_side};
 
 /// A namespace of process numbers, and what keeps it there.
 struct Host(Child, u32);
@@ -66,11 +66,11 @@ fn everywhere(ranks: u32, words: &[&str], expected: &str) {
     // Open MPI's default windows need memory that all ranks share. MPICH 4.0.2 hangs in MPI_Finalize in
     // half of all runs over two such hosts, without Syncline as well.
     for mpi in all().iter().filter(|mpi| mpi.is_by_messages()) {
-        for scheme in SCHEMES {
+        side_by_side(&SCHEMES, |scheme| {
             let mut command = on_two((mpi, &host), scheme, (ranks, ranks), "mpi_scenes.c", words);
             let printed = printed(&mut command);
             assert_eq!(printed, expected, "{words:?} under {scheme} on {}", mpi.name);
-        }
+        });
     }
 }
 

@@ -1,14 +1,15 @@
 //! The MPI libraries that the tests run on, and how a program is run on one.
 
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use syncline_conformance::{
     Outcome, Program, beside_tests, is_root, mpi_library, run_limited, syncline,
 };
 
-/// How long a scene may take.
-pub const LIMIT: Duration = Duration::from_secs(120);
+/// How long a scene may take; half a dozen run at a time.
+pub const LIMIT: Duration = Duration::from_secs(240);
 
 /// The schemes, and what leaves a window to the MPI library.
 pub const SCHEMES: [&str; 9] = [
@@ -68,6 +69,20 @@ const NEWER: [Mpi; 3] = [
 /// Those that are installed.
 pub fn all() -> Vec<Mpi> {
     [OPEN_MPI, BY_MESSAGES, MPICH].into_iter().chain(NEWER).filter(Mpi::is_installed).collect()
+}
+
+/// Calls a function for each library.
+pub fn on_each(test: impl Fn(&Mpi) + Sync) {
+    side_by_side(&all(), test);
+}
+
+/// Calls a function for each of these, three at a time: starters of programs sleep for most of the time
+/// that a run takes.
+pub fn side_by_side<T: Sync>(all: &[T], test: impl Fn(&T) + Sync) {
+    let test = &test;
+    for three in all.chunks(3) {
+        thread::scope(|scope| three.iter().for_each(|one| _ = scope.spawn(move || test(one))));
+    }
 }
 
 impl Mpi {
@@ -161,10 +176,10 @@ pub fn errors(outcome: &Outcome) -> String {
 
 /// Runs a scene under each scheme on each library.
 pub fn everywhere(ranks: u32, words: &[&str], expected: &str) {
-    for mpi in all() {
+    on_each(|mpi| {
         for scheme in SCHEMES {
             let printed = mpi.scene(scheme, ranks, words);
             assert_eq!(printed, expected, "{words:?} under {scheme} on {}", mpi.name);
         }
-    }
+    });
 }

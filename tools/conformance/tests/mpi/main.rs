@@ -16,7 +16,7 @@ use std::process::Command;
 
 use syncline_conformance::{Program, mpi_library, run_limited, syncline};
 
-use libraries::{LIMIT, Mpi, OPEN_MPI, SCHEMES, all, errors, everywhere, printed};
+use libraries::{LIMIT, Mpi, OPEN_MPI, SCHEMES, errors, everywhere, on_each, printed};
 
 #[test]
 fn sums_are_exact() {
@@ -26,14 +26,14 @@ fn sums_are_exact() {
 #[test]
 fn windows_of_all_kinds_are_locked() {
     let expected = "create: 0 too few\nallocate_shared: 0 too few\ncreate_dynamic: 0 too few\n";
-    for mpi in all() {
+    on_each(|mpi| {
         // Open MPI's windows over messages can't be shared memory; its other ones take their place.
-        let mpi = if mpi.is_by_messages() { OPEN_MPI } else { mpi };
+        let mpi = if mpi.is_by_messages() { &OPEN_MPI } else { mpi };
         for scheme in SCHEMES {
             let printed = mpi.scene(scheme, 2, &["kinds", "12"]);
             assert_eq!(printed, expected, "under {scheme} on {}", mpi.name);
         }
-    }
+    });
 }
 
 #[test]
@@ -64,21 +64,21 @@ fn windows_of_several_communicators_live_side_by_side() {
 
 #[test]
 fn threads_of_a_rank_hold_locks_of_several_targets() {
-    for mpi in all() {
+    on_each(|mpi| {
         if mpi.is_by_messages() {
             eprintln!("skipped: Open MPI's windows over messages refuse MPI_THREAD_MULTIPLE");
-            continue;
+            return;
         }
         for scheme in SCHEMES {
             let printed = mpi.scene(scheme, 3, &["threads", "15"]);
             assert_eq!(printed, "threads: 0 too few\n", "under {scheme} on {}", mpi.name);
         }
-    }
+    });
 }
 
 #[test]
 fn an_unmodified_program_prints_the_same() {
-    for mpi in all() {
+    on_each(|mpi| {
         let mut plain = Command::new("env");
         mpi.start(&mut plain, "mpi_table.c", 3, &[]);
         let plain = printed(&mut plain);
@@ -87,7 +87,7 @@ fn an_unmodified_program_prints_the_same() {
             let mut command = mpi.command(&["--scheme", scheme], "mpi_table.c", 3, &[]);
             assert_eq!(printed(&mut command), plain, "under {scheme} on {}", mpi.name);
         }
-    }
+    });
 }
 
 #[test]
@@ -116,11 +116,11 @@ MPI_Win_unlock_all(win): none
 MPI_Win_unlock_all(win): RMA_SYNC
 handled: 15
 ";
-    for mpi in all() {
+    on_each(|mpi| {
         for scheme in SCHEMES.into_iter().filter(|scheme| *scheme != "library") {
             assert_eq!(mpi.scene(scheme, 2, &["errors"]), expected, "{scheme} on {}", mpi.name);
         }
-    }
+    });
 }
 
 /// The scene `key` on three ranks with these keys, `-` for none, and windows without one in
@@ -136,7 +136,7 @@ fn keyed(mpi: &Mpi, default: &str, keys: &str) -> (String, String) {
 
 #[test]
 fn the_key_chooses_for_a_window() {
-    for mpi in all() {
+    on_each(|mpi| {
         for (default, keys, used) in [
             ("library", "fair fair fair", "fair"),
             ("full-support", "library library library", "library"),
@@ -145,29 +145,29 @@ fn the_key_chooses_for_a_window() {
             // A rank that gives no key has the default.
             ("fair", "fair - fair", "fair"),
         ] {
-            let (printed, said) = keyed(&mpi, default, keys);
+            let (printed, said) = keyed(mpi, default, keys);
             let expected = format!("0: none\n{used}\nset_info: INFO_VALUE\nkey: 0 too few\n");
             assert_eq!((printed, said), (expected, String::new()), "{keys} on {}", mpi.name);
         }
-    }
+    });
 }
 
 #[test]
 fn ranks_that_differ_are_named() {
-    for mpi in all() {
+    on_each(|mpi| {
         for (keys, first, other, value) in [
             ("fair fair best-effort", "fair", 2, "best-effort"),
             ("fair - fair", "fair", 1, "library"),
             ("quick quick quick", "quick", 2, "quick"),
         ] {
-            let (printed, said) = keyed(&mpi, "library", keys);
+            let (printed, said) = keyed(mpi, "library", keys);
             assert_eq!(printed, "0: INFO_VALUE\n1: INFO_VALUE\n2: INFO_VALUE\n");
             let start = format!(
                 "syncline: passive_sync_mode is `{first}` at rank 0 and `{value}` at rank {other}: "
             );
             assert!(said.starts_with(&start) && said.lines().count() == 1, "{said}");
         }
-    }
+    });
 }
 
 #[test]

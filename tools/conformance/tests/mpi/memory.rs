@@ -7,16 +7,16 @@ use std::process::Command;
 
 use syncline_conformance::Program;
 
-use crate::libraries::{Mpi, SCHEMES, all, printed};
+use crate::libraries::{Mpi, SCHEMES, all, on_each, printed};
 
 /// Runs a scene under each scheme on each library.
 fn everywhere(ranks: u32, words: &[&str], expected: &str) {
-    for mpi in all() {
+    on_each(|mpi| {
         for scheme in SCHEMES {
-            let printed = printed(&mut scene(&mpi, scheme, ranks, words));
+            let printed = printed(&mut scene(mpi, scheme, ranks, words));
             assert_eq!(printed, expected, "{words:?} under {scheme} on {}", mpi.name);
         }
-    }
+    });
 }
 
 fn scene(mpi: &Mpi, scheme: &str, ranks: u32, words: &[&str]) -> Command {
@@ -69,7 +69,7 @@ fn accumulates_are_atomic_beside_copies() {
 
 #[test]
 fn memory_is_shared_unless_a_rank_forbids_it() {
-    for mpi in all() {
+    on_each(|mpi| {
         for (scheme, keys, shared) in [
             ("full-support", "- - -", 9),
             ("fair", "true - true", 9),
@@ -83,22 +83,22 @@ fn memory_is_shared_unless_a_rank_forbids_it() {
                 "mpich 5" | "mpich 5, libmpi_abi" => 9,
                 _ => shared,
             };
-            let printed = printed(scene(&mpi, scheme, 3, &["shared"]).env("KEYS", keys));
+            let printed = printed(scene(mpi, scheme, 3, &["shared"]).env("KEYS", keys));
             assert_eq!(printed, format!("shared: {shared} of 9\n"), "{keys} on {}", mpi.name);
         }
-    }
+    });
 }
 
 #[test]
 fn the_mpi_library_sees_only_what_can_not_be_copied() {
-    for mpi in all() {
+    on_each(|mpi| {
         let flags = ["-DLIBRARY", "-shared", "-fPIC"];
         let counter = Program::compile_by_with(&mpi.compiler(), "mpi_memory.c", &flags);
         for (scheme, passed_on) in [("full-support", "two at most"), ("library", "more")] {
             let passed_on = if mpi.is_by_messages() { "more" } else { passed_on };
-            let mut command = scene(&mpi, scheme, 3, &["copies", "12"]);
+            let mut command = scene(mpi, scheme, 3, &["copies", "12"]);
             let printed = printed(command.env("LD_PRELOAD", counter.path()));
             assert_eq!(printed, format!("passed on: {passed_on}, all\n"), "{scheme}, {}", mpi.name);
         }
-    }
+    });
 }

@@ -4,7 +4,9 @@ mod book;
 mod circles;
 mod dependencies;
 mod imports;
+mod licences;
 mod sources;
+mod unused;
 mod voice;
 
 use std::fs;

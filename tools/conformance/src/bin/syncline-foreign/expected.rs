@@ -7,8 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::report::Row;
-use crate::verdict::Verdict;
+use crate::verdict::{Row, Verdict};
 use crate::ways::Way;
 
 /// One line.

@@ -30,8 +30,8 @@ use crate::args::{Arguments, Task};
 use crate::expected::Expectations;
 use crate::find::TestProgram;
 use crate::laboratory::Laboratory;
-use crate::report::{Report, Row};
-use crate::verdict::examine;
+use crate::report::Report;
+use crate::verdict::{Row, examine};
 use crate::ways::Way;
 
 fn main() -> ExitCode {

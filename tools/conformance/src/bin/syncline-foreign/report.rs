@@ -7,18 +7,8 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::expected::Expectations;
-use crate::find::TestProgram;
-use crate::verdict::{Difference, Verdict};
+use crate::verdict::{Difference, Row, Verdict};
 use crate::ways::Way;
-
-/// A program, and its verdict in each way.
-#[derive(Debug)]
-pub struct Row {
-    /// Which.
-    pub program: TestProgram,
-    /// In the order of the ways.
-    pub verdicts: Vec<Verdict>,
-}
 
 /// How many programs; the differences that are expected are among those that differ or hang.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

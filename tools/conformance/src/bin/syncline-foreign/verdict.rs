@@ -8,6 +8,7 @@
 
 use std::time::Duration;
 
+use crate::find::TestProgram;
 use crate::laboratory::Outcome;
 use crate::supervise::End;
 use crate::ways::Way;
@@ -28,6 +29,15 @@ pub enum Verdict {
     Differs(Difference),
     /// It ends in several ways natively, or not at all.
     Unstable,
+}
+
+/// A program, and its verdict in each way.
+#[derive(Debug)]
+pub struct Row {
+    /// Which.
+    pub program: TestProgram,
+    /// In the order of the ways.
+    pub verdicts: Vec<Verdict>,
 }
 
 /// What differs.

@@ -1,0 +1,122 @@
+//! A reader-writer lock itself, and the value under it.
+
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+
+use bytemuck::Zeroable;
+
+use crate::lock::CompactRw;
+use crate::watched::Watched;
+
+/// A value that several threads at a time can read, or one can write, under the lock `L`.
+///
+/// ```
+/// use syncline::RwLock;
+/// use syncline::lock::FairRw;
+///
+/// static LIMIT: RwLock<u32> = RwLock::new(5);
+/// static NAMES: RwLock<Vec<&str>, FairRw> = RwLock::with_lock(Vec::new());
+///
+/// *LIMIT.write() += 1;
+/// assert_eq!(*LIMIT.read(), 6);
+/// NAMES.write().push("ticket");
+/// NAMES.with_write(|names| names.push("mcs"));
+/// assert_eq!(NAMES.read().len(), 2);
+/// assert_eq!(NAMES.with_read(|names| names[1]), "mcs");
+/// ```
+///
+/// Locking has Acquire ordering, and dropping a guard Release: a writer sees what all earlier
+/// ones wrote, and comes after all that earlier readers did. There is no poisoning: a panic
+/// releases the lock, and the next one finds the value as the panic left it.
+///
+/// A thread that locks again what it holds may wait forever. With a lock that lets waiting
+/// writers go before new readers this is so for two shares, too. Debug builds panic if a thread
+/// locks what it holds for writing.
+///
+/// What isn't held can't be released, since that takes a guard; and what is held can't be dropped:
+///
+/// ```compile_fail,E0505
+/// let lock = syncline::RwLock::new(0);
+/// let guard = lock.read();
+/// drop(lock);
+/// drop(guard);
+/// ```
+#[derive(Default)]
+pub struct RwLock<T: ?Sized, L = CompactRw> {
+    /// Its owner is the writer.
+    pub(super) lock: Watched<L>,
+    pub(super) value: UnsafeCell<T>,
+}
+
+// SAFETY: the lock lets one thread at a time write, from which the value thus moves to others; or
+// several threads read.
+unsafe impl<T: ?Sized + Send + Sync, L: Sync> Sync for RwLock<T, L> {}
+// SAFETY: it owns its value.
+unsafe impl<T: ?Sized + Send, L: Send> Send for RwLock<T, L> {}
+
+impl<T> RwLock<T> {
+    /// A free lock of the default kind with this value under it.
+    ///
+    /// ```
+    /// let lock = syncline::RwLock::new(5);
+    /// assert_eq!(*lock.read(), 5);
+    /// ```
+    pub const fn new(value: T) -> Self {
+        Self::with_lock(value)
+    }
+}
+
+impl<T, L: Zeroable> RwLock<T, L> {
+    /// A free lock of any kind, in native memory, with this value under it. Which kind is up to
+    /// the type:
+    ///
+    /// ```
+    /// use syncline::RwLock;
+    /// use syncline::lock::Upgradable;
+    ///
+    /// let lock = RwLock::<_, Upgradable>::with_lock(5);
+    /// assert_eq!(*lock.read(), 5);
+    /// ```
+    pub const fn with_lock(value: T) -> Self {
+        // SAFETY: a lock of zeros is a fresh one.
+        Self::from_raw(unsafe { MaybeUninit::zeroed().assume_init() }, value)
+    }
+}
+
+impl<T, L> RwLock<T, L> {
+    /// This lock with a value under it: for locks of other memories than the native one, and for
+    /// code that works with any lock, whose fresh one is `L::default()`.
+    pub const fn from_raw(lock: L, value: T) -> Self {
+        Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
+    }
+
+    /// The value; nobody can hold the lock.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+/// Like [`RwLock::new`].
+impl<T> From<T> for RwLock<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: ?Sized, L> RwLock<T, L> {
+    /// The value; nobody can hold the lock.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    /// The address of the value. Using it takes a guard, or another proof that no other thread
+    /// writes.
+    pub const fn data_ptr(&self) -> *mut T {
+        self.value.get()
+    }
+
+    /// The lock itself, to acquire it without a guard.
+    pub fn raw(&self) -> &L {
+        &self.lock.lock
+    }
+}
