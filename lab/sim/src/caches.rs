@@ -1,6 +1,7 @@
 //! Sets of caches: which caches have a line.
 
-use crate::machine::MOST_CACHES;
+/// The most private caches that a machine may have.
+pub const MOST_CACHES: usize = 256;
 
 /// A set of caches, by their numbers.
 #[derive(Clone, Copy, Debug, Default)]

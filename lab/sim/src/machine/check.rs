@@ -1,9 +1,8 @@
 //! Whether a description can be a machine. If it can't, one sentence says why; it begins with the
 //! name of the field.
 
-use super::description::{
-    Costs, Description, Instructions, LINE, MOST_CACHES, MOST_THREADS, Protocol,
-};
+use super::description::{Costs, Description, Instructions, LINE, MOST_THREADS, Protocol};
+use crate::caches::MOST_CACHES;
 
 /// The most cycles that are accepted as a cost; more is taken for a typing error.
 const MOST_CYCLES: f64 = 1e9;

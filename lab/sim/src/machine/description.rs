@@ -9,9 +9,6 @@ pub const FORMAT: &str = "syncline-machine/1";
 /// Bytes of a line; every machine has the same.
 pub const LINE: usize = 64;
 
-/// The most private caches that a machine may have.
-pub const MOST_CACHES: usize = 256;
-
 /// The most hardware threads that a machine may have.
 pub const MOST_THREADS: usize = 4096;
 

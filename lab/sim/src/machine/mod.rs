@@ -12,13 +12,14 @@ use access::ACCESSES;
 pub use access::{Access, State};
 use cost::Tables;
 pub use description::{
-    Busy, Costs, Description, FORMAT, Homes, Instructions, LINE, Level, Local, MOST_CACHES,
-    MOST_THREADS, Messages, Protocol, Scheduler,
+    Busy, Costs, Description, FORMAT, Homes, Instructions, LINE, Level, Local, MOST_THREADS,
+    Messages, Protocol, Scheduler,
 };
 use distances::Distances;
 pub use error::Error;
 
 use crate::caches::Caches;
+pub use crate::caches::MOST_CACHES;
 
 /// Instructions that come with an access in a machine description: an address, a comparison and a
 /// branch.

@@ -5,8 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use syncline_conformance::{
-    Outcome, Program, beside_tests, is_root, mpi_library, run_limited, syncline,
+    Outcome, Program, beside_tests, is_root, mpi_library, run_limited, scratch, syncline,
 };
+use tempfile::TempDir;
 
 /// How long a scene may take; half a dozen run at a time.
 pub const LIMIT: Duration = Duration::from_secs(240);
@@ -65,6 +66,12 @@ const NEWER: [Mpi; 3] = [
     // With the binary interface of the standard.
     Mpi { name: "mpich 5, libmpi_abi", newer: Some(("mpich", "mpicc_abi")), ..MPICH },
 ];
+
+thread_local! {
+    /// Where starters have what they need for a run: two of Open MPI's that make the common one at the same
+    /// time fail.
+    static SESSIONS: TempDir = scratch();
+}
 
 /// Those that are installed.
 pub fn all() -> Vec<Mpi> {
@@ -145,6 +152,7 @@ impl Mpi {
             self.newer.map_or_else(packaged, |(folder, _)| Mpi::fetched(folder, "mpirun"));
         command.arg(starter).args(self.flags).args(self.more);
         command.args(["-n", &ranks.to_string()]).arg(program.path()).args(words);
+        SESSIONS.with(|folder| command.env("TMPDIR", folder.path()));
         if is_root() {
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         }
