@@ -8,7 +8,6 @@ use syncline_recording::{Class, Primitive};
 use super::asleep;
 use super::evidence::ask_inspect;
 use super::family::{Family, PAIR, mean_held, share_of_work};
-use super::improper_primitive::short_sleeps::sleeps_again;
 use super::meeting::Meeting;
 use super::waking::{self, are_peers, called_by};
 use super::working::{IDLE, share, worked};
@@ -23,6 +22,11 @@ const LEAST: f64 = 0.02;
 const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
+
+/// So many sleeps of one call site, and no longer than this on the average in seconds, are of threads
+/// that look for something again and again. Others keep a clock, or sleep once.
+const MANY_SLEEPS: u64 = 100;
+const SHORT_SLEEP: f64 = 20e-3;
 
 /// What is left, most time first.
 pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
@@ -234,7 +238,7 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
         _ => ("wait", site.figures.waits + site.figures.unfinished),
     };
     let mean = seconds / waits.max(1) as f64;
-    let looks_again = sleeps_again(site);
+    let looks_again = kind == Primitive::Sleep && waits >= MANY_SLEEPS && mean <= SHORT_SLEEP;
     let idle = kind == Primitive::Thread
         || !each_other && !looks_again && worked.is_some_and(|worked| worked < IDLE);
     let mut why = vec![format!(

@@ -59,8 +59,6 @@ pub enum Rule {
     PollingYield,
     /// A loop that looks at a word until something has come.
     PollingLoop,
-    /// Short sleeps, again and again, while the program hardly runs.
-    ShortSleeps,
     /// A queue that is full and empty by turns.
     ShortQueue,
     /// A lock that the program made of a mutex and a condition, or of a semaphore, and that threads wait for.
@@ -180,7 +178,6 @@ impl Rule {
             Rule::PollingTry              => shared(C::ImproperPrimitive,    AtLocks, HandingOver, Some(Try)),
             Rule::PollingYield            => shared(C::ImproperPrimitive,    All,     No,          None),
             Rule::PollingLoop             => shared(C::ImproperPrimitive,    All,     No,          None),
-            Rule::ShortSleeps             => shared(C::ImproperPrimitive,    All,     No,          None),
             Rule::ShortQueue              => shared(C::ImproperGranularity,  All,     No,          Some(Wait)),
             Rule::OwnLock                 => shared(C::ImproperGranularity,  All,     No,          None),
             Rule::TinyEvents              => shared(C::ImproperPrimitive,    All,     No,          Some(Wait)),

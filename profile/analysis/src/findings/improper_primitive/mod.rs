@@ -7,7 +7,6 @@ mod loops;
 mod only_writers;
 mod polling;
 mod readers;
-pub mod short_sleeps;
 mod spinlock_instead;
 mod tiny_events;
 mod yields;
@@ -41,7 +40,6 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         polling::find,
         yields::find,
         loops::find,
-        short_sleeps::find,
         tiny_events::find,
     ];
     rules.iter().flat_map(|rule| rule(process, thresholds)).collect()
