@@ -59,6 +59,9 @@ const MORE: f64 = 0.5;
 /// From this share of the processors on, a run had them to itself.
 const WHOLE: f64 = 0.9;
 
+/// Who had processors that threads were ready for.
+const OTHERS: &str = "other programs";
+
 /// Why threads that were ready to run had no processor; `None` if that hardly happened.
 pub fn short_of_processors(process: &Process) -> Option<String> {
     if process.ready() <= SHORT * process.thread_seconds {
@@ -66,9 +69,14 @@ pub fn short_of_processors(process: &Process) -> Option<String> {
     }
     let processors = process.processors.filter(|&processors| processors > 0);
     let Some(processors) = processors else {
-        return Some("other programs had the processors".to_owned());
+        return Some(format!("{OTHERS} had the processors"));
     };
     Some(processors_had(process.ran(), process.ready(), process.seconds, processors))
+}
+
+/// Whether threads were ready to run for a good part of the run, and other programs had the processors.
+pub fn had_others(process: &Process) -> bool {
+    short_of_processors(process).is_some_and(|how| how.contains(OTHERS))
 }
 
 /// How much of the processors threads got that ran, and were ready, for this long in a run of so many seconds.
@@ -82,7 +90,7 @@ fn processors_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> Stri
     } else if could_use >= processors as f64 + MORE {
         format!("the run got {} of {all}; its threads could use {could_use:.1}", percent(share))
     } else {
-        format!("the run got {} of {all}; other programs had the rest", percent(share))
+        format!("the run got {} of {all}; {OTHERS} had the rest", percent(share))
     }
 }
 

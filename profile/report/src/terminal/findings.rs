@@ -40,6 +40,9 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
     let remark = match process.runs {
         _ if large.is_empty() => "none that would bring much",
         Some(_) => "most to gain first; gains are predicted, and the mean of all runs",
+        None if process::had_others(process) => {
+            "most to gain first; gains are predicted, for an idle machine"
+        }
         None => "most to gain first; gains are predicted",
     };
     heading("FINDINGS", remark, out, style)?;

@@ -12,7 +12,7 @@ use syncline_recording::Primitive;
 use super::{TIME_SLICE, draft};
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::waking::{are_peers, called_by, is_clock, is_wait, wakes};
-use crate::model::{Finding, Process, Remedy, Rule, Site};
+use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 
 /// The least share of their time for which the threads wait for their turn.
 const FLOOR: f64 = 0.2;
@@ -35,6 +35,9 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
     }
     let threads = regulars(site);
     let objects: Vec<usize> = process.used_at(number).collect();
+    if objects.iter().any(|&object| is_limit(&process.locks[object])) {
+        return None;
+    }
     let mut wakes = wakes(process, &objects);
     // Who gives back what it took wakes about as often as it waits.
     let takes: BTreeMap<usize, u64> = called_by(site).collect();
@@ -62,6 +65,11 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
         remedy: Remedy::Unknown,
         ..draft(process, number, Rule::SleepingHolder)
     })
+}
+
+/// Whether it is a semaphore that began with several permits: a limit that the program has set.
+fn is_limit(lock: &Lock) -> bool {
+    lock.primitive == Primitive::Semaphore && lock.begins_with.is_some_and(|permits| permits > 1)
 }
 
 /// The threads that come to a site again and again.
@@ -190,6 +198,17 @@ mod tests {
         let mut drawn = borrow(7.5, 0.1, 0.0);
         drawn.sites[1].by_thread.iter_mut().for_each(|(_, wakes)| *wakes = 249);
         assert!(found(&drawn).is_empty(), "they wait twice as often as they wake");
+    }
+
+    #[test]
+    fn a_number_of_permits_is_a_limit() {
+        let permits = |begins_with| {
+            let mut drawn = borrow(7.5, 0.1, 0.0);
+            (drawn.locks[0].primitive, drawn.locks[0].begins_with) =
+                (Primitive::Semaphore, Some(begins_with));
+            found(&drawn).len()
+        };
+        assert_eq!((permits(0), permits(1), permits(2)), (1, 1, 0));
     }
 
     #[test]
