@@ -59,38 +59,63 @@ const MORE: f64 = 0.5;
 /// From this share of the processors on, a run had them to itself.
 const WHOLE: f64 = 0.9;
 
-/// Who had processors that threads were ready for.
-const OTHERS: &str = "other programs";
+/// Who had the processors that threads were ready for.
+#[derive(PartialEq)]
+enum Had {
+    /// The run itself, all of them.
+    Itself,
+    /// The run a part, and its threads could have used more than there are.
+    TooFew,
+    /// Other programs.
+    Others,
+}
 
 /// Why threads that were ready to run had no processor; `None` if that hardly happened.
 pub fn short_of_processors(process: &Process) -> Option<String> {
     if process.ready() <= SHORT * process.thread_seconds {
         return None;
     }
-    let processors = process.processors.filter(|&processors| processors > 0);
-    let Some(processors) = processors else {
-        return Some(format!("{OTHERS} had the processors"));
+    let Some(processors) = known_processors(process) else {
+        return Some("other programs had the processors".to_owned());
     };
     Some(processors_had(process.ran(), process.ready(), process.seconds, processors))
 }
 
 /// Whether threads were ready to run for a good part of the run, and other programs had the processors.
 pub fn had_others(process: &Process) -> bool {
-    short_of_processors(process).is_some_and(|how| how.contains(OTHERS))
+    let had = |processors| who_had(process.ran(), process.ready(), process.seconds, processors);
+    process.ready() > SHORT * process.thread_seconds
+        && known_processors(process).is_none_or(|processors| had(processors) == Had::Others)
+}
+
+fn known_processors(process: &Process) -> Option<usize> {
+    process.processors.filter(|&processors| processors > 0)
+}
+
+fn who_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> Had {
+    if ran >= WHOLE * seconds * processors as f64 {
+        Had::Itself
+    } else if (ran + ready) / seconds >= processors as f64 + MORE {
+        Had::TooFew
+    } else {
+        Had::Others
+    }
 }
 
 /// How much of the processors threads got that ran, and were ready, for this long in a run of so many seconds.
 fn processors_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> String {
-    let share = ran / (seconds * processors as f64);
+    let share = percent(ran / (seconds * processors as f64));
     // How many processors they would have used on average, had there been one for each.
     let could_use = (ran + ready) / seconds;
     let all = counted(processors, "processor");
-    if share >= WHOLE {
-        format!("its threads could use {could_use:.1} processors, and there are {processors}")
-    } else if could_use >= processors as f64 + MORE {
-        format!("the run got {} of {all}; its threads could use {could_use:.1}", percent(share))
-    } else {
-        format!("the run got {} of {all}; {OTHERS} had the rest", percent(share))
+    match who_had(ran, ready, seconds, processors) {
+        Had::Itself => {
+            format!("its threads could use {could_use:.1} processors, and there are {processors}")
+        }
+        Had::TooFew => {
+            format!("the run got {share} of {all}; its threads could use {could_use:.1}")
+        }
+        Had::Others => format!("the run got {share} of {all}; other programs had the rest"),
     }
 }
 

@@ -50,9 +50,6 @@ const OF_CONDITION: f64 = 0.1;
 /// and then, as for a collector of garbage, the lock does not exist for that.
 const OFTEN_ENOUGH: f64 = 0.001;
 
-/// Seconds of processor time that a sleep and its wake-up take: two system calls and two
-/// context switches.
-pub const WAKE_UP: f64 = 5e-6;
 /// What remains of the hand-overs where threads pass on ten things at a time: the gain of passing
 /// several is predicted for that many.
 pub const SEVERAL_AT_A_TIME: f64 = 0.1;

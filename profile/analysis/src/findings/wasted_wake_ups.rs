@@ -10,7 +10,8 @@
 use syncline_recording::{Op, Primitive};
 
 use crate::findings::evidence::{count, rate, share, times};
-use crate::findings::family::{WAKE_UP, few};
+use crate::findings::family::few;
+use crate::gain::WAKE_UP;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
@@ -36,13 +37,18 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     conditions.chain(futexes).collect()
 }
 
+/// Whether threads that are woken at a site mostly find nothing to do.
+pub fn mostly_futile(site: &Site) -> bool {
+    site.figures.futile as f64 >= FUTILE * site.figures.calls.max(1) as f64
+}
+
 fn futile(process: &Process, number: usize) -> Option<Finding> {
     let Site { figures, op, place, .. } = &process.sites[number];
     let woken = figures.calls.max(1) as f64;
     let futile = figures.futile as f64;
     let cost = futile * WAKE_UP / process.seconds;
     if !matches!(op, Op::CondWait | Op::CondTimedwait)
-        || futile < FUTILE * woken
+        || !mostly_futile(&process.sites[number])
         || cost < HERD_FLOOR
     {
         return None;

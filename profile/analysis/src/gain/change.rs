@@ -5,11 +5,13 @@ use std::collections::HashSet;
 use super::tracks::{Ends, Track, Wait};
 use crate::model::{Kind, Process, Remedy};
 
-/// Processor time of a wait that sleeps, in seconds: two calls of the kernel and two switches.
+/// Seconds of processor time that a sleep and its wake-up take: calls of the kernel and two switches.
 /// Measured as the system time of programs that do nothing else, 2.5 to 5 microseconds.
-pub const SLEEP: f64 = 3e-6;
-/// Processor time of the thread that wakes it.
+pub const WAKE_UP: f64 = 5e-6;
+/// The part of the thread that wakes.
 pub const WAKING: f64 = 2e-6;
+/// The part of the thread that sleeps.
+const SLEEP: f64 = WAKE_UP - WAKING;
 
 /// The tracks as they would have been.
 pub fn changed(tracks: &[Track], process: &Process, remedy: &Remedy) -> Vec<Track> {

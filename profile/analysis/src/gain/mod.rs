@@ -29,7 +29,8 @@ mod tracks;
 mod unrecorded;
 
 use crate::model::{Gain, Method, Process, Remedy};
-use change::{SLEEP, WAKING, changed};
+use change::changed;
+pub use change::{WAKE_UP, WAKING};
 use replay::replay;
 use tracks::{Track, tracks};
 use unrecorded::unrecorded;
@@ -86,6 +87,6 @@ impl Predictor<'_> {
     fn hands_over_much(&self, remedy: &Remedy) -> bool {
         let Remedy::FewerHandOvers { sites, .. } = remedy else { return false };
         let waits: u64 = sites.iter().map(|&site| self.process.sites[site].figures.waits).sum();
-        waits as f64 * (SLEEP + WAKING) >= MUCH_HANDED_OVER * self.process.seconds
+        waits as f64 * WAKE_UP >= MUCH_HANDED_OVER * self.process.seconds
     }
 }

@@ -22,7 +22,8 @@ use std::ops::Range;
 use syncline_recording::{Class, Primitive};
 
 use crate::findings::evidence::{count, rate, share};
-use crate::findings::family::{SEVERAL_AT_A_TIME, WAKE_UP, descending, few};
+use crate::findings::family::{SEVERAL_AT_A_TIME, descending, few};
+use crate::gain::WAKE_UP;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 use crate::options::Thresholds;
 

@@ -20,8 +20,10 @@ use syncline_recording::{Op, Primitive};
 
 use super::{FLOOR, Said, finding};
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::findings::family::{Family, Sets, WAKE_UP};
+use crate::findings::family::{Family, Sets};
 use crate::findings::waking::{called_by, is_clock, is_wait, wakes};
+use crate::findings::wasted_wake_ups::mostly_futile;
+use crate::gain::{WAKE_UP, WAKING};
 use crate::model::{Finding, Process, Site, Thread};
 use crate::options::Thresholds;
 
@@ -33,8 +35,6 @@ const SHORT_WAIT: f64 = 200e-6;
 const SMALL_PIECE: f64 = 50e-6;
 /// The waits of those who wake others, for each wait there, from which on they hold each other up.
 const IN_RETURN: f64 = 0.2;
-/// Processor time of a thread that wakes another, in seconds.
-const WAKING: f64 = 2e-6;
 /// The share of the processor time of those who wake others that makes waking dear.
 const MUCH: f64 = 0.1;
 /// Fewer waits are over before anybody notices.
@@ -133,8 +133,7 @@ impl HandOver {
 /// Whether broadcasts wake threads most of which find nothing: fewer should be woken.
 fn is_herd(process: &Process, site: &Site, objects: &[usize]) -> bool {
     let mut uses = objects.iter().flat_map(|&object| &process.locks[object].sites);
-    2 * site.figures.futile >= site.figures.calls.max(1)
-        && uses.any(|used| used.op == Op::CondBroadcast)
+    mostly_futile(site) && uses.any(|used| used.op == Op::CondBroadcast)
 }
 
 /// Seconds that a thread works from one wait at the site to its next, on the average. What it waits

@@ -8,8 +8,9 @@ use syncline_recording::Class;
 
 use super::{FLOOR, Said, finding};
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::findings::family::{Family, WAKE_UP};
+use crate::findings::family::Family;
 use crate::findings::meeting::Meeting;
+use crate::gain::WAKE_UP;
 use crate::model::{Finding, Lock, Process};
 use crate::options::Thresholds;
 
