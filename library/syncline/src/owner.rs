@@ -12,6 +12,6 @@ mod unnoted;
 #[cfg(all(debug_assertions, feature = "std"))]
 pub(crate) use noted::Owner;
 #[cfg(feature = "std")]
-pub(crate) use number::this_thread;
+pub(crate) use number::{is_this_thread, this_thread};
 #[cfg(not(all(debug_assertions, feature = "std")))]
 pub(crate) use unnoted::Owner;

@@ -25,7 +25,7 @@ use crate::deadline::{Deadline, after};
 use crate::lock::{Gate, RawLock, TimedLock, TryLock};
 use crate::mapped::shown_as_its_value;
 use crate::memory::Native;
-use crate::owner::this_thread;
+use crate::owner::{is_this_thread, this_thread};
 
 /// A lock without queue nodes, in native memory.
 pub trait Nodeless: RawLock<Memory = Native, Node = ()> {}
@@ -91,8 +91,7 @@ impl<T: ?Sized, L> ReentrantMutex<T, L> {
 
     /// Whether this thread holds the lock.
     pub fn is_owned_by_current_thread(&self) -> bool {
-        // Relaxed: a thread compares with its own number only, which no other thread writes.
-        self.owner.load(Relaxed) == this_thread()
+        is_this_thread(&self.owner)
     }
 }
 
@@ -113,7 +112,7 @@ impl<T: ?Sized, L: Nodeless> ReentrantMutex<T, L> {
         // Forgotten guards count as well, so this limit can be reached.
         let depth = self.depth.get().checked_add(1).expect("too many guards to count");
         self.depth.set(depth);
-        // Relaxed: as in `is_owned_by_current_thread`.
+        // Relaxed: as in `is_this_thread`, which reads it.
         self.owner.store(this_thread(), Relaxed);
         ReentrantMutexGuard { mutex: self, stays: PhantomData }
     }
@@ -205,7 +204,7 @@ impl<T: ?Sized, L: Nodeless> Drop for ReentrantMutexGuard<'_, T, L> {
         let ReentrantMutex { lock, owner, depth, .. } = self.mutex;
         depth.set(depth.get() - 1);
         if depth.get() == 0 {
-            // Relaxed: as in `is_owned_by_current_thread`.
+            // Relaxed: as in `is_this_thread`, which reads it.
             owner.store(0, Relaxed);
             // SAFETY: this thread holds the lock, since it has had this guard.
             unsafe { lock.release(&()) };

@@ -5,7 +5,7 @@ use core::ptr::{from_ref, null_mut};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
-use super::number::this_thread;
+use super::number::{is_this_thread, this_thread};
 
 /// The thread that holds a lock exclusively, if any, and the line where it was taken.
 #[derive(Debug, Default)]
@@ -14,8 +14,8 @@ pub(crate) struct Owner {
     since: AtomicPtr<Location<'static>>,
 }
 
-// Relaxed throughout: a thread compares with its own number only, which no other thread writes, and
-// then finds its own line.
+// Relaxed throughout: a thread compares with its own number only (see `is_this_thread`), and then
+// finds its own line.
 impl Owner {
     /// Nobody.
     pub(crate) const fn nobody() -> Self {
@@ -26,7 +26,7 @@ impl Owner {
     #[track_caller]
     pub(crate) fn expect_another(&self) {
         assert!(
-            self.thread.load(Relaxed) != this_thread(),
+            !is_this_thread(&self.thread),
             "this thread holds the lock already, since {}, and would wait for itself forever",
             self.since()
         );

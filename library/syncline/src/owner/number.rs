@@ -1,9 +1,24 @@
 //! A number for each thread.
 
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
+
 /// A number of this thread, never 0: the address of something that only it has. A later thread
 /// may have the same number, once this one has ended.
 #[inline]
 pub(crate) fn this_thread() -> usize {
     std::thread_local!(static HERE: u8 = const { 0 });
     HERE.with(|here| core::ptr::from_ref(here).addr())
+}
+
+/// Whether a word, in which threads note their numbers while they hold a lock and 0 after it, has
+/// this thread's number.
+///
+/// Relaxed: only this thread writes this number, and those that had it before and have ended. What
+/// they wrote last, 0, is seen here, since to get what an ended thread gave back is to come after
+/// its end: which is why the number has to be asked for before the word is read.
+#[inline]
+pub(crate) fn is_this_thread(noted: &AtomicUsize) -> bool {
+    let number = this_thread();
+    noted.load(Relaxed) == number
 }

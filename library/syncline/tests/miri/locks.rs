@@ -85,6 +85,16 @@ fn timed<L: TimedLock>() {
     assert!(**mutex.lock() >= THREADS);
 }
 
+/// Debug builds know threads by numbers that later threads use again.
+#[test]
+fn threads_that_ended() {
+    let mutex = Mutex::new(0);
+    for _ in 0..20 * ROUNDS {
+        together(|_| *mutex.lock() += 1);
+    }
+    assert_eq!(mutex.into_inner(), 20 * ROUNDS * THREADS);
+}
+
 macro_rules! lock {
     ($name:ident, $Lock:ident, $kind:ident $($feature:ident)*) => {
         mod $name {
