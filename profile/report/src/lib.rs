@@ -17,6 +17,7 @@
 pub mod export;
 mod html;
 mod json;
+mod path;
 mod process;
 mod terminal;
 pub mod whatif;
