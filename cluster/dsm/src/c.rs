@@ -256,7 +256,7 @@ pub unsafe extern "C" fn syncline_dsm_touch(from: *mut c_void, bytes: usize, wri
 ///
 /// # Safety
 ///
-/// `counts` may be written.
+/// `counts` is valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_dsm_counts(counts: *mut CountsOfC) {
     let named = program().counts().named();

@@ -182,7 +182,7 @@ impl<T: ?Sized + fmt::Debug, L: Nodeless + TryLock> fmt::Debug for ReentrantMute
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct ReentrantMutexGuard<'a, T: ?Sized, L: Nodeless = Gate> {
     mutex: &'a ReentrantMutex<T, L>,
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     stays: PhantomData<*const ()>,
 }
 

@@ -61,7 +61,7 @@ impl<M: Memory> Request<M> {
         unsafe { self.task.with(|task| *task = new) };
     }
 
-    /// Whether nobody waits for it in the call that handed it in.
+    /// Whether the request is detached: no thread waits in the call that handed it in.
     #[inline]
     pub fn is_detached(&self) -> bool {
         self.task().discard.is_some()
@@ -79,8 +79,8 @@ impl<M: Memory> Request<M> {
         unsafe { (task.run)(task.frame) };
     }
 
-    /// Says that the section has run. The request may be gone then, and is gone before this
-    /// returns if it was given up: so it is named, and not borrowed.
+    /// Says that the section has run. The request may be freed then, and is freed before this
+    /// returns if it was abandoned; so the function takes a pointer and not a reference.
     ///
     /// # Safety
     ///
@@ -112,13 +112,13 @@ impl<M: Memory> Request<M> {
     /// Whether it is completed. Acquire, if it is.
     #[inline]
     pub(super) fn is_done(&self) -> bool {
-        // Acquire: pairs with the Release of `hand_over` or `replace` in `complete`. Nobody is
-        // parked here: only the owner waits, and asks here instead.
+        // Acquire: pairs with the Release of `hand_over` or `replace` in `complete`. No thread is
+        // parked here: only the owner waits, and it polls here instead.
         self.state.load(Acquire) == DONE
     }
 
-    /// Gives up a detached request, and says whether it had been completed; then it is the
-    /// caller's to discard, otherwise the helper's.
+    /// Abandons a detached request, and says whether it had been completed. If it had, the caller
+    /// must discard it; otherwise the helper does.
     #[inline]
     pub(super) fn abandon<W: Wait>(&self) -> bool {
         // AcqRel (in `replace`): pairs with the same in `complete`.

@@ -7,8 +7,8 @@
 //! where many cores read, in sections so short that its line is the bottleneck, this lock doesn't
 //! scale.
 //!
-//! It always parks. That it has a policy is for the catalogue's sake, whose locks all have one;
-//! the policy changes nothing. A thread that never sleeps has less to do with [two
+//! It always parks. It takes a waiting policy only because all locks of the catalogue do; the
+//! policy changes nothing. A thread that never sleeps has less to do with [two
 //! words](super::FlagRw).
 //!
 //! ```text

@@ -144,8 +144,8 @@ impl<W: Wait, M: Memory> Writers<W, M> {
     }
 
     /// Ends a writer's acquisition, once it has left the queue: `left` maps a state to what is left
-    /// of it without `ACTIVE`, and `ACTIVE` alone to 0. Has Release ordering. The lock may be gone
-    /// after.
+    /// of it without `ACTIVE`, and `ACTIVE` alone to 0. Has Release ordering. The lock may be freed
+    /// after this.
     #[inline]
     pub fn release(&self, left: impl Fn(u32) -> u32) {
         // Release: pairs with the Acquire of the threads that enter.
@@ -168,7 +168,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         }
     }
 
-    /// Takes a reader from the state. Has Release ordering. The lock may be gone after.
+    /// Takes a reader from the state. Has Release ordering. The lock may be freed after this.
     #[inline]
     pub fn leave(&self) {
         let address = self.state.address();

@@ -22,7 +22,7 @@ impl<L: RawSharedLock<Node = (), SharedNode = ()>> SharedNodeless for L {}
 unsafe impl<L: TryLock + Nodeless + Zeroable> RawMutex for Raw<L> {
     #[allow(clippy::declare_interior_mutable_const, reason = "the trait wants it")]
     const INIT: Self = free();
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     type GuardMarker = GuardNoSend;
 
     #[inline]
@@ -48,7 +48,7 @@ unsafe impl<L: TryLock + Nodeless + Zeroable> RawMutex for Raw<L> {
 unsafe impl<L: TrySharedLock + SharedNodeless + Zeroable> RawRwLock for Raw<L> {
     #[allow(clippy::declare_interior_mutable_const, reason = "the trait wants it")]
     const INIT: Self = free();
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     type GuardMarker = GuardNoSend;
 
     #[inline]

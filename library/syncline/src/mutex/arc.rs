@@ -35,7 +35,7 @@ use crate::watched::Node;
 pub struct ArcMutexGuard<T: ?Sized, L: RawLock = Gate> {
     node: Node<L>,
     mutex: Arc<Mutex<T, L>>,
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     stays: PhantomData<*const ()>,
 }
 

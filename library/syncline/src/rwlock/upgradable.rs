@@ -33,7 +33,7 @@ use crate::watched::{SharedNode, shared};
 pub struct RwLockUpgradableReadGuard<'a, T: ?Sized, L: Upgrade = Upgradable> {
     lock: &'a RwLock<T, L>,
     node: SharedNode<L>,
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     stays: PhantomData<*const ()>,
 }
 
