@@ -120,7 +120,7 @@ impl<T, W: Wait, M: Memory> Client<T, W, M> {
     ///
     /// # Panics
     ///
-    /// Panics if the section does; the server goes on.
+    /// Panics if the section does; the server continues.
     #[inline]
     pub fn with<R: Send>(
         &mut self,

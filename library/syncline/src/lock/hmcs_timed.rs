@@ -14,18 +14,18 @@
 //! giving up takes a few steps at each level, and an exchange for each abandoned queue node of its
 //! group that is behind it.
 //!
-//! As there, a thread that hands over further up first leaves the queues below, and takes the
-//! group's stand along: so a release ends with the hand-over, after which the lock may be gone.
+//! As in `Hmcs`, a thread that hands over further up first leaves the queues below, and takes the
+//! group's stand along: so a release ends with the hand-over, after which the lock may be freed.
 //!
 //! Uncontended it costs more than [`Hmcs`](super::Hmcs), since queue nodes are on lines of the
 //! memory's and not on the caller's stack. A lock that is dropped while it is held leaks what is
 //! in its queues.
 //!
-//! Source: Chabbi, Amer, Wen and Liu, "An Efficient Abortable-Locking Protocol for Multi-level
-//! NUMA Systems" (PPoPP 2017), HMCS-T: a thread that gives up a level has the group's next one
-//! climb again. There a thread keeps the node that it has left, and takes up its old queue node if it
-//! comes again before another thread has freed it; here the queue node is the queue's, as in He, Scherer
-//! and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and a
+//! Source: Chabbi, Amer, Wen and Liu, "An Efficient Abortable-Locking Protocol for Multi-level NUMA
+//! Systems" (PPoPP 2017), HMCS-T: a thread that gives up a level has the group's next one climb
+//! again. There a thread keeps the node that it has left, and reuses it if it comes again before
+//! another thread has freed it; here the queue node belongs to the queue, as in He, Scherer and
+//! Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and a
 //! thread that comes again queues anew.
 
 use core::array;
@@ -62,7 +62,7 @@ pub struct TimedHmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 2
 #[derive(Debug, Default)]
 struct Group<M: Memory> {
     queue: Queue<M>,
-    /// The group's stand in the queue above. Used by the queue's first.
+    /// The group's stand in the queue above. Used by the first of the queue.
     above: Lazy<Stand<M>, M>,
 }
 
@@ -126,7 +126,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
     ///
     /// # Safety
     ///
-    /// The stand is the caller's alone, until it has left the queue. To join is [`Queue::join`].
+    /// The stand is the caller's alone, until it has left the queue. Joining is [`Queue::join`].
     unsafe fn acquire_at(&self, group: usize, mine: &Stand<M>, join: impl Join<M>) -> bool {
         let queue = &self.groups[group].queue;
         // SAFETY: our caller's promise; if we are the queue's first, the stand above is ours.

@@ -1,11 +1,11 @@
 //! Where shared words live, and what an access to one means.
 //!
 //! A [`Memory`] has two kinds of shared words. A [`Word`] holds 32 bits: a flag, a ticket, a
-//! counter; threads can sleep on it. A [`Link`] refers to a node of a queue, or is empty. What a
-//! link holds is a reference of the memory's own ([`Memory::Ref`]), not a pointer: in another
-//! machine's memory it is a rank and a displacement.
+//! counter; threads can sleep on it. A [`Link`] refers to a node of a queue, or is empty. A link
+//! holds the memory's kind of reference ([`Memory::Ref`]), not a pointer: in another machine's
+//! memory it is a rank and a displacement.
 //!
-//! **Zero is the initial state.** A word starts as 0 and a link as none, and every algorithm is
+//! **Zero is the initial state.** A word starts as 0 and a link empty, and every algorithm is
 //! written so that this means "free". A lock can therefore stand in zeroed memory, be a `static`,
 //! and be initialised in C by `{0}`.
 //!

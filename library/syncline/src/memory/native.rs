@@ -1,6 +1,6 @@
-//! The processor's own memory: words are atomics, references are pointers, waits are `pause`
-//! and the kernel's futex. Everything inlines; an algorithm over it compiles to what the same
-//! text over `core::sync::atomic` compiles to.
+//! The processor's own memory: words are atomics, references are pointers, waits are `pause` and
+//! the kernel's futex. Everything is inlined: an algorithm over it compiles to the same code as if
+//! it were written with `core::sync::atomic`.
 
 use core::cell::UnsafeCell;
 use core::hint::spin_loop;
@@ -214,7 +214,7 @@ impl<T> Link<NonNull<T>> for AtomicPtr<T> {
 pub struct Owned<T>(UnsafeCell<T>);
 
 impl<T> Owned<T> {
-    /// Like [`Data::new`], also for constants.
+    /// Like [`Data::new`], but `const`.
     #[inline(always)]
     pub const fn new(value: T) -> Self {
         Self(UnsafeCell::new(value))

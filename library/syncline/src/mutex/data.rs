@@ -27,8 +27,8 @@ use crate::watched::Watched;
 /// releases the lock, and the next holder finds the value as the panic left it. A thread that
 /// locks again what it holds waits forever; debug builds panic instead.
 ///
-/// What isn't held can't be released, since that takes the guard; and what is held can't be
-/// dropped:
+/// A lock that isn't held can't be released, since that takes the guard; and a lock that is held
+/// can't be dropped:
 ///
 /// ```compile_fail,E0505
 /// let mutex = syncline::Mutex::new(0);
@@ -90,7 +90,7 @@ impl<T, L> Mutex<T, L> {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }
 
-    /// The value; nobody can hold the lock.
+    /// The value. The exclusive reference guarantees that no thread holds the lock.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -104,7 +104,7 @@ impl<T> From<T> for Mutex<T> {
 }
 
 impl<T: ?Sized, L> Mutex<T, L> {
-    /// The value; nobody can hold the lock.
+    /// The value. The exclusive reference guarantees that no thread holds the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }

@@ -53,15 +53,16 @@ impl<T: ?Sized, L: TryLock> Mutex<T, L> {
         Some(unsafe { MutexGuard::new(self, node) })
     }
 
-    /// Whether a thread holds the lock; outdated at once. Takes the lock for a moment if it is
-    /// free.
+    /// Whether a thread holds the lock. The answer may be outdated at once. Takes the lock for a
+    /// moment if it is free.
     pub fn is_locked(&self) -> bool {
         self.try_lock().is_none()
     }
 }
 
 impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
-    /// Waits for the lock, but not longer than this. A free lock is taken in any case.
+    /// Waits for the lock, but not longer than this. A free lock is taken even if the deadline has
+    /// passed.
     ///
     /// ```
     /// use std::time::Duration;
@@ -78,8 +79,8 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
         self.try_lock_until(after::<L::Memory>(patience))
     }
 
-    /// Waits for the lock until an `Instant`, or a time on the memory's clock. A free lock is
-    /// taken in any case.
+    /// Waits for the lock until an `Instant`, or a time on the memory's clock. A free lock is taken
+    /// even if the deadline has passed.
     ///
     /// # Panics
     ///

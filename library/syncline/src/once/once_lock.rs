@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use super::raw::{FRESH, RawOnce};
 use crate::memory::{Data, Memory, Native};
 
-/// In native memory the cell can be made at compile time.
+/// In native memory the cell can be a `static`.
 type Value<T> = <Native as Memory>::Data<MaybeUninit<T>>;
 
 /// A cell for a value that is written once, by the thread that comes first.
@@ -81,7 +81,7 @@ impl<T, M: Memory> OnceLock<T, M> {
     ///
     /// # Errors
     ///
-    /// The value, if there is one already.
+    /// The value that was passed, if there is one already.
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
         self.get_or_init(|| value.take().expect("it is called once"));

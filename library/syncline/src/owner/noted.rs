@@ -44,7 +44,7 @@ impl Owner {
         self.thread.store(this_thread(), Relaxed);
     }
 
-    /// Notes that no thread holds the lock. To be called before the release.
+    /// Notes that no thread holds the lock. Called before the release.
     pub(crate) fn clear(&self) {
         self.thread.store(0, Relaxed);
     }

@@ -61,7 +61,7 @@ impl<L: RawLock> Drop for Release<'_, L> {
 }
 
 impl<T, L: RawLock<Memory = Native> + Zeroable> Guarded<T, L> {
-    /// Like [`new`](Self::new), also for constants.
+    /// Like [`new`](Self::new), but `const`.
     pub const fn fresh(value: T) -> Self {
         // SAFETY: a lock of zeros is a fresh one.
         let lock = unsafe { MaybeUninit::zeroed().assume_init() };
