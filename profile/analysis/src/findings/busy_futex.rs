@@ -3,15 +3,15 @@
 //! call, so only threads that have to wait are seen: there are no acquisitions to compare the waits
 //! with, no holders and no sections.
 //!
-//! Workers that have nothing to do wait in a futex as well. They wait long, are seldom woken,
-//! and by other threads. Threads that contend wait shortly and often; or each waiter wakes others
-//! as well, since the thread that has got the lock releases it, and there are fewer futexes than
-//! threads.
+//! Workers that have nothing to do wait in a futex as well. Threads with nothing to do wait long,
+//! and are woken seldom and by other threads. Threads that contend wait shortly and often; or each
+//! waiter wakes others as well, since the thread that has got the lock releases it, and there are
+//! fewer futexes than threads.
 //!
-//! Where there are already many locks, such as one for each table, threads now and then wait for
-//! one as well, above all while a holder has lost its processor. So if there are more futexes than
-//! threads, the waiting in a single one of them has to reach the threshold. (Locks may wait in a
-//! futex of each thread, as `parking_lot`'s do: then there are as many futexes as threads.)
+//! If there are already many locks, such as one for each table, threads occasionally wait for one
+//! of these too, above all while a holder has lost its processor. So if there are more futexes than
+//! threads, the waiting in a single futex has to reach the threshold. (Locks may wait in a futex of
+//! each thread, as `parking_lot`'s do: then there are as many futexes as threads.)
 
 use syncline_recording::Class;
 
@@ -26,8 +26,8 @@ use crate::options::Thresholds;
 /// The least share of all threads' time that is waited at one call site. Less is not worth a
 /// finding, since the futex may be an event.
 const LEAST_SHARE: f64 = 0.05;
-/// Waits whose mean is longer are those of threads with nothing to do: a section that is held a
-/// millisecond would be rare.
+/// Longer waits, on average, are those of threads with nothing to do: sections of a millisecond are
+/// rare.
 const LONGEST_WAIT: f64 = 1e-3;
 
 /// The least number of waits in a second, of threads that wake each other.
@@ -68,7 +68,8 @@ fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool 
     futexes.len() < waiting && waking >= waiting
 }
 
-/// What threads wait for in a futex, by the names of the functions that wait in it for the call site.
+/// What threads wait for in a futex, judged by the names of the functions that wait in it on behalf
+/// of the call site.
 enum Known {
     Lock,
     Event,
@@ -106,7 +107,7 @@ impl Known {
     }
 }
 
-/// What to do about it, and what to find out first.
+/// The advice, and the question to answer first.
 fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
     const OF_LOCK: &str = "shorten what it is held for, or have several";
     const OF_EVENT: &str = "pass on more at a time (a longer queue, batches), or let threads watch for \

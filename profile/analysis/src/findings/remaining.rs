@@ -1,7 +1,7 @@
-//! What no finding explains, and still takes time: each kind of lock, each loop of tries and each
-//! event that takes 2 % of the threads' time or more gets a sentence. It says which threads wait
-//! for which, and by which numbers the rules do not apply, so that an expert can go on from there.
-//! Locks that no thread waits for get a sentence too if their calls take 5 %.
+//! Time that no finding explains: each kind of lock, each loop of tries and each event that takes 2
+//! % of the threads' time or more gets a sentence. The sentence says which threads wait for which,
+//! and which numbers rule the findings out, so that an expert can continue from there. Locks that
+//! no thread waits for get a sentence too if their calls take 5 %.
 
 use syncline_recording::{Class, Primitive};
 
@@ -16,19 +16,19 @@ use crate::name;
 use crate::name::primitive;
 use syncline_present::number::{counted, duration, grouped, percent};
 
-/// From this share of the threads' time on.
+/// The least share of the threads' time that is reported.
 const LEAST: f64 = 0.02;
 /// For calls, whose time is an estimate, the share of the time in which threads could run.
 const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
 
-/// So many sleeps of one call site, and no longer than this on the average in seconds, are of threads
-/// that look for something again and again. Others keep a clock, or sleep once.
+/// Threads poll if a call site has this many sleeps, no longer than this on average, in seconds.
+/// Others keep a clock, or sleep once.
 const MANY_SLEEPS: u64 = 100;
 const SHORT_SLEEP: f64 = 20e-3;
 
-/// What is left, most time first.
+/// What no finding explains, most time first.
 pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
     let said = |site: usize| {
         let speaks =
@@ -103,7 +103,8 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
     })
 }
 
-/// Seconds that the calls for a family take, if that is much of the time in which threads could run.
+/// Seconds that the calls of a family take, if that is a large part of the time in which threads
+/// could run.
 fn cost_of_calls(process: &Process, family: &Family) -> Option<f64> {
     let seconds = family.calls() as f64 * PAIR;
     // Calls take processor time: where other programs had the processors, threads could make fewer.

@@ -5,7 +5,7 @@
 //! between. Each costs two context switches and the lock.
 //!
 //! A signal without waiters is no finding: the C library returns at once. A program's own futex
-//! goes to the kernel for it, if it does not count its sleepers.
+//! enters the kernel for it if it does not count its sleepers.
 
 use syncline_recording::{Op, Primitive};
 
@@ -20,9 +20,8 @@ use crate::options::Thresholds;
 const FUTILE: f64 = 0.5;
 /// Seconds that a system call takes that finds no waiter.
 const WAKE_NOBODY: f64 = 0.3e-6;
-/// The least share of the run time that wake-ups for nothing must take. Where a queue is filled
-/// faster than its threads wake up, half of them come too late however they are woken, and that
-/// takes 2 %.
+/// The least share of the run time that wake-ups for nothing must take. If a queue is filled faster
+/// than its threads wake up, half of them come too late however they are woken, and that takes 2 %.
 const HERD_FLOOR: f64 = 0.05;
 /// The least share of the run time that system calls which wake no thread must take.
 const CALLS_FLOOR: f64 = 0.01;

@@ -1,4 +1,4 @@
-//! Threads that can't go on.
+//! Threads that can't continue.
 
 use serde::Serialize;
 

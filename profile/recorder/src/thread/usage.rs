@@ -24,7 +24,7 @@ pub struct Usage {
     pub cpu: u64,
     /// How often it gave its processor up.
     pub slept: u64,
-    /// How often its processor was taken from it.
+    /// How often the holder was preempted.
     pub preempted: u64,
 }
 

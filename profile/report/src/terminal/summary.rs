@@ -113,7 +113,7 @@ fn parts(process: &Process, kind: Kind) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// Threads that can't go on.
+/// Threads that can't continue.
 pub fn stuck(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     for stuck in &process.stuck {
         let (title, remark) = stuck.trap.in_words();

@@ -2,7 +2,7 @@
 //! has no work asks a queue for some, again and again, and takes its lock each time (radiosity's
 //! and volrend's, of Splash-3). A look at an atomic word needs no lock.
 //!
-//! It is about locks that are also taken by sections that change something. If all sections touch
+//! It applies to locks that are also taken by sections that change something. If all sections touch
 //! one word, [`super::atomic_instead`] applies instead.
 
 use crate::findings::evidence::{count, rate, share, times};
@@ -15,7 +15,8 @@ use syncline_code::section::takes_or_releases;
 const FEW_WORDS: usize = 3;
 /// The most instructions of a section that looks, on all paths together.
 const FEW_INSTRUCTIONS: usize = 48;
-/// From this many looks for each other section of the same locks on, most of them are for nothing.
+/// With at least this many looks for each other section of the same locks, most looks find nothing
+/// new.
 pub const LOOKS: f64 = 4.0;
 
 /// Locks that are mostly taken for a look.
@@ -68,7 +69,8 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
     })
 }
 
-/// Whether the section was read, and does nothing but look, also with an inner lock of that kind.
+/// Whether the section's instructions were read and only read data; an inner lock of that kind is
+/// allowed.
 pub fn is_look(site: &Site) -> bool {
     let looks = |section: &Section| {
         let changes = section.writes + section.atomics > 0 || section.loops;

@@ -1,5 +1,5 @@
-//! Locks for readers and writers that are only ever taken to write. Such a lock keeps count
-//! of readers that never come, which makes each acquisition more expensive than a mutex's.
+//! Locks for readers and writers that are only ever taken to write. Such a lock counts readers that
+//! never come, which makes each acquisition more expensive than a mutex's.
 
 use syncline_recording::Primitive;
 
@@ -10,7 +10,7 @@ use crate::options::Thresholds;
 
 /// Up to this share of acquisitions for reading, a lock counts as never read.
 const HARDLY_ANY: f64 = 0.01;
-/// What a mutex saves of an acquisition and its release.
+/// The share of an acquisition and its release that a mutex saves.
 const SAVED: f64 = 8e-9;
 
 /// Families of such locks.

@@ -14,7 +14,7 @@ use crate::findings::touches::Touches;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// From this share of the acquisitions on, a lock is read-mostly.
+/// If at least this share of its acquisitions only read, a lock is read-mostly.
 const READ_MOSTLY: f64 = 0.9;
 /// Below this mean time held, an acquisition to read takes as long as the section
 /// (`docs/locks.md`: "A read lock is not free").
@@ -110,7 +110,7 @@ fn only_reads(process: &Process, site: usize) -> bool {
         Some(Touches::OneWord) => section.writes == 0,
         _ => false,
     });
-    // Instructions also show a rare write; a trace is the next best.
+    // Instructions show even a rare write, so they count first, and a trace second.
     let traced = || site.inspected.as_ref().and_then(Touches::of_inspected);
     alone && reads.unwrap_or_else(|| traced() == Some(Touches::ReadsOnly))
 }

@@ -1,5 +1,5 @@
-//! Short sections under a mutex that threads hardly ever wait for. A mutex is prepared for
-//! sleepers, and a spinlock is not; taken often enough, that is most of what the section costs
+//! Short sections under a mutex that threads hardly ever wait for. A mutex has to handle sleepers,
+//! and a spinlock does not; for short sections that are entered often, this is most of their cost
 //! (SyncPerf, Table 1, row 2).
 //!
 //! Under a spinlock, waiters burn their processors. So the rule does not apply to locks that are
@@ -13,13 +13,13 @@ use crate::findings::touches::Touches;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// Without a reading of the instructions, a section counts as short up to this mean time held:
-/// about as long as the acquisition itself takes.
+/// If its instructions were not read, a section counts as short up to this mean time held: about as
+/// long as the acquisition itself takes.
 const SHORT: f64 = 100e-9;
 /// Sites with a smaller share of the calls do not decide.
 const NEGLIGIBLE: f64 = 0.01;
-/// What the change saves of an acquisition and its release: the atomic instruction of the release,
-/// and some branches.
+/// The share of an acquisition and its release that the change saves: the atomic instruction of the
+/// release, and some branches.
 const SAVED: f64 = 4e-9;
 
 /// Families of mutexes that could be spinlocks.

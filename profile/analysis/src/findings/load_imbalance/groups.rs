@@ -17,9 +17,9 @@ use crate::model::{Finding, Process, Remedy, Rule};
 
 /// The least share of their time that the threads of the busiest group do not wait.
 const BUSY: f64 = 0.7;
-/// The least share of its work for which the busiest group was seen at it, on processors or asleep for a given
-/// time. A server's thread that sleeps in the kernel until a request comes has not more to do, and looks like
-/// one that waits for a device.
+/// The least share of its work for which the busiest group was seen at it, on processors or asleep
+/// for a given time. A server's thread that sleeps in the kernel until a request comes does not
+/// have more to do than others, but looks like a thread that waits for a device.
 const SEEN: f64 = 0.1;
 /// The largest share of their time that threads of a group may be active for the group to give some
 /// away.
@@ -194,12 +194,12 @@ mod tests {
         for thread in 9..13 {
             drawn.ready(thread, 8.4);
         }
-        // Of the twenty seconds of two processors others had nine.
+        // Other programs had nine of the twenty seconds of two processors.
         assert!(found(&drawn).is_empty(), "11 seconds of work");
     }
 
-    /// As varnishd's: the threads that wait for the network sleep in the kernel, and many workers have nothing
-    /// to do.
+    /// As in varnishd: the threads that wait for the network sleep in the kernel, and many workers
+    /// have nothing to do.
     #[test]
     fn who_sleeps_for_requests_has_not_more_to_do() {
         let mut drawn = pipeline(&[("work", 6, 1.0), ("poll", 2, 9.9)]);

@@ -27,10 +27,10 @@ use crate::options::Thresholds;
 /// If this share of the sampled acquisitions had the other lock held, a lock counts as always taken
 /// under it.
 const ALWAYS: f64 = 0.99;
-/// Fewer sampled acquisitions than this, of all locks of a family, are not conclusive.
+/// Fewer sampled acquisitions of all locks of a family are not conclusive.
 const FEWEST_SEEN: u64 = 10;
 
-/// One in so many acquisitions is sampled.
+/// One in this many acquisitions is sampled.
 const SAMPLED: u64 = 128;
 
 /// Families whose locks are always taken under others.
@@ -77,15 +77,15 @@ fn join(finding: &mut Finding, other: Finding) {
     finding.evidence.push(rate(&format!("acquisitions in {}", other.place), taken));
 }
 
-/// A family, and the locks that were held when one of it was taken.
+/// A family, and the locks that were held when one of its locks was taken.
 struct Inner<'a> {
     process: &'a Process,
     family: &'a Family<'a>,
     /// Acquisitions that were sampled.
     seen: u64,
-    /// Those of them with the one lock held that this lock is mostly taken under.
+    /// Its acquisitions under the one lock that is held most often.
     under_its_own: u64,
-    /// Those with any lock held.
+    /// Its acquisitions under any lock.
     under_any: u64,
     /// The locks that are mostly held, one for each of the family.
     outers: BTreeSet<u64>,
@@ -139,7 +139,7 @@ impl<'a> Inner<'a> {
         if self.seen < FEWEST_SEEN { 0.0 } else { seen as f64 / self.seen as f64 }
     }
 
-    /// The case of one outer lock that protects nothing but what the inner ones do.
+    /// One outer lock that protects only the data of the inner locks.
     fn under_one(&self, thresholds: &Thresholds) -> Option<Finding> {
         if self.share(self.under_its_own) < ALWAYS || self.family.cost() < COST_FLOOR {
             return None;
@@ -178,7 +178,7 @@ impl<'a> Inner<'a> {
         })
     }
 
-    /// The case of many outer locks, and a contended one inside.
+    /// Many outer locks, and a contended inner lock.
     fn under_many(&self, thresholds: &Thresholds) -> Option<Finding> {
         let family = self.family;
         let applies = self.share(self.under_any) >= ALWAYS

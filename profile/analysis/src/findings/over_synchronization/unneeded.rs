@@ -31,7 +31,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 }
 
 fn local_data(process: &Process, family: &Family) -> Finding {
-    // What a function's own instructions show is sure; what threads shared is an observation.
+    // The instructions of a function are proof; which data threads shared in a trace is an
+    // observation.
     let sure = is_read(process, family, Touches::Nothing);
     let (title, why) = match sure {
         true => (
@@ -117,7 +118,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::{Data, Inspected, Section};
 
-    /// A lock that is taken this often in a second around such a section.
+    /// A lock that is taken this often per second around such a section.
     fn lock(calls_per_second: u64, section: Section) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);

@@ -1,6 +1,5 @@
 //! Contended locks whose sections were traced: the trace distinguishes a lock over too much data,
-//! sections that are too long, and sections that depend on each other, which are what a lock is
-//! for.
+//! sections that are too long, and sections that depend on each other, which really need the lock.
 
 use super::{Hot, LONG};
 use crate::findings::evidence::{count, share, traced};
@@ -10,7 +9,7 @@ use crate::model::{Data, Finding, Inspected, Remedy};
 const NAMED: usize = 3;
 
 impl<'a> Hot<'a> {
-    /// What a trace says of these locks: of the call site with most waiting that was traced.
+    /// The trace's verdict on these locks, taken from the traced call site with most waiting.
     pub(super) fn inspected(&self) -> Option<&'a Inspected> {
         let known =
             self.sites.iter().filter_map(|&site| self.process.sites[site].inspected.as_ref());
@@ -18,7 +17,8 @@ impl<'a> Hot<'a> {
         known.into_iter().find(says)
     }
 
-    /// The call site whose sections are too long by the trace, and what the trace says of them.
+    /// The call site whose sections are too long according to the trace, and the trace's figures of
+    /// them.
     fn traced_too_long(&self) -> Option<(usize, &'a Inspected)> {
         let known = |&site: &usize| Some((site, self.process.sites[site].inspected.as_ref()?));
         self.sites.iter().filter_map(known).find(|(_, inspected)| inspected.too_long)

@@ -1,9 +1,9 @@
-//! Semaphores that are locks: each thread posts what it waited for, as often as it did.
+//! Semaphores that are used as locks: each thread posts as often as it waits.
 //!
 //! A semaphore that counts elements or free slots is waited for by one side and posted by the
-//! other. One that begins with a count above 1 is balanced as well, but it limits how many threads
-//! use a resource. So only a semaphore that began with 1 is a lock; if its first value was not
-//! recorded, the rule does not apply.
+//! other. A semaphore that begins with a count above 1 is balanced too, but it limits how many
+//! threads use a resource. So only a semaphore that began with 1 is a lock; if its first value was
+//! not recorded, the rule does not apply.
 
 use syncline_recording::{Class, Primitive};
 

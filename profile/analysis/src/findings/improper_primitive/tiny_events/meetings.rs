@@ -1,8 +1,8 @@
 //! Threads that meet more often than their work is worth.
 //!
-//! At a barrier, the C library's or one that a program made of a condition, all threads but the last
-//! sleep in each round, however long they wait for it. So this looks at the share of the processor time
-//! that goes into sleeping and waking.
+//! At a barrier, the C library's or one that a program made of a condition, all threads but the
+//! last sleep in each round, however short the wait. So this rule considers the share of the
+//! processor time that goes into sleeping and waking.
 
 use syncline_recording::Class;
 
@@ -33,7 +33,8 @@ struct Often<'a> {
     /// Where threads wait for the others.
     sites: Vec<usize>,
     rounds: u64,
-    /// How often a thread slept there: at a barrier of the C library, the last to come does not.
+    /// How often a thread slept there: at a barrier of the C library, the last thread to arrive
+    /// does not.
     sleeps: u64,
     /// How many meet.
     threads: usize,
