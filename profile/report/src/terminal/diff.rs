@@ -137,7 +137,8 @@ fn short(place: &str) -> String {
     }
 }
 
-/// Whether something is waited for or taken there, and waiting, holding or calls have changed by more than chance.
+/// Whether threads wait or take a lock there, and waiting, holding or calls have changed by more
+/// than runs differ.
 fn is_worth_a_line(change: &SiteChange) -> bool {
     let (before, after) = (change.before.unwrap_or_default(), change.after.unwrap_or_default());
     let uses = matches!(change.op.class(), Class::Acquire | Class::Try | Class::Wait);

@@ -1,4 +1,4 @@
-//! What a process's file begins with.
+//! The beginning of a process's file.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{Ordering, fence};
@@ -17,7 +17,7 @@ const MODULES: u32 = 1024;
 const THREADS: u32 = 65_536;
 const EM_X86_64: u32 = 62;
 
-/// What a new file begins with.
+/// The beginning of a new file.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The folder of the trace.
@@ -42,7 +42,7 @@ impl File {
     /// Makes and maps this process's file.
     ///
     /// # Errors
-    /// The system's, if the file can't be made, or less than 16 MiB of it.
+    /// The system's error, if the file can't be created with at least 16 MiB.
     pub fn create(start: &Start<'_>) -> Result<File, Errno> {
         // SAFETY: a new mapping at an address of the kernel's choice.
         let alive = unsafe {

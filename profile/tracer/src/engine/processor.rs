@@ -5,7 +5,7 @@ use core::arch::x86_64::{__cpuid_count, _xgetbv};
 /// x87, SSE, AVX and the three parts of AVX-512.
 const KNOWN: u64 = 0b1110_0111;
 
-/// What of the vector state this system has switched on.
+/// The parts of the vector state that this system has enabled.
 pub fn vector_mask() -> u64 {
     const OSXSAVE: u32 = 1 << 27;
     if __cpuid_count(1, 0).ecx & OSXSAVE == 0 {

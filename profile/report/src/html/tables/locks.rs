@@ -1,4 +1,4 @@
-//! Locks and what else is waited for.
+//! Locks and other objects that threads wait for.
 
 use std::fmt::Write;
 
