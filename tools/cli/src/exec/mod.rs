@@ -95,7 +95,7 @@ fn preloaded(variables: Variables) -> Result<Variables, Failure> {
     preloading(LIBRARY, OVERRIDE, variables)
 }
 
-/// Variables, and with them the one that gets a library of ours into the program; `named` is the
+/// Variables, including the one that loads a library of Syncline into the program; `named` is the
 /// variable that can name another file.
 pub fn preloading(
     library: &str,

@@ -83,7 +83,7 @@ pub fn text(report: &Report, style: &Style) -> String {
     text
 }
 
-/// What inspecting has cost, and whether that is within the budget.
+/// The cost of inspecting, and whether it is within the budget.
 fn cost(report: &Report) -> String {
     let took = duration(report.cost_seconds + report.besides_seconds);
     let Some(budget) = report.budget else {

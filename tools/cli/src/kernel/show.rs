@@ -145,8 +145,8 @@ fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> Strin
     text
 }
 
-/// The most contended classes: of those sections that waited, how many conflict with what they waited
-/// for (Table 2).
+/// The most contended classes: how many of the sections that waited conflict with those that they
+/// waited for (Table 2).
 fn contended(report: &Report, style: &Style) -> String {
     let mut rows: Vec<&Row> = report.rows.iter().filter(|row| row.contended > 0).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.contended));

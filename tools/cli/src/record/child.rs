@@ -112,7 +112,7 @@ impl Recorded {
     /// Passes signals on until the program ends, and says how it ended.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if the kernel refuses to tell.
+    /// With [`RECORD_FAILED`], if the kernel refuses that information.
     pub fn wait(mut self) -> Result<Ending, Failure> {
         loop {
             if let Some(status) =
@@ -146,8 +146,8 @@ impl Recorded {
     }
 }
 
-/// Lets signals end Syncline again, once the program has ended and only a report is left to make. One
-/// that came while the program ran was meant for that.
+/// Lets signals end Syncline again, once the program has ended and only a report is left to make. A
+/// signal that arrived while the program ran was meant for the program.
 pub fn hear_signals() {
     let passed_on: SigSet = PASSED_ON.into_iter().collect();
     let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;

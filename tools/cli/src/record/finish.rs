@@ -57,7 +57,7 @@ fn tidy(folder: &Folder, shown: &Path, writers: &Writers) -> Tidied {
     Tidied { empty: files.is_empty(), full, in_use: running > 0 }
 }
 
-/// Tells the user how to go on.
+/// Tells the user what to do next.
 pub fn say_what_to_do(folder: &Path) {
     say(&format!("syncline: now run `syncline report {}`\n", typed(folder)));
 }

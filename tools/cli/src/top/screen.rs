@@ -18,8 +18,7 @@ const FIRST: Duration = Duration::from_millis(200);
 /// How often to check whether the user asked for the end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Shows the screen until the user leaves or the program ends; puts the terminal back as it
-/// was in either case.
+/// Shows the screen until the user quits or the program ends; restores the terminal in either case.
 pub fn show(watch: &mut Watch, interval: Duration) -> Result<(), Failure> {
     let mut terminal = ratatui::try_init().map_err(|e| Failure::new(REPORT_FAILED, e))?;
     let ended = renew(watch, interval, &mut terminal);

@@ -33,7 +33,7 @@ const LIBRARY: &str = "libsyncline_delay.so";
 /// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_DELAY_LIBRARY";
 
-/// Slows places down, and prints what came of it.
+/// Slows places down, and prints the results.
 pub fn run(args: &args::WhatIf) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let library = find_library(LIBRARY, OVERRIDE)?;
@@ -81,7 +81,7 @@ pub fn run(args: &args::WhatIf) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the library is told of the places.
+/// The places, in the form that the library gets them.
 fn places(targets: &[Target], files: &Files) -> Result<String, Failure> {
     let names: Vec<Vec<String>> = targets.iter().map(|target| target.calls.clone()).collect();
     let plan = Plan::of_places(&names, files).map_err(|e| Failure::message(RECORD_FAILED, e))?;
