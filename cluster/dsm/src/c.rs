@@ -30,7 +30,8 @@ impl Call {
 
 fn program() -> &'static Program {
     Program::get().unwrap_or_else(|| {
-        let _ = writeln!(io::stderr(), "syncline: syncline_dsm_init comes first");
+        let _ =
+            writeln!(io::stderr(), "syncline: call syncline_dsm_init before any other function");
         std::process::abort()
     })
 }

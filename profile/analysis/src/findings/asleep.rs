@@ -38,7 +38,7 @@ fn remaining(process: &Process, asleep: &Asleep) -> Option<Remaining> {
         why = format!(
             "{why}; these threads run for {} of their time: {}",
             percent(worked),
-            if idle { "they have nothing to do" } else { "what they wait for may hold the run up" }
+            if idle { "they have nothing to do" } else { "their waits may delay the run" }
         );
     }
     Some(Remaining {

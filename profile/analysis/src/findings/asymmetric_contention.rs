@@ -178,14 +178,14 @@ impl<'a> Kind<'a> {
             locks: few(&self.hot),
             evidence: vec![
                 count("locks of this kind", self.locks as u64),
-                count("of these, hardly ever taken", self.unused as u64),
-                count("hot ones", self.hot.len() as u64),
+                count("of these locks, hardly ever taken", self.unused as u64),
+                count("hot locks", self.hot.len() as u64),
                 count("acquisitions of the least used lock", fewest),
-                count("of the median", median),
-                count("of the most used one", most),
-                share("contention of the hot ones", self.hot_contention),
-                share("contention of the median", self.median_contention),
-                seconds("time waited for the hot ones", self.hot_waited),
+                count("acquisitions of the median lock", median),
+                count("acquisitions of the most used lock", most),
+                share("contention of the hot locks", self.hot_contention),
+                share("contention of the median lock", self.median_contention),
+                seconds("time waited for the hot locks", self.hot_waited),
             ],
             advice: "Spread what the locks protect evenly over them: look at what decides which \
                      one is taken, such as a hash that uses too few bits of its key. More locks \

@@ -109,11 +109,11 @@ impl Known {
 
 /// The advice, and the question to answer first.
 fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
-    const OF_LOCK: &str = "shorten what it is held for, or have several";
-    const OF_EVENT: &str = "pass on more at a time (a longer queue, batches), or let threads watch for \
-                            it for some microseconds before they sleep";
-    const UNSEEN: &str = "How often it is taken, and who holds it meanwhile, can't be seen: a free one \
-                          is taken without a call.";
+    const OF_LOCK: &str = "hold it for less time, or use several";
+    const OF_EVENT: &str = "pass on more at a time (a longer queue, batches), or let threads \
+                            poll for some microseconds before they sleep";
+    const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a \
+                          free one is taken without a call.";
     let ask = |question: &str| {
         Some(OpenQuestion { question: question.to_owned(), command: Answer::Record })
     };
@@ -121,15 +121,13 @@ fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
         Some(Known::Event) => (format!("It is an event: {OF_EVENT}."), None),
         Some(Known::Lock) => (
             format!("It is a lock: {OF_LOCK}. {UNSEEN}"),
-            ask("Who is in the way? With a pthread mutex or Syncline's locks in its place the \
-                 recording would say."),
+            ask("Which thread is in the way? With a pthread mutex or one of Syncline's locks \
+                 instead, the recording would show it."),
         ),
         None => (
             format!("If this is a lock: {OF_LOCK}. If it is an event: {OF_EVENT}. {UNSEEN}"),
-            ask(
-                "Is it a lock or an event, and who is in the way? With a pthread mutex or Syncline's \
-                 locks in its place the recording would say.",
-            ),
+            ask("Is it a lock or an event, and which thread is in the way? With a pthread mutex \
+                 or one of Syncline's locks instead, the recording would show it."),
         ),
     }
 }
@@ -147,7 +145,10 @@ fn finding(process: &Process, number: usize) -> Finding {
         evidence: vec![
             rate("waits", figures.waits as f64 / process.seconds),
             seconds("mean wait", figures.waited / figures.waits.max(1) as f64),
-            share("of all threads' time waited here", figures.waited / process.thread_seconds),
+            share(
+                "share of all threads' time waited here",
+                figures.waited / process.thread_seconds,
+            ),
             count("futexes", locks.len() as u64),
             count("threads", site.threads as u64),
         ],

@@ -177,9 +177,9 @@ impl<'a> Graph<'a> {
             place,
             locks: few(&locks),
             evidence,
-            advice: "Take the locks in one order everywhere, by rank or by address. Where the \
-                     order can't be chosen, try for the second one, and release the first if \
-                     it is refused."
+            advice: "Take the locks in one order everywhere, by rank or by address. If you can't \
+                     choose the order, use a try for the second lock, and release the first one \
+                     if the try is refused."
                 .to_owned(),
             open_question: None,
             remedy: Remedy::Unknown,

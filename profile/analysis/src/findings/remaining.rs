@@ -134,8 +134,8 @@ fn calls(
     )];
     if reads > 0.0 {
         why.push(format!(
-            "{} are to read, which writes the lock's count all the same, so that threads take its \
-             cache line from each other",
+            "{} only read, but each writes the lock's count, so threads take its cache line from \
+             each other",
             percent(reads)
         ));
     }
@@ -259,15 +259,15 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     }
     if kind == Primitive::Condvar && meets() {
         why.push(
-            "it is a barrier of the program's own: the last thread to come lets the others go on"
+            "it is a barrier of the program's own: the last thread to arrive releases the others"
                 .to_owned(),
         );
     }
     if each_other {
         why.push(format!(
-            "each waits for {} of its own, and the waiting threads wake each other: it may be a lock \
-             of the program's own (hold it shorter, or have several), or a pool of threads (hand it \
-             more at a time)",
+            "each waits for {} of its own, and the waiting threads wake each other: it may be a \
+             lock of the program's own (hold it for less time, or use several), or a pool of \
+             threads (hand it more work at a time)",
             match kind {
                 Primitive::Condvar => "a condition",
                 Primitive::Semaphore => "a semaphore",
@@ -279,7 +279,7 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
         why.push(format!(
             "the waiting threads work for {} of their time: {}",
             percent(worked),
-            if idle { "they have nothing to do" } else { "what they wait for may hold the run up" }
+            if idle { "they have nothing to do" } else { "their waits may delay the run" }
         ));
     }
     Some(Remaining {

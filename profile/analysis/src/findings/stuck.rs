@@ -105,7 +105,7 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
                 grouped(used.calls),
                 name::site(process, &process.sites[used.site])
             ),
-            None => "which nobody ever signalled".to_owned(),
+            None => "which no thread ever signalled".to_owned(),
         };
         format!(
             "{} waits at {} for {}, {signalled}",

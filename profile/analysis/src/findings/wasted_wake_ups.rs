@@ -67,7 +67,7 @@ fn futile(process: &Process, number: usize) -> Option<Finding> {
     let mut evidence = vec![
         share("wake-ups that found nothing to do", futile / woken),
         rate("of these", futile / process.seconds),
-        share("processor time for them, about, as a share of the run time", cost),
+        share("processor time for them, as a share of the run time (estimate)", cost),
         count("broadcasts", broadcasts),
         count("signals", signals),
     ];
@@ -114,15 +114,18 @@ fn nobody(process: &Process, number: usize) -> Option<Finding> {
     let place = process.sites[*sites.first()?].place.clone();
     applies.then(|| Finding {
         rule: Rule::FutileWakeUps,
-        title: "A futex is woken that nobody waits for".to_owned(),
+        title: "A futex without waiters is woken".to_owned(),
         place,
         locks: vec![number],
         evidence: vec![
             rate("wake-ups", wake_ups / process.seconds),
-            share("of these that met somebody, at most", lock.figures.waits as f64 / wake_ups),
-            share("processor time for the others, about, as a share of the run time", cost),
+            share(
+                "share of these that woke a thread, at most",
+                lock.figures.waits as f64 / wake_ups,
+            ),
+            share("processor time for the others, as a share of the run time (estimate)", cost),
         ],
-        advice: "Note in the word whether anybody sleeps, and call the kernel only then."
+        advice: "Note in the word whether a thread sleeps, and call the kernel only then."
             .to_owned(),
         open_question: None,
         remedy: Remedy::CheaperCalls {

@@ -55,12 +55,12 @@ impl fmt::Display for Note {
             }
             Note::DroppedOperations { count } => write!(
                 f,
-                "{count} operations were not counted: they are of threads that were not recorded, \
-                 or there was no room, of which --max-size gives more"
+                "{count} operations were not counted: their threads were not recorded, or there \
+                 was no room; a larger --max-size gives more room"
             ),
             Note::DroppedWaits { count } => write!(
                 f,
-                "{count} waits were neither counted as such nor measured, for want of room: \
+                "{count} waits were neither counted as waits nor measured, for lack of room: \
                  record with a larger --max-size"
             ),
             Note::AcquiredBefore { count } => write!(
@@ -87,8 +87,8 @@ impl fmt::Display for Note {
             }
             Note::DroppedStacks { count } => write!(
                 f,
-                "{count} call stacks were not kept, for want of room: the innermost frame \
-                 stands for them"
+                "{count} call stacks were not kept, for lack of room: only their innermost frame \
+                 is shown"
             ),
             Note::DroppedModules { count } => {
                 write!(f, "{count} libraries were not noted: addresses in them have no names")
@@ -121,8 +121,8 @@ impl fmt::Display for Note {
             ),
             Note::NoSamples { why } => write!(
                 f,
-                "loops that only wait, and what threads sleep in besides recorded waits: the kernel \
-                 refuses samples of where threads are (perf_event_open: {why}); \
+                "loops that only wait, and sleeps other than recorded waits, can't be seen: the \
+                 kernel refuses samples of where threads are (perf_event_open: {why}); \
                  kernel.perf_event_paranoid must be 2 or lower, and a container has to allow the call"
             ),
             Note::SampledLocks { sites } => write!(

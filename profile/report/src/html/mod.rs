@@ -81,7 +81,8 @@ const SECTIONS: [Section; 10] = [
     ),
     (
         "Who blocks whom",
-        "An arrow goes from who waited to where the holder had acquired the lock; its width is \
+        "An arrow goes from the call site that waited to the one where the holder had acquired \
+         the lock; its width is \
          the time waited.",
         |process, _, id| {
             graph::section(process, &format!("{id}-site-"))

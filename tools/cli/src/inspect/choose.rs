@@ -47,7 +47,7 @@ pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
                 .hint("record this build, or give --site or --lock instead of --from"));
         }
         if lines.is_empty() {
-            let message = format!("no lock was waited for in {}", recording.display());
+            let message = format!("no thread waited for a lock in {}", recording.display());
             return Err(Failure::message(RECORD_FAILED, message)
                 .hint("without --from, all locks are traced"));
         }

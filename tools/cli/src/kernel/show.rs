@@ -90,8 +90,8 @@ fn sums(about: &About, report: &Report) -> String {
 fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> String {
     let of = |name: &str| counts.get(name).copied().unwrap_or(0);
     if counts.is_empty() {
-        return "  the run was killed before it could say what it had counted: nothing is known of the \
-                invariants\n"
+        return "  the run was killed before it could write its counts: the invariants were not \
+                checked\n"
             .to_owned();
     }
     let broken: u64 = INVARIANTS.iter().map(|name| of(name)).sum();

@@ -179,7 +179,7 @@ impl Process {
 fn say_of_children(children: &Children) {
     if children.left > 0 {
         say(&format!(
-            "syncline: detached also from {} that it has forked",
+            "syncline: also detached from {} that it has forked",
             counted(children.left, "process")
         ));
     }

@@ -37,9 +37,9 @@ fn slept_on(process: &Process, site: usize) -> Option<Finding> {
     applies.then(|| Finding {
         title: "Threads wait for a holder that lost its processor".to_owned(),
         evidence: vec![
-            share("of the time held off the processor, where it was looked at", off_cpu),
-            count("times that the holder was preempted there", holder.preempted),
-            count("holds that were looked at", holder.looked_at),
+            share("time held without a processor, in the sampled holds", off_cpu),
+            count("preemptions in the sampled holds", holder.preempted),
+            count("sampled holds", holder.looked_at),
             seconds("time that others waited meanwhile", waited),
         ]
         .into_iter()

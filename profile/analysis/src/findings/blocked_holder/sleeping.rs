@@ -69,9 +69,9 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
     applies.then(|| Finding {
         title: "A lock is held by a thread that sleeps or waits for a device".to_owned(),
         evidence: vec![
-            share("of the time held off the processor, where it was looked at", off_cpu),
-            count("times that the holder slept there", holder.slept),
-            count("holds that were looked at", holder.looked_at),
+            share("time held without a processor, in the sampled holds", off_cpu),
+            count("sleeps in the sampled holds", holder.slept),
+            count("sampled holds", holder.looked_at),
             seconds("longest hold", figures.held_max),
             seconds("time that others waited meanwhile", waited),
             seconds("mean wait", waited / waits as f64),

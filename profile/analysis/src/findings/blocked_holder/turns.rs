@@ -52,14 +52,14 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
     applies.then(|| Finding {
         title: "Threads wait for their turn while those whose turn it is sleep".to_owned(),
         evidence: vec![
-            share("of their time waited here", figures.waited / spent.lives),
+            share("share of their time waited here", figures.waited / spent.lives),
             seconds("mean wait", figures.waited / figures.waits as f64),
             count("threads", threads.len() as u64),
-            share("of their other time asleep", spent.asleep / spent.besides),
+            share("share of their other time asleep", spent.asleep / spent.besides),
         ],
         advice: format!(
-            "Have more of what they wait for, if it is a pool: connections, permits, workers. Or \
-             give it back before what sleeps{}.",
+            "If they wait for a pool, make it larger: more connections, permits or workers. Or \
+             give it back before the call that sleeps{}.",
             spent.place(process, &threads)
         ),
         // How much they could do at the same time depends on how many may have it.

@@ -57,7 +57,7 @@ fn finding(process: &Process, number: usize) -> Option<Finding> {
                 strangers.len() as u64,
             ),
             share(
-                "time to fetch the line again each time, about, as a share of the run time",
+                "time to fetch the line again each time, as a share of the run time (estimate)",
                 cost,
             ),
         ],

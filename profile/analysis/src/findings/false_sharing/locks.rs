@@ -121,7 +121,7 @@ impl Group {
                     self.fetches / process.seconds,
                 ),
                 share(
-                    "time for them, about, as a share of the run time",
+                    "time for them, as a share of the run time (estimate)",
                     self.fetches * FETCH / process.seconds,
                 ),
             ],

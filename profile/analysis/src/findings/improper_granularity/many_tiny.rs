@@ -76,10 +76,12 @@ fn finding(process: &Process, family: &Family, sites: &[usize]) -> Option<Findin
             rate("acquisitions", figures().map(|figures| figures.calls_per_second).sum()),
             count("sections in the function", sites.len() as u64),
             share("contention", family.contention()),
-            seconds("mean time held, about", held),
-            share("time in the calls themselves, about", family.cost() * of_calls),
+            seconds("mean time held (estimate)", held),
+            share("time in the calls themselves (estimate)", family.cost() * of_calls),
         ],
-        advice: "Make one section of them: take the lock once, do it all, and let go.".to_owned(),
+        advice: "Make one section of them: take the lock once, do all of it, and release the \
+                 lock."
+            .to_owned(),
         open_question: None,
         remedy: Remedy::CheaperCalls {
             sites: sites.to_vec(),

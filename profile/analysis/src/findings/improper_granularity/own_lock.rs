@@ -101,16 +101,19 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
         place: process.sites[wait.site].place.clone(),
         locks: vec![number, mutex],
         evidence: vec![
-            share("of its threads' time waited for it", (waits.waited + in_line) / alive.max(1e-9)),
+            share(
+                "share of its threads' time waited for it",
+                (waits.waited + in_line) / alive.max(1e-9),
+            ),
             rate("times taken", all as f64 / process.seconds),
             count("waits", waits.waits),
             seconds("mean wait", waits.waited / waits.waits.max(1) as f64),
             count("threads that take it and give it back", takes.by_thread.len() as u64),
         ],
         advice: format!(
-            "Who has taken it keeps the others from working until it is given back, at {given}. \
-             Take it for less, give it back before what takes long, or make several of it; the \
-             mutex inside is not what is waited for."
+            "The thread that has taken it keeps the others from working until it gives it back, \
+             at {given}. Take it for less work, give it back before long calls, or use several; \
+             threads do not wait for the mutex inside it."
         ),
         open_question: None,
         remedy: Remedy::Unknown,

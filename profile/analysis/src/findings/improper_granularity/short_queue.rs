@@ -192,15 +192,18 @@ fn finding(process: &Process, queues: &[Queue]) -> Finding {
         place: process.sites[more.site].place.clone(),
         locks: few(&locks),
         evidence: vec![
-            rate("elements that the other side was told of", elements / process.seconds),
-            share("of them one side slept for", of_elements(|queue| queue.more.sleeps)),
-            share("of them the other side slept for", of_elements(|queue| queue.less.sleeps)),
-            count("threads of the one", more.threads as u64),
-            count("threads of the other", less.threads as u64),
+            rate("elements that were signalled", elements / process.seconds),
+            share("share of them for which one side slept", of_elements(|queue| queue.more.sleeps)),
+            share(
+                "share of them for which the other side slept",
+                of_elements(|queue| queue.less.sleeps),
+            ),
+            count("threads of one side", more.threads as u64),
+            count("threads of the other side", less.threads as u64),
         ],
         advice: format!(
-            "Make the queue longer, or pass several elements at a time: then a side that is ahead \
-             for a moment goes on, and need not sleep. The other side waits at {}.",
+            "Make the queue longer, or pass several elements at a time: then a side that is \
+             ahead for a moment continues without sleeping. The other side waits at {}.",
             process.sites[less.site].place
         ),
         open_question: None,

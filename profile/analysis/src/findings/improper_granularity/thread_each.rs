@@ -49,7 +49,7 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
         evidence: vec![
             rate("threads", calls as f64 / process.seconds),
             seconds("processor time of a thread", work),
-            share("of the run time to make and end them, about", of_run),
+            share("share of the run time to create and end them (estimate)", of_run),
             count("threads", calls),
         ],
         advice: "Keep a few threads, as many as there are processors, and hand the work to them through \

@@ -39,10 +39,10 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
     let main = site(looks.first().filter(|_| applies)?);
     let mut evidence = vec![
         rate("looks", per_second),
-        times("as many as other sections of these locks", looked / changed),
+        times("looks for each other section of these locks", looked / changed),
         share("contention", family.contention()),
         count("threads", main.threads as u64),
-        share("time in the calls themselves, about", per_second * family.pair()),
+        share("time in the calls themselves (estimate)", per_second * family.pair()),
     ];
     if let Some(section) = &main.section {
         evidence.push(count("instructions of the section", section.instructions as u64));
@@ -53,11 +53,10 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
         place: main.place.clone(),
         locks: family.few_locks(),
         evidence,
-        advice:
-            "Look without the lock: make atomic what is looked at, and take the lock only when \
-                 it says that there is something to do. A thread that looks since it has no work \
-                 should sleep until there is some, at a condition variable or a semaphore."
-                .to_owned(),
+        advice: "Look without the lock: make these words atomic, and take the lock only when they \
+                 show that there is something to do. A thread that looks because it has no work \
+                 should sleep at a condition variable or a semaphore until there is some."
+            .to_owned(),
         open_question: None,
         remedy: Remedy::CheaperCalls {
             sites: looks.clone(),

@@ -70,7 +70,8 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
         }
         false => {
             "If threads wait here for one another, give each more work at a time, divide it more \
-             evenly, or have fewer threads for so little; if they have nothing to do, let them sleep \
+             evenly, or use fewer threads for so little work; if they have nothing to \
+             do, let them sleep \
              after a few microseconds."
         }
     }
@@ -80,11 +81,11 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
     }
     Finding {
         rule: Rule::PollingLoop,
-        title: "Threads look at a word in a loop until what they wait for is there".to_owned(),
+        title: "Threads poll a word in a loop until another thread changes it".to_owned(),
         place: sites[0].1.place.clone(),
         locks: few(&objects),
         evidence: vec![
-            share("of the processor time spent so", lost / used),
+            share("share of the processor time spent so", lost / used),
             seconds("processor time", lost),
             seconds("ready to run without a processor", process.times.ready),
             count("threads", threads.len() as u64),

@@ -44,7 +44,7 @@ fn finding(family: &Family, reads: f64) -> Finding {
             share("acquisitions to read", reads),
             share("contention", family.contention()),
             count("locks", family.locks.len() as u64),
-            share("time in the calls themselves, about", family.cost()),
+            share("time in the calls themselves (estimate)", family.cost()),
         ],
         advice: "Use a mutex (Syncline's `gate`): it does the same for less. If some of \
                  these sections only read, take the lock to read there instead."

@@ -39,7 +39,7 @@ const UNEQUAL: f64 = 0.05;
 /// which others prepare looks at each piece several times as well (x265's rows of a picture: 4.5).
 const LOOKS_PER_ARRIVAL: f64 = 8.0;
 
-const POLLING_BARRIER: &str = "Threads poll a lock until all of them have come";
+const POLLING_BARRIER: &str = "Threads poll a lock until all of them have arrived";
 const USE_A_BARRIER: &str = "Use a barrier: pthread_barrier_wait, or std::barrier. Where the wait \
      is shorter than a microsecond and each thread has a processor, an atomic counter that waiters \
      watch is quicker still.";
@@ -167,10 +167,10 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
             rate("acquisitions", tries.calls as f64 / process.seconds),
             count("threads", site.threads as u64),
             seconds("time in refused tries", tries.spun),
-            count("places that try so", tries.sites.len() as u64),
+            count("call sites that try so", tries.sites.len() as u64),
         ],
-        advice: "Wait for the lock (pthread_mutex_lock), or for what it is polled for with a \
-                 condition variable: a thread that sleeps leaves its processor to the holder."
+        advice: "Wait for the lock (pthread_mutex_lock), or use a condition variable for what \
+                 the threads poll for: a thread that sleeps leaves its processor to the holder."
             .to_owned(),
         open_question: None,
         remedy: tries.remedy(site.threads),

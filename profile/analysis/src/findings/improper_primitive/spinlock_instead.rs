@@ -69,8 +69,8 @@ fn finding(process: &Process, family: &Family, known: bool) -> Finding {
         rate("acquisitions", family.calls_per_second()),
         share("contention", family.contention()),
         count("locks", family.locks.len() as u64),
-        seconds("mean time held, about", family.mean_held()),
-        share("time in the calls themselves, about", family.cost()),
+        seconds("mean time held (estimate)", family.mean_held()),
+        share("time in the calls themselves (estimate)", family.cost()),
     ];
     if let (true, Some(section)) = (known, &site.section) {
         evidence.insert(3, count("instructions of the section", section.instructions as u64));
@@ -96,8 +96,8 @@ fn finding(process: &Process, family: &Family, known: bool) -> Finding {
             None
         } else {
             ask_inspect(
-                "What does the section touch? One word would need an atomic instruction only, \
-                 and data of the thread's own no lock.",
+                "What does the section touch? For one word an atomic instruction is enough, and \
+                 for the thread's own data no lock is needed.",
             )
         },
         remedy: Remedy::CheaperCalls {

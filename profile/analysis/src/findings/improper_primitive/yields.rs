@@ -55,7 +55,7 @@ fn finding(process: &Process, sites: &[(usize, &Site)], calls: u64, lost: f64) -
         place: sites[0].1.place.clone(),
         locks: few(&objects),
         evidence: vec![
-            share("of all threads' time spent so", lost / process.thread_seconds),
+            share("share of all threads' time spent so", lost / process.thread_seconds),
             rate("yields", calls as f64 / process.seconds),
             seconds("processor time of the yields", polled),
             count("threads", threads.len() as u64),
@@ -63,8 +63,8 @@ fn finding(process: &Process, sites: &[(usize, &Site)], calls: u64, lost: f64) -
         ],
         advice: "If the threads pass things to each other, pass several at a time: a longer queue, \
                  or batches. If they wait longer than a few microseconds, let them sleep: a condition \
-                 variable, a semaphore, or std::atomic::wait. If they are more than processors, have \
-                 fewer."
+                 variable, a semaphore, or std::atomic::wait. If there are more threads than \
+                 processors, use fewer."
             .to_owned(),
         sites: numbers,
         open_question: None,

@@ -57,11 +57,11 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
         evidence.push(count(&format!("threads of {name}, proposed"), proposed as u64));
         evidence.push(seconds(&format!("work of {name}, all threads"), crew.sum()));
         evidence.push(share(
-            &format!("of their time that threads of {name} did not wait"),
+            &format!("share of their time that threads of {name} did not wait"),
             crew.active_share(),
         ));
     }
-    evidence.push(times("as fast at best", faster));
+    evidence.push(times("possible speed-up, at best", faster));
     let numbers: Vec<String> = crews
         .iter()
         .zip(proposed)
@@ -77,8 +77,8 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
         locks: Vec::new(),
         evidence,
         advice: format!(
-            "Divide the threads in proportion to the work: {}. Or let every thread do what there \
-             is to do, whatever stage it is of.",
+            "Divide the threads in proportion to the work: {}. Or let every thread do the work \
+             of every stage.",
             numbers.join(", ")
         ),
         open_question: None,

@@ -155,11 +155,11 @@ impl<'a> Inner<'a> {
         let sites = self.family.sites.clone();
         Some(match contended {
             Some(common) => self.finding(
-                "Locks that one lock around all of them makes useless",
+                "Locks that another lock around all of them makes useless",
                 format!(
-                    "Remove {}, if what the inner locks protect is all that it protects: it lets \
-                     one thread in where they would let in several. If it protects more, remove \
-                     the inner ones.",
+                    "Remove {} if it protects only what the inner locks protect: it admits one \
+                     thread where they would admit several. If it protects more, remove the \
+                     inner locks.",
                     common.name
                 ),
                 Remedy::SplitLock {
@@ -169,9 +169,9 @@ impl<'a> Inner<'a> {
             ),
             None => self.finding(
                 "A lock that is only ever taken with another one held",
-                "Remove the inner lock: each thread that comes here holds the outer one, and so \
-                 excludes the others already. If a rare path to here does not, let it take the \
-                 outer lock."
+                "Remove the inner lock: each thread that gets here holds the outer one, which \
+                 already excludes the others. If a rare path to here does not hold the outer \
+                 lock, take it there."
                     .to_owned(),
                 Remedy::RemoveLock { sites, seconds_per_call: self.family.likely_pair() },
             ),
@@ -188,7 +188,7 @@ impl<'a> Inner<'a> {
             && family.waited_share() >= WAITED_FLOOR;
         applies.then(|| {
             self.finding(
-                "A lock inside sections that other locks keep apart brings them together again",
+                "A lock inside sections of different locks makes them wait for each other",
                 "Do without the inner lock: give each outer lock, or each thread, its own copy of \
                  what it protects, such as a random generator of its own."
                     .to_owned(),
@@ -204,12 +204,12 @@ impl<'a> Inner<'a> {
         let Inner { process, family, .. } = self;
         let mut evidence = vec![
             rate("acquisitions", family.calls_per_second()),
-            count("acquisitions that were looked at", self.seen),
+            count("sampled acquisitions", self.seen),
             share("of these, with another lock held", self.share(self.under_any)),
             share("with always the same one held", self.share(self.under_its_own)),
             share("contention", family.contention()),
             seconds("time waited", family.waited()),
-            share("time in the calls themselves, about", family.cost()),
+            share("time in the calls themselves (estimate)", family.cost()),
         ];
         let outer = self.outer_sites.first().map(|&site| &process.sites[site]);
         if let Some(outer) = outer {

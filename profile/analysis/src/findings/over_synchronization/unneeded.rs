@@ -48,8 +48,8 @@ fn local_data(process: &Process, family: &Family) -> Finding {
         rule: Rule::LocalDataOnly,
         title: title.to_owned(),
         advice: format!(
-            "Remove the lock: {why}. (If it is there to wait for who holds it, say so, or wait \
-             for a condition.)"
+            "Remove the lock: {why}. If threads take it only to wait for its holder, use a \
+             condition variable."
         ),
         ..common(process, family, Touches::Nothing)
     }
@@ -85,7 +85,7 @@ fn common(process: &Process, family: &Family, touches: Touches) -> Finding {
     }
     evidence.extend(site.inspected.as_ref().map_or_else(Vec::new, traced));
     evidence.push(count("locks", family.locks.len() as u64));
-    evidence.push(share("time in the calls themselves, about", family.cost()));
+    evidence.push(share("time in the calls themselves (estimate)", family.cost()));
     let all = Touches::of_all(process, &family.sites, 0.0);
     Finding {
         rule: Rule::LocalDataOnly,

@@ -59,7 +59,8 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
     let mut remarks = Vec::new();
     if !timeline.holds {
         remarks.push(
-            "Waits only: <code>syncline record --timeline</code> also keeps who held what."
+            "Waits only: <code>syncline record --timeline</code> also keeps which thread held \
+             which lock."
                 .to_owned(),
         );
     }

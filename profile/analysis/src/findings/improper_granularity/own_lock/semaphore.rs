@@ -42,15 +42,15 @@ fn finding(process: &Process, number: usize, semaphore: &Lock) -> Option<Finding
         place: process.sites[wait.site].place.clone(),
         locks: vec![number],
         evidence: vec![
-            share("of its threads' time waited for it", figures.waited / alive.max(1e-9)),
+            share("share of its threads' time waited for it", figures.waited / alive.max(1e-9)),
             rate("times taken", takes.by_thread.values().sum::<u64>() as f64 / process.seconds),
             count("waits", figures.waits),
             seconds("mean wait", figures.waited / figures.waits.max(1) as f64),
             count("threads that take it and give it back", takes.by_thread.len() as u64),
         ],
         advice: format!(
-            "Who has taken it keeps the others out until it is given back, at {given}. Do less \
-             between the two, or less often, or have several."
+            "The thread that has taken it keeps the others out until it gives it back, at \
+             {given}. Do less in between, take it less often, or use several."
         ),
         open_question: None,
         remedy: Remedy::Unknown,

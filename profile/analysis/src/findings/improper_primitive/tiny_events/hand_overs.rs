@@ -202,17 +202,17 @@ fn of_group(process: &Process, families: &[Family], group: &[&HandOver]) -> Find
     let threads: BTreeSet<usize> = group.iter().flat_map(|at| &at.waiting).copied().collect();
     let per_second = waits as f64 / process.seconds;
     let said = Said {
-        title: "Threads hand over pieces of work that are smaller than a wake-up is worth",
+        title: "Threads hand over pieces of work that take less time than a wake-up",
         evidence: vec![
             rate("waits", per_second),
             seconds("mean wait", waited / waits as f64),
             seconds("work of a thread between two waits, at most", work / waits as f64),
-            share("time to put threads to sleep and wake them, about", per_second * WAKE_UP),
+            share("time to put threads to sleep and wake them (estimate)", per_second * WAKE_UP),
             count("threads", threads.len() as u64),
         ],
-        advice: "Hand over more at a time (batches, a longer queue, fewer threads for so little); \
-                 or tell it with an atomic counter or flag that threads watch for some microseconds \
-                 before they sleep (std::atomic::wait does that)."
+        advice: "Hand over more at a time (batches, a longer queue, fewer threads for so little \
+                 work); or signal with an atomic counter or flag that threads poll for some \
+                 microseconds before they sleep (std::atomic::wait does that)."
             .to_owned(),
     };
     let of_group: BTreeSet<usize> = group.iter().filter_map(|at| at.family).collect();

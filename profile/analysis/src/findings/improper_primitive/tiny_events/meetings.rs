@@ -92,13 +92,16 @@ impl<'a> Often<'a> {
                 rate("rounds", self.rounds as f64 / process.seconds),
                 count("threads that meet", self.threads as u64),
                 seconds("work of a thread between two sleeps", worked / sleeps),
-                share("time to put threads to sleep and wake them, about", per_second * WAKE_UP),
+                share(
+                    "time to put threads to sleep and wake them (estimate)",
+                    per_second * WAKE_UP,
+                ),
             ],
             advice: format!(
-                "Hand out more work from one meeting to the next, or have fewer threads for so \
-                 little{}.",
+                "Give each thread more work between two rounds, or use fewer threads for so \
+                 little work{}.",
                 if outnumbered {
-                    ": there are more than processors, and all have to come"
+                    ": there are more threads than processors, and each round waits for all of them"
                 } else {
                     ""
                 }
