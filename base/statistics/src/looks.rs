@@ -55,7 +55,7 @@ impl Looks {
         self.at.last().map_or(0, |&(rounds, _)| rounds)
     }
 
-    /// The same, if something other than the measurement ended it: the last look is then.
+    /// The looks of a measurement that ended after this many rounds: the last look is there.
     #[must_use]
     pub fn ended(&self, rounds: usize) -> Looks {
         let before = self.at.iter().copied().filter(|&(at, _)| at < rounds);

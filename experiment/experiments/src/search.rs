@@ -180,7 +180,7 @@ fn rule(target: &Target, locks: String) -> Rule {
     }
 }
 
-/// The name and the interval of what is better beyond doubt.
+/// The name and the interval of what is certainly better.
 fn better(comparison: &Comparison) -> Option<(&str, Interval)> {
     match comparison.verdict {
         Verdict::Better(_, interval) => Some((&comparison.name, interval)),
@@ -188,7 +188,7 @@ fn better(comparison: &Comparison) -> Option<(&str, Interval)> {
     }
 }
 
-/// The best of those that are better beyond doubt.
+/// The best of those that are certainly better.
 fn best(others: &[Comparison]) -> Option<usize> {
     let median = |at: &usize| better(&others[*at]).map_or(0.0, |(_, interval)| interval.median);
     let better = (0..others.len()).filter(|&at| better(&others[at]).is_some());

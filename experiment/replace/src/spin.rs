@@ -92,7 +92,7 @@ struct Home<L> {
     lock: L,
     /// Only for the holder's node.
     holder: Slot<1>,
-    /// The generation of the process in which it was acquired; 0 if nobody holds it.
+    /// The generation of the process in which it was acquired; 0 if no thread holds it.
     generation: AtomicU32,
 }
 

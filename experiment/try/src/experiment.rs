@@ -150,7 +150,7 @@ impl Experiment {
         Ok(self.outcome(all, cut, complete))
     }
 
-    /// Gives verdicts where they are beyond doubt, and gives up what need not go on.
+    /// Gives verdicts where they are certain, and stops variants that need not continue.
     fn look(&self, all: &mut [Series], cut: Option<usize>, complete: usize) {
         let (own, others) = all.split_at_mut(1);
         let is_last = complete >= self.looks.most();

@@ -76,7 +76,7 @@ impl Response {
         Some(Response { slope, shape, bend, rounds: rounds.len() })
     }
 
-    /// Whether the run follows at all, beyond doubt.
+    /// Whether the run certainly follows at all.
     pub fn is_seen(&self) -> bool {
         self.slope.low > 0.0 || self.slope.high < 0.0
     }

@@ -30,7 +30,7 @@ pub enum Verdict {
 pub enum Why {
     /// It is unlikely to gain as much as matters.
     TooLittle,
-    /// This one is better beyond doubt, and gained as much.
+    /// This one is certainly better, and gained as much.
     Behind(String),
 }
 

@@ -57,7 +57,8 @@ pub struct ReentrantMutex<T: ?Sized, L = Gate> {
     value: T,
 }
 
-// SAFETY: one thread at a time reaches the value and the depth, which so move between threads.
+// SAFETY: one thread at a time reaches the value and the depth, which move between threads that
+// way.
 unsafe impl<T: ?Sized + Send, L: Sync> Sync for ReentrantMutex<T, L> {}
 
 impl<T> ReentrantMutex<T> {

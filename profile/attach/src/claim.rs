@@ -75,7 +75,7 @@ fn enter_network(pid: u32) {
 fn peer(stream: &UnixStream) -> u32 {
     let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: the kernel writes as many bytes as it is told that there are.
+    // SAFETY: the kernel writes at most the given number of bytes.
     unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),

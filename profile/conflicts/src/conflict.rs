@@ -27,11 +27,11 @@ use crate::words::Word;
 pub struct Comparison {
     /// Sections that were compared with at least one other.
     pub sections: u64,
-    /// Of those, how many conflict with at least one.
+    /// How many of those conflict with at least one.
     pub conflicting_sections: u64,
     /// Pairs that were compared.
     pub pairs: u64,
-    /// Of those, how many conflict.
+    /// How many of those conflict.
     pub conflicting: u64,
     /// Bytes of the later section's address set, summed over the pairs that conflict.
     pub set_bytes: u64,

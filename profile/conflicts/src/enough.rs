@@ -41,7 +41,7 @@ pub struct Scarce {
     pub site: u64,
     /// Acquisitions.
     pub acquisitions: u64,
-    /// Of those, how many were traced.
+    /// How many of those were traced.
     pub traced: u64,
     /// Seconds that threads waited.
     pub waited: f64,

@@ -16,7 +16,7 @@ use crate::sets::{LockSections, Sets};
 pub struct Groups {
     /// Pieces that are written to.
     pub groups: u64,
-    /// Of those, how many were met by at least two sections.
+    /// How many of those were met by at least two sections.
     pub met_again: u64,
     /// Sections in the largest.
     pub largest: u64,

@@ -28,7 +28,7 @@ pub struct LockFacts {
     pub acquisitions: u64,
     /// Whether a part of them is an estimate.
     pub estimated: bool,
-    /// Of those, how many had to wait.
+    /// How many of those had to wait.
     pub contended: u64,
     /// Sections traced.
     pub traced: u64,

@@ -105,7 +105,7 @@ pub struct TooFew {
     pub waited_seconds: f64,
     /// Acquisitions.
     pub acquisitions: u64,
-    /// Of those, how many were traced.
+    /// How many of those were traced.
     pub traced: u64,
     /// How many are enough.
     pub enough: u64,
@@ -153,7 +153,7 @@ pub struct Lock {
     pub acquisitions: u64,
     /// Whether a part of them is an estimate.
     pub acquisitions_estimated: bool,
-    /// Of those, how many had to wait.
+    /// How many of those had to wait.
     pub contended: u64,
     /// Sections traced.
     pub traced: u64,
@@ -177,7 +177,7 @@ pub struct Lock {
     pub data_kinds: usize,
     /// Independent pieces of data that it guards, as far as the traced sections show.
     pub pieces: u64,
-    /// Of those, how many were met again.
+    /// How many of those were met again.
     pub pieces_met_again: u64,
     /// Share of sections that are about the largest of them.
     pub largest_piece: f64,
@@ -252,11 +252,11 @@ pub struct Site {
     pub shared_share: f64,
     /// Distinct words outside of the stack, on average.
     pub words: f64,
-    /// Of those, how many are read.
+    /// How many of those are read.
     pub words_read: f64,
-    /// Of those, how many are written.
+    /// How many of those are written.
     pub words_written: f64,
-    /// Of those, how many several threads accessed.
+    /// How many of those several threads accessed.
     pub words_shared: f64,
     /// Bytes, on average.
     pub bytes: f64,

@@ -71,15 +71,15 @@ pub struct SiteFacts {
     pub memory_share: f64,
     /// How many of the instructions of all sections accessed memory outside of the thread's stack.
     pub outside_instructions: u64,
-    /// Of those, how many may have accessed a word that several threads accessed.
+    /// How many of those may have accessed a word that several threads accessed.
     pub shared_instructions: u64,
     /// Distinct words that a section accessed outside of its stack, on average.
     pub words: f64,
-    /// Of those, how many it read.
+    /// How many of those it read.
     pub words_read: f64,
-    /// Of those, how many it wrote.
+    /// How many of those it wrote.
     pub words_written: f64,
-    /// Of those, how many several threads accessed.
+    /// How many of those several threads accessed.
     pub words_shared: f64,
     /// Bytes that it accessed, on average.
     pub bytes: f64,
@@ -87,7 +87,7 @@ pub struct SiteFacts {
     pub shared_max: u64,
     /// Sections that wrote outside of their stack.
     pub writing: u64,
-    /// Of those, how many wrote there by other than atomic instructions.
+    /// How many of those wrote there by other than atomic instructions.
     pub plainly_writing: u64,
     /// Sections that allocated or freed memory.
     pub allocating: u64,

@@ -78,7 +78,7 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// The address sets of a trace. `progress` is told of each section that is done.
+    /// The address sets of a trace. `progress` is called for each section that is done.
     pub fn of(trace: &Trace, mut progress: impl FnMut()) -> Sets {
         let stacks: FxHashMap<u32, (u64, u64)> = trace
             .threads

@@ -1,8 +1,8 @@
 //! Words of memory by number: small numbers, by which everything else refers to them.
 //!
 //! Sections touch neighbouring words, so the index looks up lines of eight words; often the line is
-//! the same as before. The numbers of a line follow each other; a word that nobody touched has one
-//! too.
+//! the same as before. The numbers of a line follow each other; a word that no thread touched has
+//! one too.
 
 use rustc_hash::FxHashMap;
 use syncline_trace::layout::ObjectRecord;

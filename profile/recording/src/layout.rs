@@ -231,7 +231,7 @@ pub const STACK_FRAMES: usize = 15;
 
 /// [`StackRecord::flags`]: there were more frames than fit.
 pub const STACK_CUT: u8 = 1;
-/// [`StackRecord::flags`]: unwinding ended early, for want of unwind information.
+/// [`StackRecord::flags`]: unwinding ended early, for lack of unwind information.
 pub const STACK_BROKEN: u8 = 2;
 
 /// A call stack, the innermost frame first.

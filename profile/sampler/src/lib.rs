@@ -37,7 +37,7 @@ use threads::Threads;
 /// Between two looks at the notes.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Samples threads until it is told to end.
+/// Samples threads until it is stopped.
 pub struct Sampler {
     ends: Arc<AtomicBool>,
     reader: JoinHandle<Samples>,

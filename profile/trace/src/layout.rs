@@ -232,7 +232,7 @@ pub struct SectionRecord {
     pub op: u32,
     /// Instructions executed.
     pub instructions: u64,
-    /// Of those, how many accessed memory.
+    /// How many of those accessed memory.
     pub memory_instructions: u64,
     /// Blocks of memory allocated.
     pub allocations: u32,
@@ -327,9 +327,9 @@ pub struct CountRecord {
     /// Acquisitions; where there is a budget, those of a thread at a site beyond
     /// [`COUNTED_ONE_BY_ONE`] are estimated.
     pub acquisitions: u64,
-    /// Of those, how many had to wait.
+    /// How many of those had to wait.
     pub contended: u64,
-    /// Of those, how many were traced.
+    /// How many of those were traced.
     pub traced: u64,
     /// Ticks that they waited.
     pub waited_ticks: u64,

@@ -74,7 +74,7 @@ impl Mutex {
     /// The kind as the C library notes it.
     #[inline(always)]
     pub fn raw_kind(&self) -> c_int {
-        // Relaxed: it changes only when nobody uses the mutex.
+        // Relaxed: it changes only when no thread uses the mutex.
         self.kind.load(Relaxed)
     }
 

@@ -82,7 +82,7 @@ pub struct Sender<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
 ///
 /// let (mut sender, receiver) = channel::bounded(8);
 /// drop(receiver);
-/// assert!(sender.send("nobody receives this").is_err());
+/// assert!(sender.send("no receiver takes this").is_err());
 /// ```
 pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     channel: Counted<Channel<Q>, Q::Memory>,

@@ -168,7 +168,7 @@ impl<T, M: Memory> Units<T, M> {
     /// The slot exists, has a message, and is the caller's.
     #[inline(always)]
     pub unsafe fn read(&self, unit: usize, slot: usize) -> T {
-        // SAFETY: as above; the message is there, and nobody reads it again. A load, since this
+        // SAFETY: as above; the message is there, and no thread reads it again. A load, since this
         // processor need not own the line.
         unsafe { self.slot_place(unit, slot).as_ref().look(|slot| (*slot).assume_init_read()) }
     }

@@ -48,7 +48,7 @@ impl<R, D: RawDelegation> Pending<R, D> {
         let node = D::Memory::allocate::<Detached<D::Memory>>();
         // SAFETY: the node is ours.
         let detached = unsafe { D::Memory::follow(node) };
-        // SAFETY: nobody else has it yet.
+        // SAFETY: no other thread has it yet.
         unsafe {
             detached.node.with(|own| *own = Some(node));
             detached.put(Frame::<T, F, R, D::Memory>::new(value, section));
@@ -201,6 +201,7 @@ unsafe fn discard<T, F: FnOnce(&mut T) -> R, R, M: Memory>(node: *const ()) {
         }
         outcome
     };
-    // A result's destructor may panic too, and so may dropping the panic's payload. Nobody waits.
+    // A result's destructor may panic too, and so may dropping the panic's payload. No thread
+    // waits.
     let _leaked = ManuallyDrop::new(catch(|| drop(outcome)));
 }

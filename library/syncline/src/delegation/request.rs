@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   state   PENDING -> DONE         the helper has run it
-//!           PENDING -> ABANDONED    nobody wants the result of this detached one any more
+//!           PENDING -> ABANDONED    no thread wants the result of this detached one any more
 //!           ABANDONED -> DONE       run as well; the helper discards it
 //!           DONE -> ABANDONED       too late: the side that abandons it discards it
 //! ```
@@ -57,7 +57,7 @@ impl<M: Memory> Request<M> {
     ///
     /// It is not handed in yet.
     pub(super) unsafe fn set(&self, new: Task) {
-        // SAFETY: nobody else has it yet.
+        // SAFETY: no other thread has it yet.
         unsafe { self.task.with(|task| *task = new) };
     }
 
@@ -95,7 +95,7 @@ impl<M: Memory> Request<M> {
                 // Acquire (in `replace`): pairs with the Release in `abandon`, whose caller has
                 // done with the request.
                 if W::replace::<M>(state, DONE) == ABANDONED {
-                    // SAFETY: nobody else uses it any more.
+                    // SAFETY: no other thread uses it any more.
                     unsafe { discard(task.frame) };
                 }
             }

@@ -92,7 +92,7 @@ unsafe impl<W: Wait, M: Memory, const N: usize> RawLock for Anderson<W, M, N> {
     }
 }
 
-// SAFETY: as above. Nobody holds the lock or waits when the next ticket is let in already, and
+// SAFETY: as above. No thread holds the lock or waits when the next ticket is let in already, and
 // drawing that ticket takes the lock.
 unsafe impl<W: Wait, M: Memory, const N: usize> TryLock for Anderson<W, M, N> {
     #[inline]

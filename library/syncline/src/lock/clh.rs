@@ -101,7 +101,7 @@ impl<W: Wait, M: Memory> Drop for Clh<W, M> {
     fn drop(&mut self) {
         // Relaxed: the thread that drops the lock is ordered after all threads that used it.
         if let Some(last) = self.tail.load(Relaxed) {
-            // SAFETY: the tail is the queue's own, and nobody uses the lock any more.
+            // SAFETY: the tail is the queue's own, and no thread uses the lock any more.
             unsafe { M::free(last) }
         }
     }

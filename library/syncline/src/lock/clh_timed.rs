@@ -180,7 +180,7 @@ impl<W: Wait, M: Memory> Drop for TimedClh<W, M> {
         // used it.
         let mut last = self.tail.load(Relaxed);
         while let Some(queue_node) = last {
-            // SAFETY: what is in the queue is its own, and nobody uses the lock any more.
+            // SAFETY: what is in the queue is its own, and no thread uses the lock any more.
             unsafe {
                 last = M::follow::<QueueNode<M>>(queue_node).previous.load(Relaxed);
                 M::free(queue_node);

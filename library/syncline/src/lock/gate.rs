@@ -14,7 +14,7 @@
 //! Acquiring needs no node, since the head leaves the queue as soon as it has the gate.
 //!
 //! ```text
-//!   gate's word   HELD        somebody holds the lock
+//!   gate's word   HELD        a thread holds the lock
 //!                 PARKED      the head sleeps; without HELD: it is being woken
 //!                 CLOSED      newcomers stay out: the head is next
 //!

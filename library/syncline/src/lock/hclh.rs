@@ -106,7 +106,7 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
         let left = unsafe { &M::follow::<QueueNode<M>>(queue_node).left };
         // AcqRel: the first one's use comes before the second one frees it.
         if left.load(Acquire) != 0 || left.swap(1, AcqRel) != 0 {
-            // SAFETY: released, as one of the two waited for, and nobody is behind it any more.
+            // SAFETY: released, as one of the two waited for, and no thread is behind it any more.
             unsafe { node.keep(queue_node) };
         }
     }
@@ -143,7 +143,7 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
             W::wait::<M>(state, 0, None, |state| state != WAITING);
             // Relaxed: we have just waited for it, and it does not change any more.
             if state.load(Relaxed) != SPLICED {
-                // SAFETY: released, and nobody else was behind it.
+                // SAFETY: released, and no other thread was behind it.
                 return unsafe { node.keep(before) };
             }
         }
@@ -191,7 +191,7 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Drop
         // If a group's tail isn't the global tail, the thread behind it in the global queue has
         // left it.
         for queue_node in tails.filter(|&tail| tail != last).chain([last]).flatten() {
-            // SAFETY: the tails are the queues' own, and nobody uses the lock any more.
+            // SAFETY: the tails are the queues' own, and no thread uses the lock any more.
             unsafe { M::free(queue_node) };
         }
     }

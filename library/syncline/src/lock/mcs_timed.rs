@@ -62,7 +62,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for TimedMcs<W, M> {
     }
 }
 
-// SAFETY: as above; an empty queue means that nobody holds the lock.
+// SAFETY: as above; an empty queue means that no thread holds the lock.
 unsafe impl<W: Wait, M: Memory> TryLock for TimedMcs<W, M> {
     #[inline]
     unsafe fn try_acquire(&self, node: &Self::Node) -> bool {

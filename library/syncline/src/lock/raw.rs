@@ -45,8 +45,8 @@ pub unsafe trait RawLock: Default + Send + Sync {
 ///
 /// Same requirements as [`RawLock`].
 pub unsafe trait TryLock: RawLock {
-    /// Takes the lock if it is free, and says whether it did. May be refused while others wait,
-    /// but never while the lock is free and nobody else uses it.
+    /// Takes the lock if it is free, and says whether it did. May be refused while others wait, but
+    /// never while the lock is free and no other thread uses it.
     ///
     /// # Safety
     ///

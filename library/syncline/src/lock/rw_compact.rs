@@ -263,8 +263,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     }
 }
 
-// SAFETY: a writer enters when nobody is inside, and while it is nobody enters. All changes of
-// the word are atomic additions and exchanges; so the Acquire of the thread that enters sees the
+// SAFETY: a writer enters when no thread is inside, and while it is no thread enters. All changes
+// of the word are atomic additions and exchanges; so the Acquire of the thread that enters sees the
 // Release of all threads that have left.
 unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
     type Memory = M;

@@ -59,7 +59,7 @@ const READER: u32 = 1 << 4;
 /// zero.
 const FULL: u32 = 1 << 31;
 const ALL_READERS: u32 = !(READER - 1);
-/// Somebody is inside.
+/// A thread is inside.
 const HELD: u32 = WRITER | ALL_READERS;
 
 /// The keys under which threads sleep.

@@ -5,9 +5,9 @@
 //! ```text
 //!   state    FULL and readers, in units of READER | LISTED | WANTED | ACTIVE | PARKED
 //!
-//!   writer   0 -> ACTIVE                  nobody is there
+//!   writer   0 -> ACTIVE                  no thread is there
 //!            r -> r | WANTED              the first of the queue, which then waits for the state
-//!            WANTED -> ACTIVE             by that writer, once nobody is inside
+//!            WANTED -> ACTIVE             by that writer, once no thread is inside
 //! ```
 //!
 //! Writers stand in an MCS queue. Only the first writer of the queue, and the first waiting reader
@@ -101,7 +101,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         }
     }
 
-    /// `WANTED -> ACTIVE`, as soon as nobody is inside.
+    /// `WANTED -> ACTIVE`, as soon as no thread is inside.
     #[cold]
     fn wait_as_first(&self) {
         // Relaxed: it publishes nothing.

@@ -124,7 +124,7 @@ unsafe impl<W: Wait, M: Memory, A: Approach> RawLock for Ticket<W, M, A> {
     }
 }
 
-// SAFETY: as above. Nobody holds the lock or waits when the next ticket is the one served, and
+// SAFETY: as above. No thread holds the lock or waits when the next ticket is the one served, and
 // drawing that ticket takes the lock.
 unsafe impl<W: Wait, M: Memory, A: Approach> TryLock for Ticket<W, M, A> {
     #[inline]

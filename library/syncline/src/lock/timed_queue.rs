@@ -244,8 +244,8 @@ impl<M: Memory> Queue<M> {
         next: M::Ref<QueueNode<M>>,
         granted: u32,
     ) -> bool {
-        // SAFETY: the next queue node stays until we have granted this to it. Nobody uses ours any
-        // more, since the next one is linked.
+        // SAFETY: the next queue node stays until we have granted this to it. No thread uses ours
+        // any more, since the next one is linked.
         unsafe {
             let left = W::replace::<M>(&M::follow::<QueueNode<M>>(next).state, granted) == LEFT;
             handle.keep(mine);

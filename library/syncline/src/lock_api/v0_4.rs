@@ -88,7 +88,7 @@ unsafe impl<L: TrySharedLock + SharedNodeless + Zeroable> RawRwLock for Raw<L> {
     }
 }
 
-// SAFETY: as for `RawRwLock`; a lock that can be downgraded lets nobody write in between.
+// SAFETY: as for `RawRwLock`; a lock that can be downgraded lets no thread write in between.
 unsafe impl<L> RawRwLockDowngrade for Raw<L>
 where
     L: TrySharedLock + SharedNodeless + Downgrade + Zeroable,

@@ -52,7 +52,7 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// The node comes from [`allocate`](Self::allocate), and nobody uses it any more.
+    /// The node comes from [`allocate`](Self::allocate), and no thread uses it any more.
     unsafe fn free<T>(node: Self::Ref<T>);
 
     /// The pause between two looks at a word; `looks` counts the looks since the wait began, from

@@ -39,8 +39,8 @@ pub struct ArcMutexGuard<T: ?Sized, L: RawLock = Gate> {
     stays: PhantomData<*const ()>,
 }
 
-// SAFETY: a shared guard gives out shared references to the value, and to the mutex, which a
-// thread may so be the last to drop.
+// SAFETY: a shared guard gives out shared references to the value, and to the mutex, which another
+// thread may be the last to drop.
 unsafe impl<T: ?Sized + Sync + Send, L: RawLock> Sync for ArcMutexGuard<T, L> {}
 
 impl<T: ?Sized, L: RawLock> ArcMutexGuard<T, L> {

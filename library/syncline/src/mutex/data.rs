@@ -49,7 +49,7 @@ pub struct Mutex<T: ?Sized, L = Gate> {
     pub(super) value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock lets one thread at a time reach the value, which so moves between threads.
+// SAFETY: the lock lets one thread at a time reach the value, which moves between threads that way.
 unsafe impl<T: ?Sized + Send, L: Sync> Sync for Mutex<T, L> {}
 // SAFETY: a mutex owns its value.
 unsafe impl<T: ?Sized + Send, L: Send> Send for Mutex<T, L> {}

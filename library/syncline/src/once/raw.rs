@@ -21,7 +21,7 @@ use bytemuck::Zeroable;
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 
-/// Nobody has begun.
+/// No thread has begun.
 pub const FRESH: u32 = 0;
 /// A thread has begun, and panicked.
 pub const POISONED: u32 = 2;

@@ -24,7 +24,7 @@ use crate::watched::{SharedNode, shared};
 /// let names: RwLock<Vec<&str>, Upgradable> = RwLock::with_lock(vec!["mcs"]);
 /// let seen = names.upgradable_read();
 /// if !seen.contains(&"clh") {
-///     // Nobody has written since.
+///     // No thread has written since.
 ///     RwLockUpgradableReadGuard::upgrade(seen).push("clh");
 /// }
 /// assert_eq!(*names.read(), ["mcs", "clh"]);

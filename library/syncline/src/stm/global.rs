@@ -98,7 +98,7 @@ mod kept {
 
     #[cold]
     fn free(session: *mut Kind) {
-        // SAFETY: it comes from a box, and nobody else has it.
+        // SAFETY: it comes from a box, and no other thread has it.
         drop(unsafe { Box::from_raw(session) });
     }
 

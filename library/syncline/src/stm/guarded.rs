@@ -17,7 +17,7 @@ pub struct Guarded<T, L: RawLock> {
     data: <L::Memory as Memory>::Data<T>,
 }
 
-// SAFETY: the lock lets one thread at a time reach the data, which so moves between threads.
+// SAFETY: the lock lets one thread at a time reach the data, which moves between threads that way.
 unsafe impl<T: Send, L: RawLock> Sync for Guarded<T, L> {}
 // SAFETY: it owns its data.
 unsafe impl<T: Send, L: RawLock> Send for Guarded<T, L> {}

@@ -71,7 +71,7 @@ impl<W: Wait> Serial<W, Native> {
 }
 
 impl<W: Wait, M: LongMemory> Serial<W, M> {
-    /// Nobody is alone.
+    /// No thread is alone.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let (gate, epoch, version, stays) = Default::default();

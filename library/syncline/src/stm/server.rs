@@ -4,7 +4,7 @@
 //! transaction; so each client has a status word, by which it is aborted:
 //!
 //! ```text
-//!   attempt, RUNNING -> attempt, ABORTED       a server, for somebody who goes before it
+//!   attempt, RUNNING -> attempt, ABORTED       a server, for a thread who goes before it
 //!   attempt, RUNNING -> attempt, COMMITS       the client; from then on it keeps what it holds
 //!   any              -> attempt + 1, RUNNING   the client, having given back what it held
 //! ```

@@ -45,7 +45,7 @@ impl<W: Wait> Sleepers<W, Native> {
 }
 
 impl<W: Wait, M: LongMemory> Sleepers<W, M> {
-    /// Nobody sleeps.
+    /// No thread sleeps.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         Self { count: M::Long::default(), list: Guarded::new(Vec::new()) }

@@ -44,7 +44,7 @@ struct Bucket<V, L: RawLock> {
     shelf: <L::Memory as Memory>::Data<Shelf<V, L::Memory>>,
 }
 
-// SAFETY: the locks let one thread at a time reach a value, which so moves between threads.
+// SAFETY: the locks let one thread at a time reach a value, which moves between threads that way.
 unsafe impl<V: Send, L: RawLock> Sync for LockTable<V, L> {}
 // SAFETY: a table owns its values.
 unsafe impl<V: Send, L: RawLock> Send for LockTable<V, L> {}

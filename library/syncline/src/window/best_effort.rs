@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   reader   r -> r + 1                or, if the writer's bit is set, back to r
-//!   writer   0 -> WRITER -> 0          fails while anybody is there, readers that step back included
+//!   writer   0 -> WRITER -> 0          fails while any rank is there, readers that step back included
 //! ```
 //!
 //! A reader is counted for a moment even while a writer is inside. So a writer leaves by

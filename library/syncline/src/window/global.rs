@@ -97,7 +97,7 @@ impl<W: Wait, M: Memory> Global<W, M> {
         if self.word.fetch_add(one, Acquire) & others == 0 {
             return true;
         }
-        // Relaxed: nobody was let in by our addition. An atomic subtraction continues the release
+        // Relaxed: no rank was let in by our addition. An atomic subtraction continues the release
         // sequences before it.
         self.word.fetch_sub(one, Relaxed);
         false

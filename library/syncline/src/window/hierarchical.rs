@@ -9,7 +9,7 @@
 //!   hold    2 bits  NONE | BUSY | EXCLUSIVE: what the host has of the lock between hosts
 //!           30 bits how often it was passed on
 //!
-//!   writer  NONE -> EXCLUSIVE -> NONE    alone in its host, so nobody else changes the word
+//!   writer  NONE -> EXCLUSIVE -> NONE    alone in its host, so no other rank changes the word
 //!           EXCLUSIVE -> EXCLUSIVE       leaves it to a waiter
 //!   reader  EXCLUSIVE -> BUSY -> NONE    gives up what was left: readers of other hosts are let in as well
 //! ```

@@ -172,7 +172,7 @@ mod tests {
         woken_by(1, waits, waited)
     }
 
-    /// The same, and this many threads wake others.
+    /// As in [`waits`], and this many threads wake others.
     fn woken_by(wakers: usize, waits: u64, waited: f64) -> usize {
         let mut drawn = process(10.0, 4);
         drawn.threads("operate", 4, 10.0);

@@ -11,9 +11,9 @@ use serde::Serialize;
 pub struct Inspected {
     /// Sections traced here.
     pub sections: u64,
-    /// Of those, how many wrote outside of the thread's stack.
+    /// How many of those wrote outside of the thread's stack.
     pub writing: u64,
-    /// Of those, how many allocated or freed memory, or called the system.
+    /// How many of those allocated or freed memory, or called the system.
     pub calling: u64,
     /// Instructions of a section, the median.
     pub instructions: u64,

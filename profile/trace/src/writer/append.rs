@@ -125,8 +125,8 @@ impl Writer {
         let at = self.used + size_of::<RecordHeader>();
         let mut none: [u8; 0] = [];
         let chunk = if self.chunk.is_null() { &raw mut none[..] } else { self.chunk };
-        // SAFETY: empty, or this thread's own and real; nobody else writes to it, and nobody reads
-        // what is not a whole record.
+        // SAFETY: empty, or this thread's own and real; no other thread writes to it, and no thread
+        // reads what is not a whole record.
         let chunk = unsafe { &mut *chunk };
         self.writing.write(chunk, at, section, contents)
     }

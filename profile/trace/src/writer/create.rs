@@ -48,20 +48,20 @@ impl File {
         let alive = unsafe {
             mmap_anonymous(null_mut(), 4096, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
         }?;
-        // SAFETY: the page was just mapped, and nobody else knows it.
+        // SAFETY: the page was just mapped, and no other thread knows it.
         unsafe {
             madvise(alive, 4096, Advice::LinuxWipeOnFork)?;
             alive.cast::<u32>().write(1);
         }
         let file = ProcessFile::create(start.folder, "trace", start.max_size, HEADER_SIZE)?;
-        // SAFETY: the first page is mapped, real and zero, and nobody else knows it yet.
+        // SAFETY: the first page is mapped, real and zero, and no other thread knows it yet.
         unsafe { fill_header(file.base.cast(), file.size, start) };
         Ok(File::new(file.base, alive.cast()))
     }
 }
 
 /// # Safety
-/// `header` is the mapped, zeroed first page, known to nobody else.
+/// `header` is the mapped, zeroed first page, known to no other thread.
 unsafe fn fill_header(header: *mut Header, size: u64, start: &Start<'_>) {
     // SAFETY: by this function's own condition.
     let h = unsafe { &mut *header };

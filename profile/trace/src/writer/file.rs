@@ -34,7 +34,7 @@ impl File {
 
     /// Whether this process made the file; false in a forked child.
     pub fn is_ours(self) -> bool {
-        // SAFETY: the page stays mapped. Nobody writes to it but the kernel at a fork.
+        // SAFETY: the page stays mapped. No thread writes to it but the kernel at a fork.
         unsafe { self.alive.read_volatile() != 0 }
     }
 

@@ -88,7 +88,7 @@ fn mixed(number: u64, slots: usize) -> usize {
 }
 
 impl Waits {
-    /// Nobody has waited.
+    /// No thread has waited.
     pub fn none() -> Waits {
         Waits {
             watches: Watches::default(),

@@ -72,7 +72,7 @@ fn by_policy(path: &Path, program: &Path) -> Result<Variables, Failure> {
     let policy = read(path)?;
     let plan = plan(&policy, program)?;
     for remark in &plan.remarks {
-        // Standard error may be closed; the program runs all the same.
+        // Standard error may be closed; the program runs nevertheless.
         let _ = writeln!(stderr(), "syncline: {}:{}: {remark}", path.display(), remark.line);
     }
     planned(&plan)

@@ -151,7 +151,7 @@ impl Recorded {
 pub fn hear_signals() {
     let passed_on: SigSet = PASSED_ON.into_iter().collect();
     let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
-    // If the kernel refuses, signals stay blocked: the report is made all the same.
+    // If the kernel refuses, signals stay blocked: the report is made nevertheless.
     let Ok(signals) = SignalFd::with_flags(&passed_on, flags) else { return };
     while let Ok(Some(_)) = signals.read_signal() {}
     let _ = passed_on.thread_unblock();

@@ -63,7 +63,7 @@ pub fn say_what_to_do(folder: &Path) {
 }
 
 fn say(text: &str) {
-    // Standard error may be closed; the recording is complete all the same.
+    // Standard error may be closed; the recording is complete nevertheless.
     let _ = stderr().write_all(to_terminal(text).as_bytes());
 }
 

@@ -128,7 +128,7 @@ fn check_writable(path: &Path) -> Result<(), Failure> {
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| not_written(path, error))?;
-    // Standard error may be closed; the file is written all the same.
+    // Standard error may be closed; the file is written nevertheless.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
 }

@@ -156,7 +156,7 @@ fn save(document: &Document, recorded: &Recorded) -> Result<(), Failure> {
         Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
     })?;
     if saved.is_some() {
-        // Standard error may be closed; it is saved all the same.
+        // Standard error may be closed; it is saved nevertheless.
         let shown = typed(&recorded.path);
         let _ = writeln!(stderr(), "syncline: `syncline report {shown}` shows this as well");
     }

@@ -4,7 +4,7 @@
 //!   the sleeper                             the thread that changes something
 //!     counts itself                           has changed it
 //!     heavy barrier                           light barrier
-//!     notes the number of changes             looks whether anybody is counted:
+//!     notes the number of changes             looks whether any thread is counted:
 //!     looks once more                           raises the number of changes,
 //!     sleeps if the number is the same           wakes one
 //! ```

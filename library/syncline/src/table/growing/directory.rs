@@ -148,7 +148,7 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
 impl<R: Copy, M: Buckets<R>> Drop for Directory<R, M> {
     fn drop(&mut self) {
         for (segment, start) in (0..).zip(&self.segments) {
-            // Relaxed: nobody else uses it any more.
+            // Relaxed: no other thread uses it any more.
             let Some(start) = start.load(Relaxed) else { continue };
             let (first, count) = match segment {
                 0 => (0, 1 << self.first_bits),

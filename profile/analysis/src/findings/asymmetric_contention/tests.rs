@@ -137,7 +137,7 @@ fn an_even_spread_would_have_so_many_meetings_fewer() {
     assert!((9.9..=10.0).contains(&parts), "{parts}: one of ten locks had nearly all");
 }
 
-/// The same as in a table's buckets, of objects that one constructor made for owners of all sorts.
+/// Locks as in a table's buckets, but of objects that one constructor made for all sorts of owners.
 #[test]
 fn locks_that_are_made_at_one_line_for_many_purposes_are_no_kind() {
     let mut of: Vec<(u64, f64)> = (3..60).map(|n| (n * 10, 0.009)).collect();

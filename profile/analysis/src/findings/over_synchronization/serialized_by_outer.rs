@@ -2,7 +2,7 @@
 //! they could exclude (SyncPerf, Table 1, row 10). Three shapes:
 //!
 //! ```text
-//! always A, then B        B excludes nobody that A has not:          remove B
+//! always A, then B        B excludes no thread that A admits:         remove B
 //! always A, then B1..Bn   the B are kept apart for nothing by A:     remove A, or all the B
 //! A1..An, then always B   B brings together what the A keep apart:   remove B
 //! ```
