@@ -18,6 +18,19 @@ use crate::memory::{Data, Memory, Native};
 ///
 /// The [module's documentation](super) says which thread runs a section, in which order, and what
 /// happens if it panics.
+///
+/// ```
+/// use std::thread;
+/// use syncline::delegation::Delegated;
+///
+/// let sum = Delegated::<u64>::new(0);
+/// thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| sum.with(|sum| *sum += 1));
+///     }
+/// });
+/// assert_eq!(sum.into_inner(), 4);
+/// ```
 pub struct Delegated<T, D: RawDelegation = Qd> {
     lock: D,
     value: <D::Memory as Memory>::Data<T>,

@@ -14,6 +14,17 @@ use crate::watched::Node;
 /// Dropping the guard releases the lock, with Release ordering. A guard can't be sent to another
 /// thread: the thread that acquired the lock must release it. Forgetting a guard leaves the lock
 /// held.
+///
+/// ```
+/// use syncline::Mutex;
+///
+/// let names = Mutex::new(vec!["first"]);
+/// let mut guard = names.lock();
+/// guard.push("second");
+/// assert_eq!(guard.len(), 2);
+/// drop(guard);
+/// assert!(!names.is_locked());
+/// ```
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct MutexGuard<'a, T: ?Sized, L: RawLock = Gate> {
     mutex: &'a Mutex<T, L>,

@@ -38,7 +38,7 @@ pub fn diff(diff: &Diff, out: &mut impl Write, style: &Style) -> io::Result<()> 
     let remark = "in each second of run time, before and after; most changed first";
     sites("CALL SITES", remark, &of(Kind::Lock), out, style)?;
     let others: Vec<&SiteChange> = [of(Kind::Futex), of(Kind::Event)].concat();
-    sites("FUTEXES AND EVENTS", "in each second of run time, likewise", &others, out, style)
+    sites("FUTEXES AND EVENTS", "in each second of run time, before and after", &others, out, style)
 }
 
 fn runs(before: &Run, after: &Run, out: &mut impl Write, style: &Style) -> io::Result<()> {
