@@ -10,7 +10,7 @@ use syncline_trace::layout::ObjectRecord;
 /// Words of a line.
 const WORDS: u32 = 8;
 const BYTES: u64 = 8 * WORDS as u64;
-/// Of a word that no thread accessed.
+/// The first thread of a word that no thread accessed.
 const NOBODY: u32 = u32::MAX;
 
 /// Eight bytes of memory.
@@ -26,7 +26,7 @@ pub struct Word {
 /// that grows in place stays the same.
 type Key = (u64, Option<(u64, u64)>);
 
-/// All words of a trace. What was touched is known of each.
+/// All words of a trace, with what is known of the accesses to each.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     lines: Vec<Word>,

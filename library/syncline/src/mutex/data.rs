@@ -84,8 +84,8 @@ impl<T, L: Zeroable> Mutex<T, L> {
 }
 
 impl<T, L> Mutex<T, L> {
-    /// This lock with a value under it: for locks of other memories than the native one, and for
-    /// code that works with any lock, whose fresh one is `L::default()`.
+    /// This lock with a value under it: for locks in memories other than the native one, and for
+    /// code that works with any lock and makes it by `L::default()`.
     pub const fn from_raw(lock: L, value: T) -> Self {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }
@@ -109,8 +109,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
         self.value.get_mut()
     }
 
-    /// The address of the value. Using it takes a guard, or another proof that no other thread
-    /// does.
+    /// The address of the value. Dereferencing it requires a guard, or another guarantee that no
+    /// other thread accesses the value.
     pub const fn data_ptr(&self) -> *mut T {
         self.value.get()
     }

@@ -30,7 +30,8 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 
     /// Runs a function while holding the lock, and returns what it returns.
     ///
-    /// This saves the cost of [`lock`](Self::lock) for memory for the queue node.
+    /// Unlike [`lock`](Self::lock), this needs no pooled memory for the queue node, which is on the
+    /// stack.
     ///
     /// # Panics
     ///

@@ -85,8 +85,8 @@ impl<T, L: Zeroable> RwLock<T, L> {
 }
 
 impl<T, L> RwLock<T, L> {
-    /// This lock with a value under it: for locks of other memories than the native one, and for
-    /// code that works with any lock, whose fresh one is `L::default()`.
+    /// This lock with a value under it: for locks in memories other than the native one, and for
+    /// code that works with any lock and makes it by `L::default()`.
     pub const fn from_raw(lock: L, value: T) -> Self {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }
