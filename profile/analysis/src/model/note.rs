@@ -127,9 +127,9 @@ impl fmt::Display for Note {
             ),
             Note::SampledLocks { sites } => write!(
                 f,
-                "{} more locks than get counters of their own: how often each of them was \
-                 acquired without a wait is estimated from one acquisition in 128; sums, waits \
-                 and refused tries are exact",
+                "{} more locks than have their own counters: for each of these locks, \
+                 acquisitions without a wait are estimated from one in 128; sums, waits and \
+                 refused tries are exact",
                 match sites {
                     1 => "a call site takes".to_owned(),
                     _ => format!("{sites} call sites take"),
