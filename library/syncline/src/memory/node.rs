@@ -64,7 +64,8 @@ impl<T: Default, M: Memory> Deref for Pooled<T, M> {
         match self.node {
             // SAFETY: the node lives until `drop`.
             Some(node) => unsafe { M::follow(node) },
-            // SAFETY: a value without a size is anywhere that is aligned; `new` has made this one.
+            // SAFETY: any aligned address is valid for a value without a size; `new` has made this
+            // one.
             None => unsafe { NonNull::dangling().as_ref() },
         }
     }

@@ -136,7 +136,11 @@ impl fmt::Display for Note {
                 }
             ),
             Note::UnknownHolders { waits, of } => {
-                write!(f, "of {waits} of {of} waits for locks it is not known who held the lock")
+                write!(
+                    f,
+                    "for {waits} of {of} waits for locks it is not known which thread held \
+                           the lock"
+                )
             }
             Note::ChangedModule { path } => {
                 write!(f, "{path} has changed since it was recorded: its addresses have no names")

@@ -63,7 +63,7 @@ fn corner(place: Place, places: &[Place], rows: usize) -> (f64, f64) {
     (MARGIN + place.layer as f64 * COLUMN, ABOVE + (above + place.row as f64) * ROW)
 }
 
-/// The way of an arrow: a cubic Bézier curve.
+/// The path of an arrow: a cubic Bézier curve.
 struct Curve {
     points: [(f64, f64); 4],
 }
