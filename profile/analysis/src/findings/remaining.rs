@@ -424,7 +424,7 @@ mod tests {
         assert!(idle.idle && idle.why.contains("nothing to do"), "{}", idle.why);
         assert!(idle.why.contains("woken from put  queue.c:30"), "{}", idle.why);
         let held_up = waiting(5.0);
-        assert!(!held_up.idle && held_up.why.contains("hold the run up"), "{}", held_up.why);
+        assert!(!held_up.idle && held_up.why.contains("delay the run"), "{}", held_up.why);
     }
 
     #[test]
