@@ -37,6 +37,7 @@ mod live;
 pub mod model;
 pub mod name;
 mod options;
+mod path;
 mod runs;
 mod written;
 

@@ -18,6 +18,7 @@
 pub mod export;
 mod html;
 mod json;
+mod path;
 mod process;
 mod terminal;
 pub mod whatif;

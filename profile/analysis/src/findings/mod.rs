@@ -22,7 +22,7 @@ pub mod stuck;
 #[cfg(test)]
 pub(crate) mod testing;
 mod touches;
-mod waking;
+pub mod waking;
 mod wasted_wake_ups;
 mod working;
 

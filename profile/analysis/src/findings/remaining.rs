@@ -23,6 +23,9 @@ const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
 
+/// If less than this share of the critical path leads through a wait, the wait does not delay the run.
+const ON_PATH: f64 = 0.02;
+
 /// Threads poll if a call site has this many sleeps, no longer than this on average, in seconds.
 /// Others keep a clock, or sleep once.
 const MANY_SLEEPS: u64 = 100;
@@ -240,8 +243,12 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     };
     let mean = seconds / waits.max(1) as f64;
     let looks_again = kind == Primitive::Sleep && waits >= MANY_SLEEPS && mean <= SHORT_SLEEP;
+    let on_path = process.critical_path.through(number);
     let idle = kind == Primitive::Thread
-        || !each_other && !looks_again && worked.is_some_and(|worked| worked < IDLE);
+        || match on_path {
+            Some(share) => share < ON_PATH,
+            None => !each_other && !looks_again && worked.is_some_and(|worked| worked < IDLE),
+        };
     let mut why = vec![format!(
         "{} of {}, by {}{}",
         counted(waits as usize, one),
@@ -249,7 +256,8 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
         counted(site.threads, "thread"),
         wakers(process, &objects)
     )];
-    if looks_again {
+    let said = process.held_up_by_sleep().is_some_and(|part| part.site == Some(number));
+    if looks_again && !said {
         why.push(
             "if it looks for something after each sleep, it sees it half a sleep too late: wait for \
              the event itself (a condition, a semaphore, poll); if each sleep belongs to a piece of \
@@ -275,12 +283,17 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
             }
         ));
     }
-    if let Some(worked) = worked {
-        why.push(format!(
+    match (on_path, worked) {
+        (Some(share), _) => {
+            let share = percent(share.min(1.0));
+            why.push(format!("the critical path leads through it for {share} of the run"));
+        }
+        (None, Some(worked)) => why.push(format!(
             "the waiting threads work for {} of their time: {}",
             percent(worked),
             if idle { "they have nothing to do" } else { "their waits may delay the run" }
-        ));
+        )),
+        (None, None) => {}
     }
     Some(Remaining {
         what,

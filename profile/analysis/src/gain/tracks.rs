@@ -147,28 +147,17 @@ fn lives(process: &Process) -> Vec<Life> {
             let (from, to) = (kept.until(span.began), kept.until(span.ended));
             if from >= last && from < to && to <= ended {
                 last = to;
-                waits.push(Span { began: from, ended: to, by: by(process, number, span), ..*span });
+                waits.push(Span {
+                    began: from,
+                    ended: to,
+                    by: process.timeline.ended_by(number, span),
+                    ..*span
+                });
             }
         }
         Life { began, ended, waits }
     };
     process.threads.iter().enumerate().map(life).collect()
-}
-
-/// The thread that ended a wait. At a barrier it is the last thread to arrive, which also waits
-/// there, for a moment at most.
-fn by(process: &Process, number: usize, wait: &Span) -> Option<usize> {
-    if !wait.op.primitive().is_barrier() {
-        return wait.by;
-    }
-    let others = process.timeline.threads.iter().enumerate().filter(|&(n, _)| n != number);
-    let arrivals = others.filter_map(|(n, spans)| {
-        let after = spans.partition_point(|span| span.ended < wait.began);
-        let here = spans[after..].iter().take_while(|span| span.began <= wait.ended);
-        let last = here.filter(|span| span.lock == wait.lock && span.began > wait.began).last()?;
-        Some((last.began, n))
-    });
-    arrivals.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, n)| n)
 }
 
 fn spins(op: Op) -> bool {

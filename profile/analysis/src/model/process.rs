@@ -14,6 +14,7 @@ use super::finding::Finding;
 use super::lock::Lock;
 use super::nesting::Nesting;
 use super::note::Note;
+use super::path::{CriticalPath, OnPath, PathPart};
 use super::quadrant::QuadrantCounts;
 use super::remaining::Remaining;
 use super::runs::{Runs, Seen};
@@ -41,8 +42,8 @@ pub enum State {
     /// It still ran when the recording was read, with its file mapped; or recording ended before
     /// the process did.
     Running,
-    /// It was killed, replaced itself by another program, or still runs in a place that is not
-    /// visible from here.
+    /// It ended without notice, replaced itself by another program, or still runs in a place that
+    /// is not visible from here.
     Unknown,
 }
 
@@ -86,6 +87,8 @@ pub struct Process {
     pub runs: Option<Runs>,
     /// Other things that take time, most first.
     pub remaining: Vec<Remaining>,
+    /// What the end of the run waited for.
+    pub critical_path: CriticalPath,
     /// Calls of the kernel in which threads slept besides waits that were recorded, most time first.
     pub asleep: Vec<Asleep>,
     /// The results of `syncline whatif`, if it was run.
@@ -121,6 +124,16 @@ impl Process {
             Some(name) if !name.is_empty() => name.to_owned(),
             _ => format!("process {}", self.pid),
         }
+    }
+
+    /// The sleeps of one call site, if much of the run waited for them while hardly a thread worked.
+    pub fn held_up_by_sleep(&self) -> Option<&PathPart> {
+        const MUCH: f64 = 0.3;
+        let path = &self.critical_path;
+        let meanwhile = self.ran() / self.seconds.max(f64::MIN_POSITIVE);
+        let slept = path.parts.first().filter(|part| part.kind == OnPath::Sleep)?;
+        let again_and_again = slept.pieces >= 20;
+        (again_and_again && path.share(slept) - meanwhile >= MUCH).then_some(slept)
     }
 
     /// The result of slowing this call site down. It may belong to a finding or to another item

@@ -19,6 +19,25 @@ pub struct Timeline {
     pub threads: Vec<Vec<Span>>,
 }
 
+impl Timeline {
+    /// The thread that ended a wait of another one. At a barrier it is the last to come, which waits
+    /// there as well, for a moment at most.
+    pub fn ended_by(&self, thread: usize, wait: &Span) -> Option<usize> {
+        if !wait.op.primitive().is_barrier() {
+            return wait.by;
+        }
+        let others = self.threads.iter().enumerate().filter(|&(number, _)| number != thread);
+        let arrivals = others.filter_map(|(number, spans)| {
+            let after = spans.partition_point(|span| span.ended < wait.began);
+            let here = spans[after..].iter().take_while(|span| span.began <= wait.ended);
+            let last =
+                here.filter(|span| span.lock == wait.lock && span.began > wait.began).last()?;
+            Some((last.began, number))
+        });
+        arrivals.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, number)| number)
+    }
+}
+
 /// A wait or a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Span {

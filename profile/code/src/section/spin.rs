@@ -189,7 +189,7 @@ impl Registers {
         for &(register, access) in used {
             let known = self.of(register);
             known.carried |= reads(access) && !known.written;
-            // A different number in the address makes it a different word.
+            // A register in the address selects another word in each round, so it is not a count.
             let only_compares = compares && !writes(access) && !address.contains(&register);
             known.counts &= counts || only_compares;
         }

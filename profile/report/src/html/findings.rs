@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::excerpt::excerpt;
 use super::stacks;
+use crate::path;
 use crate::process;
 use crate::whatif;
 use syncline_analysis::model::{
@@ -65,6 +66,26 @@ fn in_other_runs(process: &Process) -> String {
         true => html,
         false => format!("<h3>In other runs only</h3><ul class=\"remaining\">\n{html}</ul>\n"),
     }
+}
+
+/// The critical path.
+pub fn path(process: &Process) -> String {
+    let lines = path::lines(process);
+    if lines.is_empty() {
+        return "<p class=\"empty\">It is not known: the process had one thread, or did not exit by \
+                itself.</p>"
+            .to_owned();
+    }
+    let mut html = String::from("<ul class=\"remaining\">\n");
+    for (share, what, details) in lines {
+        let details = Escaped(&details);
+        let _ = writeln!(html, "<li><b>{share}</b> <span>{what}</span>: {details}</li>");
+    }
+    html += "</ul>\n";
+    for remark in path::remarks(process) {
+        let _ = writeln!(html, "<p>{}</p>", Escaped(&remark));
+    }
+    html
 }
 
 /// What no finding explains. `rows` is what the ids of the sites' rows begin with.

@@ -54,11 +54,17 @@ const PROCESSES: usize = 8;
 /// begin with the text that the function gets.
 type Section = (&'static str, &'static str, fn(&Process, &Thresholds, &str) -> String);
 
-const SECTIONS: [Section; 10] = [
+const SECTIONS: [Section; 11] = [
     (
         "Findings",
         "What is wrong, most to gain first. Gains are predicted, each for its fix alone.",
         |process, _, id| findings::section(process, id),
+    ),
+    (
+        "Critical path",
+        "What the end of the run waited for, traced back from it to the start. Only what shortens it \
+         makes the run shorter.",
+        |process, _, _| findings::path(process),
     ),
     (
         "What else takes time",

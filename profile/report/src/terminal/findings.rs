@@ -122,7 +122,8 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         paragraph("     ?  ", &printable(&text), out, style)?;
     }
     if !idle.is_empty() {
-        heading("NOTHING TO DO", "threads that wait there hardly do anything else", out, style)?;
+        let remark = "the run does not wait for what these threads wait for";
+        heading("NOTHING TO DO", remark, out, style)?;
     }
     for one in idle.iter().take(IDLE) {
         let place = place(process, one);

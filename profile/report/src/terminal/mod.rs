@@ -7,6 +7,7 @@
 mod diff;
 mod findings;
 mod locks;
+mod path;
 mod summary;
 mod text;
 
@@ -48,6 +49,7 @@ pub fn terminal(
     summary::summary(first, out, style)?;
     summary::stuck(first, out, style)?;
     findings::findings(first, out, style)?;
+    path::path(first, out, style)?;
     findings::remaining(first, out, style)?;
     let tables = extent == Extent::Tables;
     if tables || first.findings.is_empty() {

@@ -152,7 +152,11 @@ mod tests {
         let findings = meet(10_000, 1.4);
         assert_eq!((findings.len(), &findings[0].place[..]), (1, "meet at barrier.c:14"));
         assert!(findings[0].title.contains("barrier"), "{}", findings[0].title);
-        assert!(findings[0].advice.contains("more threads than processors"), "{}", findings[0].advice);
+        assert!(
+            findings[0].advice.contains("more threads than processors"),
+            "{}",
+            findings[0].advice
+        );
         assert!(meet(10_000, 1.6).is_empty(), "sleeping takes 0.15 seconds of it");
         assert!(meet(3_000, 0.1).is_empty(), "900 sleeps a second");
     }
