@@ -12,7 +12,8 @@
 //! # }
 //! ```
 //!
-//! It analyses nothing: what it shows is in the analysis, and is the same in every form.
+//! It analyses nothing: everything that it shows is in the analysis, and is the same in every
+//! format.
 
 pub mod export;
 mod html;

@@ -37,11 +37,11 @@ use syncline_code::symbols::Symbols;
 use tally::Clock;
 pub use tally::{Tally, waiting_op};
 
-/// What is known beyond the file itself.
+/// What is known of the process besides its file.
 pub struct Context<'a> {
     /// What was run.
     pub session: Option<&'a Session>,
-    /// Where threads were seen on a processor; `None` if that is not known.
+    /// Samples of where threads were while they ran; `None` if that is not known.
     pub samples: Option<&'a Samples>,
     /// What the user chose.
     pub options: &'a Options,

@@ -1,9 +1,9 @@
-//! What each thread did when, as far as the recording kept it.
+//! The timeline of each thread, as far as the recording kept it.
 
 use serde::Serialize;
 use syncline_recording::Op;
 
-/// What the threads did when. Of a long run the logs keep windows of time, each with all that
+/// The timeline of the threads. For a long run the logs keep windows of time, each with all that
 /// happened in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Timeline {
@@ -14,8 +14,8 @@ pub struct Timeline {
     pub windows: Vec<(f64, f64)>,
     /// When the run ended, in seconds since the recording began.
     pub to: f64,
-    /// What was done, thread by thread in the order of [`super::Process::threads`], each
-    /// in the order of its ends.
+    /// The events, thread by thread in the order of [`super::Process::threads`], those of a thread
+    /// in the order of their ends.
     pub threads: Vec<Vec<Span>>,
 }
 
@@ -60,7 +60,7 @@ pub struct Span {
     pub by: Option<usize>,
 }
 
-/// What a thread does besides running.
+/// The states of a thread other than running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {

@@ -23,7 +23,7 @@ const FINDINGS: usize = 100;
 /// Sites and holders of a finding whose stacks are shown.
 const STACKS: usize = 3;
 
-/// The section. `id` is what the ids of all that belongs to the process begin with.
+/// The section. The ids of everything that belongs to the process begin with `id`.
 pub fn section(process: &Process, id: &str) -> String {
     let mut html = String::new();
     for stuck in &process.stuck {
@@ -151,7 +151,7 @@ fn one(process: &Process, at: usize, finding: &Finding, of_process: &str) -> Str
     html + "</article></li>\n"
 }
 
-/// What the fix would bring.
+/// The gain of the fix.
 fn gain(gain: Option<Gain>) -> String {
     let Some(gain) = gain else {
         return "<p class=\"gain little\">not predicted</p>".to_owned();
@@ -225,7 +225,7 @@ fn who(process: &Process, finding: &Finding, rows: &str) -> String {
     )
 }
 
-/// What a category is called.
+/// The title of a category.
 fn category(category: Category) -> &'static str {
     match category {
         Category::ImproperPrimitive => "improper primitive",
