@@ -31,7 +31,7 @@ const ON_PATH: f64 = 0.02;
 const MANY_SLEEPS: u64 = 100;
 const SHORT_SLEEP: f64 = 20e-3;
 
-/// What no finding explains, most time first.
+/// What is left: most of the critical path first, if enough of it is known, and then most time first.
 pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
     let said = |site: usize| {
         let speaks =
@@ -49,7 +49,13 @@ pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
     });
     let mut remaining: Vec<Remaining> =
         locks.chain(calls).chain(events).chain(asleep::find(process)).collect();
-    remaining.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.place.cmp(&b.place)));
+    let on_path = |one: &Remaining| -> f64 {
+        one.sites.iter().filter_map(|&site| process.critical_path.through(site)).sum()
+    };
+    remaining.sort_by(|a, b| {
+        let by_path = on_path(b).total_cmp(&on_path(a));
+        by_path.then_with(|| b.seconds.total_cmp(&a.seconds)).then_with(|| a.place.cmp(&b.place))
+    });
     remaining
 }
 
@@ -410,6 +416,30 @@ mod tests {
         assert!(why.contains("half a sleep too late"), "{why}");
         assert!(!slept(50, 2.0).1.contains("late"), "seldom");
         assert!(!slept(200, 10.0).1.contains("late"), "50 ms each: a clock");
+    }
+
+    #[test]
+    fn what_holds_the_run_up_comes_first_and_what_does_not_is_idle() {
+        let mut drawn = process(10.0, 4);
+        let worker = drawn.threads("worker", 2, 10.0);
+        for (name, waited) in [("idle", 4.0), ("busy", 3.0)] {
+            let condition = drawn.lock(Primitive::Condvar, name);
+            let site = drawn.site(Op::CondWait, &format!("{name} at queue.c:10"));
+            let used = Use { calls: 50, waits: 50, waited, ..Use::default() };
+            drawn.uses(condition, site, used);
+            drawn.sites[site].by_thread = vec![(worker, 50)];
+        }
+        let found = |drawn: &Drawn| {
+            let found = find(drawn, &[]);
+            let parts = found.iter().map(|one| (one.what.clone(), one.idle));
+            parts.collect::<Vec<_>>()
+        };
+        let unknown = [("condvar idle".to_owned(), false), ("condvar busy".to_owned(), false)];
+        assert_eq!(found(&drawn), unknown);
+        drawn.critical_path.seconds = 10.0;
+        drawn.critical_path.through = [(0, 0.19), (1, 0.2)].into();
+        let known = [("condvar busy".to_owned(), false), ("condvar idle".to_owned(), true)];
+        assert_eq!(found(&drawn), known);
     }
 
     #[test]

@@ -66,9 +66,14 @@ impl CriticalPath {
     /// The part of the path, from 0 to 1, that is owed to waits at this site; `None` if too little of the
     /// path is known.
     pub fn through(&self, site: usize) -> Option<f64> {
+        let seconds = || self.through.get(&site).copied().unwrap_or(0.0);
+        self.is_known().then(|| seconds() / self.seconds)
+    }
+
+    /// Whether enough of the path is known for what is not on it to be known as well.
+    pub fn is_known(&self) -> bool {
         let dark = |part: &&PathPart| [OnPath::Kernel, OnPath::Unknown].contains(&part.kind);
         let dark: f64 = self.parts.iter().filter(dark).map(|part| part.seconds).sum();
-        let known = self.seconds > 0.0 && dark <= IN_THE_DARK * self.seconds;
-        known.then(|| self.through.get(&site).copied().unwrap_or(0.0) / self.seconds)
+        self.seconds > 0.0 && dark <= IN_THE_DARK * self.seconds
     }
 }

@@ -102,12 +102,11 @@ fn in_one_line(
 pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let (idle, others): (Vec<_>, Vec<_>) = process.remaining.iter().partition(|r| r.idle);
     if !others.is_empty() {
-        heading(
-            "WHAT ELSE TAKES TIME",
-            "of all threads together; no finding explains it",
-            out,
-            style,
-        )?;
+        let remark = match process.critical_path.is_known() {
+            true => "of all threads together; most of the critical path first",
+            false => "of all threads together; no finding explains it",
+        };
+        heading("WHAT ELSE TAKES TIME", remark, out, style)?;
     }
     for one in others.iter().take(FINDINGS) {
         let place = place(process, one);
