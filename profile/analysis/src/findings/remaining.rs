@@ -23,7 +23,7 @@ const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
 
-/// If less than this share of the critical path leads through a wait, the wait does not delay the run.
+/// Waits with less than this share of the critical path do not delay the run.
 const ON_PATH: f64 = 0.02;
 
 /// Threads poll if a call site has this many sleeps, no longer than this on average, in seconds.
@@ -286,7 +286,9 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     match (on_path, worked) {
         (Some(share), _) => {
             let share = percent(share.min(1.0));
-            why.push(format!("the critical path leads through it for {share} of the run"));
+            why.push(format!(
+                "such waits, and what the threads do right after them, are {share} of the critical path"
+            ));
         }
         (None, Some(worked)) => why.push(format!(
             "the waiting threads work for {} of their time: {}",

@@ -14,7 +14,9 @@ pub struct CriticalPath {
     pub hand_overs: u64,
     /// What it consists of, most time first. Their seconds add up to `seconds`.
     pub parts: Vec<PathPart>,
-    /// Seconds of waits and sleeps that it leads through, for each index in [`super::Process::sites`].
+    /// Seconds that it owes to waits at each site, by index in [`super::Process::sites`]: the waits that
+    /// ended by themselves, the wake-ups, and what the threads did from the end of such a wait until
+    /// their next one.
     #[serde(skip)]
     pub through: BTreeMap<usize, f64>,
 }
@@ -61,8 +63,8 @@ impl CriticalPath {
         part.seconds / self.seconds.max(f64::MIN_POSITIVE)
     }
 
-    /// The part of the path, from 0 to 1, that leads through waits at this site; `None` if too little
-    /// of the path is known.
+    /// The part of the path, from 0 to 1, that is owed to waits at this site; `None` if too little of the
+    /// path is known.
     pub fn through(&self, site: usize) -> Option<f64> {
         let dark = |part: &&PathPart| [OnPath::Kernel, OnPath::Unknown].contains(&part.kind);
         let dark: f64 = self.parts.iter().filter(dark).map(|part| part.seconds).sum();

@@ -85,8 +85,9 @@ impl<'a> Walk<'a> {
             match self.wait_at(thread, now) {
                 Some(wait) => match self.woken_by(thread, wait, now) {
                     Some((waker, woke)) => {
-                        self.add(OnPath::WakeUp, thread, wait.site, now - woke.max(from));
-                        self.lead_through(wait, now - wait.began.max(from));
+                        let seconds = now - woke.max(from);
+                        self.add(OnPath::WakeUp, thread, wait.site, seconds);
+                        self.lead_through(wait, seconds);
                         self.path.hand_overs += 1;
                         (thread, now) = (waker, woke);
                     }
@@ -98,10 +99,16 @@ impl<'a> Walk<'a> {
                     }
                 },
                 None => {
-                    let began = self.busy_since(thread, now);
-                    self.busy(thread, now - began.max(from));
+                    let last = self.wait_before(thread, now);
+                    let started = self.process.threads[thread].started;
+                    let began = last.map_or(started, |wait| wait.ended).min(now);
+                    let seconds = now - began.max(from);
+                    self.busy(thread, seconds);
+                    if let Some(wait) = last {
+                        self.lead_through(wait, seconds);
+                    }
                     now = began;
-                    if began <= self.process.threads[thread].started && now > from {
+                    if began <= started && now > from {
                         let Some(creator) = self.process.threads[thread].creator else {
                             self.add(OnPath::Unknown, thread, None, now - from);
                             return;
@@ -144,11 +151,10 @@ impl<'a> Walk<'a> {
         self.waits[thread].get(next).copied().filter(|wait| wait.began < moment)
     }
 
-    /// Since when a thread that does not wait has not waited.
-    fn busy_since(&self, thread: usize, moment: f64) -> f64 {
+    /// The last wait of a thread that does not wait at a moment.
+    fn wait_before(&self, thread: usize, moment: f64) -> Option<&'a Span> {
         let next = self.waits[thread].partition_point(|wait| wait.ended < moment);
-        let started = self.process.threads[thread].started;
-        next.checked_sub(1).map_or(started, |last| self.waits[thread][last].ended).min(moment)
+        next.checked_sub(1).map(|last| self.waits[thread][last])
     }
 
     /// Which thread ended a wait, and when it did so, by this moment. It did not wait itself then: if it
