@@ -393,7 +393,7 @@ mod tests {
         assert_eq!((&found[0].what[..], found[0].idle), ("rwlock names", false));
         assert!((found[0].share - 0.06).abs() < 1e-9, "3 of 50 seconds");
         assert!(found[0].why.contains("15,000,000 a second"), "{}", found[0].why);
-        assert!(found[0].why.contains("100 % are to read"), "{}", found[0].why);
+        assert!(found[0].why.contains("100 % only read"), "{}", found[0].why);
         assert!(find(&taken(100_000_000), &[]).is_empty(), "4 %");
         let cheaper = [finding(Rule::SpinlockInstead, &[0])];
         assert!(find(&taken(150_000_000), &cheaper).is_empty(), "it speaks of the calls");

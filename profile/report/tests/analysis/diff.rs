@@ -188,7 +188,7 @@ CALL SITES  in each second of run time, before and after; most changed first
   waited      now  held ~  now  acquired  now  call site
   100 ms  10.0 ms       0    0       250  500  push queue.c:17  mutex lock
 
-FUTEXES AND EVENTS  in each second of run time, likewise
+FUTEXES AND EVENTS  in each second of run time, before and after
    waited      now  held ~  now  acquired  now  call site
   7.50 ms  15.0 ms       0    0       0.8  1.5  queue+0x300  condvar wait
 ";

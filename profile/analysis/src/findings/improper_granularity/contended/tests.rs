@@ -124,7 +124,10 @@ fn a_trace_tells_too_much_data_from_too_long_a_section() {
     drawn.inspected(site, pieces.clone());
     let found = find(&drawn, &Thresholds::default()).remove(0);
     assert_eq!(found.rule, Rule::TooMuchData);
-    assert!(found.advice.contains("512 pieces") && found.open_question.is_none(), "{found:?}");
+    assert!(
+        found.advice.contains("512 independent pieces") && found.open_question.is_none(),
+        "{found:?}"
+    );
     let field = Data::OneField { field: "count".to_owned(), independent_without: 0.9 };
     drawn.inspected(site, traced(field.clone()));
     let found = find(&drawn, &Thresholds::default()).remove(0);
