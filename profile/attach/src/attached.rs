@@ -99,7 +99,7 @@ impl Recorder {
     /// The recorder that is in the process; `None` if there is none.
     fn find(target: &Target) -> Result<Option<Recorder>, Error> {
         for module in target.modules.iter().rev() {
-            let Ok(symbols) = Symbols::of(target.memory, module) else { continue };
+            let Ok(symbols) = Symbols::of(module) else { continue };
             let Some(state) = symbols.find(STATE) else { continue };
             let version = target.memory.word(state).unwrap_or(0) as u32;
             let find = |name| symbols.find(name).ok_or(Refusal::Version(target.pid));

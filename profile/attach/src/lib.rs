@@ -25,6 +25,7 @@ mod children;
 mod claim;
 mod frame;
 mod handover;
+mod image;
 mod maps;
 mod memory;
 mod modules;

@@ -25,7 +25,7 @@ pub struct Found {
 pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, Error> {
     let failed = |source| Error::System { what: "read the process's modules", source };
     let maps = maps::of(memory.0).map_err(failed)?;
-    let read = |module: &Module| Symbols::of(memory, module).ok();
+    let read = |module: &Module| Symbols::of(module).ok();
     let symbols: Vec<Option<Symbols>> = modules.iter().map(read).collect();
     let all = || modules.iter().zip(&symbols).filter_map(|(m, s)| Some((m, s.as_ref()?)));
     let Some((_, own)) = all().find(|(module, _)| module.range.start == recorder) else {
@@ -51,7 +51,7 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
             continue;
         }
         // A module that has gone since has none.
-        for Relocation { at, symbol, kind } in relocations(memory, module).unwrap_or_default() {
+        for Relocation { at, symbol, kind } in relocations(module).unwrap_or_default() {
             let Some(name) = symbols.name(symbol) else { continue };
             let (Some(&real), Some(&(our, _))) = (theirs.get(name), ours.get(name)) else {
                 continue;
