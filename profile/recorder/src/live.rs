@@ -36,8 +36,7 @@ use crate::alloc::map_anonymous;
 use crate::options::{self, Options};
 use crate::recorder::{self, create};
 use crate::thread::attach;
-use crate::unwind::tools;
-use crate::{clock, gates, tls};
+use crate::{alloc, clock, gates, tls, unwind};
 
 /// Read by commands, from outside.
 #[unsafe(no_mangle)]
@@ -184,7 +183,8 @@ pub extern "C" fn syncline_live_end() -> c_int {
 /// Forgets the recording.
 ///
 /// # Safety
-/// No thread runs code of this library, except threads that wait in it in a system call.
+/// No thread runs code of this library, except threads that wait in a system call of the C library's that it
+/// has called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_rest() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
@@ -192,8 +192,11 @@ pub unsafe extern "C" fn syncline_live_rest() -> c_int {
         // The thread that was borrowed waits in a system call when it is released.
         tls::set_state(None);
         // SAFETY: by this function's own condition.
-        unsafe { recorder::rest() };
-        tools::rest();
+        unsafe {
+            recorder::rest();
+            unwind::rest();
+            alloc::free_all();
+        }
         let notes = STATE.slots.load(SeqCst);
         if !notes.is_null() {
             let bytes = MOST * size_of::<Slot>();
