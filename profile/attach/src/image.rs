@@ -72,6 +72,11 @@ impl Image {
         self.loads().filter(|header| !header.p_flags(NativeEndian).contains(PF_W))
     }
 
+    /// The others.
+    pub fn writable(&self) -> impl Iterator<Item = &Header> {
+        self.loads().filter(|header| header.p_flags(NativeEndian).contains(PF_W))
+    }
+
     /// Where a part lies.
     pub fn range(&self, header: &Header) -> Range<u64> {
         let start = self.bias.wrapping_add(header.p_vaddr(NativeEndian));

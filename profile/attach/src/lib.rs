@@ -30,6 +30,7 @@ mod maps;
 mod memory;
 mod modules;
 mod others;
+mod pointers;
 mod quiet;
 mod refusal;
 mod restore;

@@ -52,6 +52,11 @@ impl Module {
         self.image.read(at, length)
     }
 
+    /// The parts of it that the program may write to.
+    pub fn writable(&self) -> impl Iterator<Item = Range<u64>> {
+        self.image.writable().map(|header| self.image.range(header))
+    }
+
     /// The parts of it that nobody writes to.
     pub fn constant(&self) -> impl Iterator<Item = Range<u64>> {
         self.image.constant().map(|header| self.image.range(header))

@@ -4,16 +4,23 @@
 //! preloaded), or still leads to the resolver of its own module. What holds anything else, such as a
 //! function of the program's own, stays as it is. Pointers in data are not changed, only counted: a
 //! program may have copied them.
+//!
+//! The modules that the program needs from its start are never unloaded, so their slots are exchanged without
+//! the loader's lock.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use syncline_recording::live::{DLSYM, Slot};
 
 use crate::maps;
 use crate::memory::Memory;
 use crate::modules::Module;
+use crate::pointers;
 use crate::refusal::Error;
 use crate::symbols::{Kind, Relocation, Symbols, relocations};
+
+const DT_NEEDED: u64 = 1;
+const DT_SONAME: u64 = 14;
 
 /// Slots that are to point to the recorder, and how many pointers were left alone.
 pub struct Found {
@@ -45,11 +52,14 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
         }
     }
     let programs = all().next().map(|(_, symbols)| symbols.functions()).unwrap_or_default();
+    let stay = needed_from_start(modules, &symbols);
+    let reals: HashSet<u64> = theirs.values().copied().collect();
     let mut found = Found { slots: Vec::new(), pointers: 0 };
     for (module, symbols) in all() {
         if module.range.start == recorder || module.name.contains("/ld-linux") {
             continue;
         }
+        let mut relocated = HashSet::new();
         // A module that has gone since has none.
         for Relocation { at, symbol, kind } in relocations(module).unwrap_or_default() {
             let Some(name) = symbols.name(symbol) else { continue };
@@ -57,6 +67,7 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
                 continue;
             };
             let Ok(now) = memory.word(at) else { continue };
+            relocated.insert(at);
             let unresolved = kind == Kind::Call
                 && module.range.contains(&now)
                 && symbols.is_undefined(symbol)
@@ -70,9 +81,37 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
                     ours: our,
                     module: module.range.start,
                     protected: u64::from(!maps::at(&maps, at).is_some_and(|map| map.is_writable)),
+                    stays: stay.contains(&module.range.start).into(),
                 }),
             }
         }
+        for range in module.writable() {
+            let is_kept = |&(at, to): &(u64, u64)| {
+                reals.contains(&to) && !module.range.contains(&to) && !relocated.contains(&at)
+            };
+            found.pointers += pointers::of(memory, range).filter(is_kept).count() as u64;
+        }
     }
     Ok(found)
+}
+
+/// The first addresses of the program and of all modules that were loaded with it.
+fn needed_from_start(modules: &[Module], symbols: &[Option<Symbols>]) -> HashSet<u64> {
+    let text = |number: usize, offset| symbols[number].as_ref().and_then(|s| s.text(offset));
+    let is_called = |number: usize, name: &str| {
+        let module = &modules[number];
+        let own = module.value(DT_SONAME).and_then(|offset| text(number, offset));
+        own.or(module.name.rsplit('/').next()) == Some(name)
+    };
+    let mut found: Vec<usize> = vec![0];
+    let mut next = 0;
+    while let Some(&number) = found.get(next) {
+        let needed = modules[number].dynamic.iter().filter(|entry| entry.0 == DT_NEEDED);
+        for name in needed.filter_map(|&(_, offset)| text(number, offset)) {
+            let first = (0..modules.len()).find(|&number| is_called(number, name));
+            found.extend(first.filter(|number| !found.contains(number)));
+        }
+        next += 1;
+    }
+    found.into_iter().map(|number| modules[number].range.start).collect()
 }

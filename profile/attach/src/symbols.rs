@@ -75,8 +75,12 @@ impl Symbols {
     /// A symbol's name; `None` if there is no such symbol.
     pub fn name(&self, number: u32) -> Option<&str> {
         let symbol = self.symbol(number as usize)?;
-        let offset = u32::from_ne_bytes(symbol[..4].try_into().ok()?) as usize;
-        let text = self.strings.get(offset..)?;
+        self.text(u32::from_ne_bytes(symbol[..4].try_into().ok()?).into())
+    }
+
+    /// A text among the names.
+    pub fn text(&self, offset: u64) -> Option<&str> {
+        let text = self.strings.get(offset as usize..)?;
         std::str::from_utf8(&text[..text.iter().position(|&b| b == 0)?]).ok()
     }
 

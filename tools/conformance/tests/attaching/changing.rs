@@ -92,6 +92,10 @@ fn functions_that_are_fetched() {
     let mut ask = |what: u8| asked.ask(what);
     let counted = |recording: &Path| counted(recording)[0];
     assert_eq!((ask(b'd'), ask(b'c')), ("1".into(), "1".into()), "the C library's");
+    let missed = |recording: &Path| {
+        let files = process_files(recording).expect("a recording");
+        ProcessFile::open(&files[0]).expect("it is whole").header.pointers_missed
+    };
     // Two more pairs of pointers each time, all of which are called; the first pair is not recorded.
     for (recording, fetched) in [2, 4].into_iter().enumerate() {
         let recording = folder.path().join(recording.to_string());
@@ -102,6 +106,7 @@ fn functions_that_are_fetched() {
         command.end();
         assert_eq!((ask(b'c'), ask(b'g')), ("1".into(), "0".into()), "nothing of ours is called");
         assert_eq!(counted(&recording), fetched * 1000);
+        assert_eq!(missed(&recording), 2, "the first pair is known to be missing");
     }
     assert_eq!(ask(b'd'), "1", "the C library's again");
     assert_eq!(ask(b'h'), "hurries");
