@@ -62,12 +62,12 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
         let mut relocated = HashSet::new();
         // A module that has gone since has none.
         for Relocation { at, symbol, kind } in relocations(module).unwrap_or_default() {
+            relocated.insert(at);
             let Some(name) = symbols.name(symbol) else { continue };
             let (Some(&real), Some(&(our, _))) = (theirs.get(name), ours.get(name)) else {
                 continue;
             };
             let Ok(now) = memory.word(at) else { continue };
-            relocated.insert(at);
             let unresolved = kind == Kind::Call
                 && module.range.contains(&now)
                 && symbols.is_undefined(symbol)
