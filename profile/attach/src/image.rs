@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 
 use object::elf::{FileHeader64, PF_W, PT_LOAD, ProgramHeader64};
 use object::read::elf::ProgramHeader as _;
@@ -119,7 +119,10 @@ fn read_at(file: &File, offset: u64, length: usize) -> io::Result<Vec<u8>> {
 
 /// The file of a mapping, by the path that the process has for it. It has to be that file still.
 fn open(pid: u32, map: &Map) -> Option<File> {
-    let file = File::open(format!("/proc/{pid}/root{}", map.path)).ok()?;
+    // It may be a pipe by now, which must not be waited for.
+    let mut options = File::options();
+    let options = options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    let file = options.open(format!("/proc/{pid}/root{}", map.path)).ok()?;
     let is = file.metadata().ok()?;
     let device = (libc::major(is.dev()), libc::minor(is.dev()));
     (is.is_file() && is.ino() == map.inode && device == map.device).then_some(file)
