@@ -5,8 +5,8 @@
 //! function of the program's own, stays as it is. Pointers in data are not changed, only counted: a
 //! program may have copied them.
 //!
-//! The modules that the program needs from its start are never unloaded, so their slots are exchanged without
-//! the loader's lock.
+//! The modules that the program needs from its start are never unloaded, nor are the recorder and those that it
+//! needs, so their slots are exchanged without the loader's lock.
 
 use std::collections::{HashMap, HashSet};
 
@@ -52,7 +52,7 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
         }
     }
     let programs = all().next().map(|(_, symbols)| symbols.functions()).unwrap_or_default();
-    let stay = needed_from_start(modules, &symbols);
+    let stay = never_unloaded(modules, &symbols, recorder);
     let reals: HashSet<u64> = theirs.values().copied().collect();
     let mut found = Found { slots: Vec::new(), pointers: 0 };
     for (module, symbols) in all() {
@@ -95,15 +95,16 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
     Ok(found)
 }
 
-/// The first addresses of the program and of all modules that were loaded with it.
-fn needed_from_start(modules: &[Module], symbols: &[Option<Symbols>]) -> HashSet<u64> {
+/// The first addresses of the program, of the recorder, and of all modules that one of them needs.
+fn never_unloaded(modules: &[Module], symbols: &[Option<Symbols>], recorder: u64) -> HashSet<u64> {
     let text = |number: usize, offset| symbols[number].as_ref().and_then(|s| s.text(offset));
     let is_called = |number: usize, name: &str| {
         let module = &modules[number];
         let own = module.value(DT_SONAME).and_then(|offset| text(number, offset));
         own.or(module.name.rsplit('/').next()) == Some(name)
     };
-    let mut found: Vec<usize> = vec![0];
+    let its_own = modules.iter().position(|module| module.range.start == recorder);
+    let mut found: Vec<usize> = [0].into_iter().chain(its_own).collect();
     let mut next = 0;
     while let Some(&number) = found.get(next) {
         let needed = modules[number].dynamic.iter().filter(|entry| entry.0 == DT_NEEDED);
