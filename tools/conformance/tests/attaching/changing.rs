@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use syncline_conformance::{Program, eventually, scratch};
+use syncline_conformance::{Program, eventually, scratch, syncline};
 use syncline_recording::{Op, ProcessFile, process_files};
 
 use crate::{attach, record, stopped, times};
@@ -123,8 +123,27 @@ fn functions_that_are_fetched() {
     asked.ends();
 }
 
-/// Processes that are forked meanwhile are recorded, and detached from with the first one; also by the next
-/// command, if the first was killed.
+/// A lock that is held when recording begins is unknown until it is released, which the report says.
+#[test]
+fn a_lock_that_is_held_already() {
+    let program = Program::compile("holds.c");
+    let folder = scratch();
+    let recording = folder.path().join("recording");
+    let mut asked = Asked::start(&mut Command::new(program.path()));
+    assert_eq!(asked.ask(b'l'), "0");
+    let command = attach(asked.child.id(), &recording, &[]);
+    let answers = b"ulu".map(|what| asked.ask(what));
+    command.end();
+    assert_eq!(answers, ["0", "0", "0"]);
+    let file = ProcessFile::open(&process_files(&recording).expect("a recording")[0]);
+    let file = file.expect("it is whole");
+    assert_eq!((file.header.acquired_before, counted(&recording)), (1, vec![1]));
+    let report = Command::new(syncline()).arg("report").arg(&recording).output().expect("it runs");
+    let said = String::from_utf8_lossy(&report.stdout);
+    assert!(said.contains("acquired before recording began"), "{said}");
+    asked.ends();
+}
+
 /// What was read of a program does not hold for the next one that the process executes.
 #[test]
 fn a_process_that_executes_other_programs() {
@@ -145,6 +164,8 @@ fn a_process_that_executes_other_programs() {
     }
 }
 
+/// Processes that are forked meanwhile are recorded, and detached from with the first one; also by the next
+/// command, if the first was killed.
 #[test]
 fn processes_that_are_forked() {
     let program = Program::compile("forks.c");
