@@ -150,7 +150,7 @@ fn a_process_that_executes_other_programs() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/executes.sh");
     let folder = scratch();
     for milliseconds in [10, 20, 30, 40, 50, 60] {
-        let mut process = Command::new("sh").args([script, "300"]).spawn().expect("a shell");
+        let mut process = Command::new("sh").args([script, "120"]).spawn().expect("a shell");
         sleep(Duration::from_millis(milliseconds));
         let recording = folder.path().join(milliseconds.to_string());
         let output =
