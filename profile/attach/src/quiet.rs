@@ -1,8 +1,9 @@
 //! When no thread runs code of the recorder any more, once no call leads there.
 //!
-//! A call of the recorder's takes microseconds, unless the C library's function that it calls waits. So a
-//! thread is outside, or waits inside, once it was seen in a system call, or has run for a while since. The
-//! recorder's own system calls for memory and files don't count: it is in the midst of something then.
+//! A call of the recorder's takes microseconds, unless the C library's function that it calls waits.
+//! So once a thread was seen in a system call, or has run for a while, it is outside, or waits
+//! inside. The recorder's own system calls for memory and files don't count: it is in the midst of
+//! something then.
 
 use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
@@ -16,7 +17,8 @@ const LONG: u64 = 5_000_000;
 const OWN: &[u32] = &[9, 10, 11, 14, 28, 77, 257, 285];
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Waits until that is so of all threads; false if it isn't within some seconds. The recorder lies in a range.
+/// Waits until that holds for all threads; false if it does not within some seconds. The recorder lies
+/// in a range.
 pub fn wait(pid: u32, recorder: &Range<u64>) -> bool {
     let until = Instant::now() + PATIENCE;
     let mut waiting: HashMap<String, u64> =

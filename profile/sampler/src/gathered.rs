@@ -71,7 +71,7 @@ impl Gathered {
         self.lost += samples;
     }
 
-    /// A thread was sampled for so much of its processor time, in nanoseconds.
+    /// A thread was sampled for this much of its processor time, in nanoseconds.
     pub fn cover(&mut self, (pid, tid): Thread, nanoseconds: u64) {
         let process = self.processes.entry(pid).or_default();
         *process.covered.entry(tid).or_default() += nanoseconds;

@@ -72,7 +72,8 @@ impl Mapped {
         self.known.iter().any(|range| range.contains(&address))
     }
 
-    /// Reads the mappings, if that is not just done: code that no file has is never found.
+    /// Reads the mappings, unless they were read a moment ago: code that is in no file is never
+    /// found.
     fn read(&mut self, pid: u32, files: &mut Files) {
         if self.read.is_some_and(|read| read.elapsed() < BETWEEN_READS) {
             return;

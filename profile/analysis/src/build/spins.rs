@@ -7,7 +7,7 @@ use super::processor;
 use super::stacks::Stacks;
 use super::tally::Clock;
 
-/// The least part of a thread's processor time that stands for all of it.
+/// The least part of a thread's processor time from which all of it is estimated.
 const LEAST_COVERED: f64 = 0.1;
 
 /// A thread in a loop that only waits, with one stack.
@@ -20,7 +20,8 @@ pub struct Spin {
     pub ticks: u64,
 }
 
-/// All of them. Those that a call of the recorder led to are counted as waits already.
+/// All of them. Samples inside a recorded call are left out, since they are counted as waits
+/// already.
 pub fn find(
     file: &ProcessFile,
     samples: Option<(&SampledProcess, u32)>,
@@ -54,14 +55,14 @@ pub fn find(
     found
 }
 
-/// The place in the file of a thread that was sampled. Of threads that had the number one after the other,
-/// the latest is the one whose record has it.
+/// The place in the file of a thread that was sampled. If threads had the same number one after the
+/// other, the record is that of the latest.
 pub fn thread_of(file: &ProcessFile, sampled: &SampledThread) -> Option<usize> {
     file.threads.iter().rposition(|thread| thread.record.tid == sampled.tid)
 }
 
-/// Processor time that a sample of a thread stands for, in seconds. A thread is sampled for a part of its
-/// life, which stands for all of it if it is not too small.
+/// Processor time that a sample of a thread stands for, in seconds. A thread is sampled during a
+/// part of its life. Its whole life is estimated from that part if it is not too small.
 fn seconds_per_sample(
     sampled: &SampledThread,
     record: &ThreadRecord,
