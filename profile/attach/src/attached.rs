@@ -17,6 +17,7 @@ use crate::children::{self, Children, Copy as OwnCopy};
 use crate::claim::Claim;
 use crate::handover::{close, give, in_memory};
 use crate::memory::Memory;
+use crate::modules::Module;
 use crate::others::{self, Stopped};
 use crate::refusal::{Error, Refusal};
 use crate::slots;
@@ -99,7 +100,7 @@ impl Recorder {
     /// The recorder that is in the process; `None` if there is none.
     fn find(target: &Target) -> Result<Option<Recorder>, Error> {
         for module in target.modules.iter().rev() {
-            let Ok(symbols) = Symbols::of(target.memory, module) else { continue };
+            let Ok(symbols) = Symbols::of(module) else { continue };
             let Some(state) = symbols.find(STATE) else { continue };
             let version = target.memory.word(state).unwrap_or(0) as u32;
             let find = |name| symbols.find(name).ok_or(Refusal::Version(target.pid));
@@ -117,6 +118,12 @@ impl Recorder {
             }));
         }
         Ok(None)
+    }
+
+    /// As which module it is loaded.
+    fn module<'a>(&self, target: &'a Target) -> Result<&'a Module, Error> {
+        let is_it = |module: &&Module| module.range.start == self.start;
+        target.modules.iter().find(is_it).ok_or(Error::Gone(target.pid))
     }
 
     fn stage(&self, memory: Memory) -> u32 {
@@ -359,13 +366,28 @@ fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
     left.slots = unpoint(&mut borrowed, target, recorder)?;
     borrowed.call("the recorder's end", recorder.end, [0; 3])?;
     left.stopped = borrowed.give_back()?;
-    left.forgotten = quiet::wait(target.pid);
+    let module = recorder.module(target)?;
+    left.forgotten = quiet::wait(target.pid, &module.range);
     if left.forgotten && recorder.stage(target.memory) == ENDED {
         let mut borrowed = safe::borrow(target)?;
         borrowed.call("the recorder's rest", recorder.rest, [0; 3])?;
+        // Last, since it runs in there.
+        give_pages_back(&mut borrowed, module)?;
         left.stopped = left.stopped.max(borrowed.give_back()?);
     }
     Ok(left)
+}
+
+/// Unmaps the pages of the recorder that it has as in its file: code and constants. They come back when they
+/// are touched.
+fn give_pages_back(borrowed: &mut Borrowed<'_>, recorder: &Module) -> Result<(), Error> {
+    const PAGE: u64 = 4096;
+    for part in recorder.constant() {
+        let start = part.start & !(PAGE - 1);
+        let arguments = [start, part.end - start, libc::MADV_DONTNEED as u64, 0];
+        borrowed.system_call("madvise", libc::SYS_madvise, arguments)?;
+    }
+    Ok(())
 }
 
 fn put(target: &Target, at: u64, request: &Request) -> Result<(), Error> {

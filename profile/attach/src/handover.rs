@@ -8,6 +8,10 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
+use object::NativeEndian;
+use object::elf::{FileHeader64, PT_LOAD};
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+
 use crate::borrow::Borrowed;
 use crate::memory::Memory;
 use crate::refusal::Error;
@@ -43,15 +47,11 @@ pub fn in_memory(library: &Path) -> Result<File, Error> {
 
 /// The end of the part of a library that is mapped; `None` if that is unknown.
 fn end_of_mapped(library: &[u8]) -> Option<usize> {
-    let word = |at: usize| {
-        let bytes = library.get(at..at + 8)?;
-        Some(u64::from_ne_bytes(bytes.try_into().expect("eight bytes")) as usize)
-    };
-    let (headers, count) = (word(32)?, *library.get(56)?);
-    let each = (0..usize::from(count)).map(|n| headers + n * 56);
-    let loads = each.filter(|&header| library.get(header..header + 4) == Some(&[1, 0, 0, 0]));
-    let ends = loads.filter_map(|header| Some(word(header + 8)? + word(header + 32)?));
-    ends.max().filter(|&end| end > 64 && end <= library.len())
+    let header = FileHeader64::<NativeEndian>::parse(library).ok()?;
+    let headers = header.program_headers(NativeEndian, library).ok()?.iter();
+    let loads = headers.filter(|part| part.p_type(NativeEndian) == PT_LOAD);
+    let ends = loads.map(|part| part.p_offset(NativeEndian) + part.p_filesz(NativeEndian));
+    ends.max().map(|end| end as usize).filter(|&end| end <= library.len())
 }
 
 /// Gives a file to the process; its descriptor there.

@@ -9,6 +9,12 @@ use std::ops::Range;
 pub struct Map {
     pub range: Range<u64>,
     pub is_writable: bool,
+    /// The device of its file, in two numbers.
+    pub device: (u32, u32),
+    /// The number of its file on the device; 0 if it has none.
+    pub inode: u64,
+    /// Where its file was when it was opened, as the process sees it.
+    pub path: String,
 }
 
 /// The mappings of a process, in the order of their addresses.
@@ -19,9 +25,16 @@ pub fn of(pid: u32) -> io::Result<Vec<Map>> {
 fn parse(line: &str) -> Option<Map> {
     let mut words = line.split_ascii_whitespace();
     let (from, to) = words.next()?.split_once('-')?;
-    let access = words.next()?;
+    let (access, _offset) = (words.next()?, words.next()?);
+    let (major, minor) = words.next()?.split_once(':')?;
     let hex = |text| u64::from_str_radix(text, 16).ok();
-    Some(Map { range: hex(from)?..hex(to)?, is_writable: access.contains('w') })
+    Some(Map {
+        range: hex(from)?..hex(to)?,
+        is_writable: access.contains('w'),
+        device: (hex(major)? as u32, hex(minor)? as u32),
+        inode: words.next()?.parse().ok()?,
+        path: line.find('/').map_or("", |at| &line[at..]).to_owned(),
+    })
 }
 
 /// The mapping that an address lies in.
@@ -36,9 +49,11 @@ mod tests {
 
     #[test]
     fn a_mapping_is_found_by_its_addresses() {
-        let lines = "1000-3000 r-xp 00000000 fe:00 1 /a\n5000-6000 rw-p 00000000 00:00 0 \n";
+        let lines = "1000-3000 r-xp 00000000 fe:10 7 /a b\n5000-6000 rw-p 00000000 00:00 0 \n";
         let maps: Vec<Map> = lines.lines().filter_map(parse).collect();
-        assert!(at(&maps, 0x2fff).is_some_and(|map| !map.is_writable));
+        let first = at(&maps, 0x2fff).expect("it is there");
+        assert_eq!((first.is_writable, first.device, first.inode), (false, (0xfe, 0x10), 7));
+        assert_eq!(first.path, "/a b");
         assert!(at(&maps, 0x3000).is_none());
         assert!(at(&maps, 0x5000).is_some_and(|map| map.is_writable));
         assert!(at(&maps, 0x6000).is_none() && at(&maps, 0).is_none());

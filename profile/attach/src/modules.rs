@@ -3,16 +3,20 @@
 use std::fs::read;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
+use object::NativeEndian;
+use object::elf::{PT_DYNAMIC, PT_PHDR};
+use object::read::elf::ProgramHeader as _;
+
+use crate::image::{self, Header, Image};
+use crate::maps;
 use crate::memory::{Memory, words};
 
 const AT_PHDR: u64 = 3;
 const AT_PHNUM: u64 = 5;
-const PT_LOAD: u32 = 1;
-const PT_DYNAMIC: u32 = 2;
-const PT_PHDR: u32 = 6;
 const DT_DEBUG: u64 = 21;
 /// No program has more.
 const MOST: usize = 100_000;
@@ -28,6 +32,7 @@ pub struct Module {
     pub range: Range<u64>,
     /// Its dynamic section: tags and values.
     pub dynamic: Vec<(u64, u64)>,
+    image: Arc<Image>,
 }
 
 impl Module {
@@ -40,6 +45,21 @@ impl Module {
     pub fn address(&self, tag: u64) -> Option<u64> {
         let value = self.value(tag)?;
         Some(if value < self.bias { value + self.bias } else { value })
+    }
+
+    /// Reads what nobody writes to, such as tables of symbols.
+    pub fn read(&self, at: u64, length: usize) -> io::Result<Vec<u8>> {
+        self.image.read(at, length)
+    }
+
+    /// The parts of it that the program may write to.
+    pub fn writable(&self) -> impl Iterator<Item = Range<u64>> {
+        self.image.writable().map(|header| self.image.range(header))
+    }
+
+    /// The parts of it that nobody writes to.
+    pub fn constant(&self) -> impl Iterator<Item = Range<u64>> {
+        self.image.constant().map(|header| self.image.range(header))
     }
 }
 
@@ -79,17 +99,20 @@ pub fn of(memory: Memory) -> io::Result<Vec<Module>> {
 
 fn all(memory: Memory) -> io::Result<Vec<Module>> {
     let (headers, mut next) = list(memory)?;
+    let maps = maps::of(memory.0)?;
     let mut modules = Vec::new();
     while next != 0 && modules.len() < MOST {
         let map: Vec<u64> = words(&memory.read(next, 32)?).collect();
         let (bias, name, section) = (map[0], map[1], map[2]);
         // The headers of a module that is being unloaded, and of the kernel's own module, can't be
         // found.
-        if let Ok(range) =
-            range(memory, bias, if modules.is_empty() { Some(&headers) } else { None })
+        let known = if modules.is_empty() { Some(headers.clone()) } else { None };
+        if let Ok(image) = Image::of(memory, &maps, bias, known)
+            && let Some(range) = image.whole()
         {
-            let name = memory.text(name).unwrap_or_default();
-            modules.push(Module { bias, name, range, dynamic: dynamic(memory, section)? });
+            let (name, dynamic) =
+                (memory.text(name).unwrap_or_default(), dynamic(memory, section)?);
+            modules.push(Module { bias, name, range, dynamic, image: Arc::new(image) });
         }
         next = map[3];
     }
@@ -103,55 +126,16 @@ fn list(memory: Memory) -> io::Result<(Vec<Header>, u64)> {
     let value = |tag| auxv.chunks_exact(2).find(|pair| pair[0] == tag).map(|pair| pair[1]);
     let missing = || io::Error::from(io::ErrorKind::NotFound);
     let at = value(AT_PHDR).ok_or_else(missing)?;
-    let headers = headers(memory, at, value(AT_PHNUM).unwrap_or(0) as usize)?;
-    let of = |kind| headers.iter().find(|header| header.kind == kind);
-    let bias = of(PT_PHDR).map_or(0, |header| at.wrapping_sub(header.address));
+    let count = value(AT_PHNUM).unwrap_or(0) as usize;
+    let headers = image::headers(&memory.read(at, count * size_of::<Header>())?)?;
+    let of = |kind| headers.iter().find(|header| header.p_type(NativeEndian) == kind);
+    let address = |header: &Header| header.p_vaddr(NativeEndian);
+    let bias = of(PT_PHDR).map_or(0, |header| at.wrapping_sub(address(header)));
     let section = of(PT_DYNAMIC).ok_or_else(missing)?;
-    let section = dynamic(memory, bias + section.address)?;
+    let section = dynamic(memory, bias + address(section))?;
     let debug = section.iter().find(|entry| entry.0 == DT_DEBUG).map_or(0, |entry| entry.1);
     let first = if debug == 0 { 0 } else { memory.word(debug + 8)? };
     Ok((headers, first))
-}
-
-struct Header {
-    kind: u32,
-    address: u64,
-    size: u64,
-}
-
-fn headers(memory: Memory, at: u64, count: usize) -> io::Result<Vec<Header>> {
-    const SIZE: usize = 56;
-    let bytes = memory.read(at, count.min(1000) * SIZE)?;
-    let header = |bytes: &[u8]| {
-        let words: Vec<u64> = words(bytes).collect();
-        Header { kind: words[0] as u32, address: words[2], size: words[5] }
-    };
-    Ok(bytes.chunks_exact(SIZE).map(header).collect())
-}
-
-fn range(memory: Memory, bias: u64, known: Option<&Vec<Header>>) -> io::Result<Range<u64>> {
-    const PAGE: u64 = 4096;
-    let read;
-    let headers = match known {
-        Some(headers) => headers,
-        None => {
-            let start = memory.read(bias, 64)?;
-            if !start.starts_with(b"\x7fELF") {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            let offset = u64::from_ne_bytes(start[32..40].try_into().expect("eight bytes"));
-            let count = u16::from_ne_bytes([start[56], start[57]]);
-            read = self::headers(memory, bias + offset, count.into())?;
-            &read
-        }
-    };
-    let loads = || headers.iter().filter(|header| header.kind == PT_LOAD);
-    let first = loads().map(|header| header.address & !(PAGE - 1)).min();
-    let last = loads().map(|header| header.address + header.size).max();
-    match (first, last) {
-        (Some(first), Some(last)) => Ok(bias + first..bias + last),
-        _ => Err(io::ErrorKind::InvalidData.into()),
-    }
 }
 
 fn dynamic(memory: Memory, at: u64) -> io::Result<Vec<(u64, u64)>> {

@@ -1,18 +1,25 @@
 //! When no thread runs code of the recorder any more, once no call leads there.
 //!
-//! A call of the recorder's takes microseconds, unless it waits in a system call. So once a thread
-//! was seen in a system call, or has run for a while, it is outside, or waits inside.
+//! A call of the recorder's takes microseconds, unless the C library's function that it calls waits.
+//! So once a thread was seen in a system call, or has run for a while, it is outside, or waits
+//! inside. The recorder's own system calls for memory and files don't count: it is in the midst of
+//! something then.
 
 use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// A thread that has run for this many nanoseconds has left.
 const LONG: u64 = 5_000_000;
+/// Calls that the recorder makes for itself: mmap, mprotect, munmap, rt_sigprocmask, madvise, ftruncate, openat,
+/// fallocate. Others it may make for the program, which has called `syscall`.
+const OWN: &[u32] = &[9, 10, 11, 14, 28, 77, 257, 285];
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Waits until that holds for all threads; false if it does not within some seconds.
-pub fn wait(pid: u32) -> bool {
+/// Waits until that holds for all threads; false if it does not within some seconds. The recorder lies
+/// in a range.
+pub fn wait(pid: u32, recorder: &Range<u64>) -> bool {
     let until = Instant::now() + PATIENCE;
     let mut waiting: HashMap<String, u64> =
         threads(pid).map(|t| (t.clone(), ran(pid, &t))).collect();
@@ -21,7 +28,7 @@ pub fn wait(pid: u32) -> bool {
             let Ok(call) = read_to_string(format!("/proc/{pid}/task/{thread}/syscall")) else {
                 return false;
             };
-            call.starts_with("running") && ran(pid, thread) < *before + LONG
+            !is_in_call(&call, recorder) && ran(pid, thread) < *before + LONG
         });
         if waiting.is_empty() {
             return true;
@@ -33,6 +40,17 @@ pub fn wait(pid: u32) -> bool {
     }
 }
 
+/// Whether a thread is in a system call that is not one of the recorder's own, by the kernel's line about it: the
+/// call's number, its arguments, the stack pointer and the instruction pointer. A thread that waits
+/// elsewhere, as for a page, has the number -1.
+fn is_in_call(line: &str, recorder: &Range<u64>) -> bool {
+    let number = line.split(' ').next().and_then(|number| number.parse().ok());
+    let place = line.trim_end().rsplit_once(" 0x");
+    let place = place.and_then(|(_, hex)| u64::from_str_radix(hex, 16).ok());
+    let is_own = |number| OWN.contains(&number) && place.is_some_and(|at| recorder.contains(&at));
+    number.is_some_and(|number: u32| !is_own(number))
+}
+
 fn threads(pid: u32) -> impl Iterator<Item = String> {
     let entries = read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -42,4 +60,19 @@ fn threads(pid: u32) -> impl Iterator<Item = String> {
 fn ran(pid: u32, thread: &str) -> u64 {
     let text = read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).unwrap_or_default();
     text.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(u64::MAX / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_in_call;
+
+    #[test]
+    fn calls_of_the_recorder_itself_do_not_count() {
+        let line = "28 0x7f0 0x80 0x0 0x0 0x0 0x0 0x7ffd0 0x5005\n";
+        assert!(is_in_call(line, &(0x6000..0x7000)));
+        assert!(!is_in_call(line, &(0x5000..0x6000)));
+        assert!(is_in_call("202 0x7f0 0x80 0x0 0x0 0x0 0x0 0x7ffd0 0x5005\n", &(0x5000..0x6000)));
+        assert!(!is_in_call("running\n", &(0x6000..0x7000)));
+        assert!(!is_in_call("-1 0x7ffd0 0x5005\n", &(0x6000..0x7000)));
+    }
 }

@@ -27,7 +27,7 @@ pub fn all(borrowed: &Borrowed<'_>, memory: Memory, state: u64) -> Result<usize,
     let modules = modules::of(memory).map_err(unread)?;
     let mut restored = 0;
     for note in words(&bytes).collect::<Vec<_>>().chunks_exact(size_of::<Slot>() / 8) {
-        let &[at, theirs, ours, module, _] = note else { continue };
+        let &[at, theirs, ours, module, ..] = note else { continue };
         let is_in = |m: &Module| m.range.start == module && m.range.contains(&at);
         if modules.iter().any(is_in) && memory.word(at).is_ok_and(|word| word == ours) {
             let failed = |source| Error::System { what: "write to the process", source };

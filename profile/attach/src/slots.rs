@@ -4,16 +4,23 @@
 //! the recorder had been preloaded), or still leads to the resolver of its own module. A slot that
 //! holds anything else, such as a function of the program's own, stays as it is. Pointers in data
 //! are not changed, only counted: a program may have copied them.
+//!
+//! The modules that the program needs from its start are never unloaded, nor are the recorder and those that it
+//! needs, so their slots are exchanged without the loader's lock.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use syncline_recording::live::{DLSYM, Slot};
 
 use crate::maps;
 use crate::memory::Memory;
 use crate::modules::Module;
+use crate::pointers;
 use crate::refusal::Error;
 use crate::symbols::{Kind, Relocation, Symbols, relocations};
+
+const DT_NEEDED: u64 = 1;
+const DT_SONAME: u64 = 14;
 
 /// Slots that are to point to the recorder, and how many pointers were left alone.
 pub struct Found {
@@ -25,7 +32,7 @@ pub struct Found {
 pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, Error> {
     let failed = |source| Error::System { what: "read the process's modules", source };
     let maps = maps::of(memory.0).map_err(failed)?;
-    let read = |module: &Module| Symbols::of(memory, module).ok();
+    let read = |module: &Module| Symbols::of(module).ok();
     let symbols: Vec<Option<Symbols>> = modules.iter().map(read).collect();
     let all = || modules.iter().zip(&symbols).filter_map(|(m, s)| Some((m, s.as_ref()?)));
     let Some((_, own)) = all().find(|(module, _)| module.range.start == recorder) else {
@@ -45,13 +52,17 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
         }
     }
     let programs = all().next().map(|(_, symbols)| symbols.functions()).unwrap_or_default();
+    let stay = never_unloaded(modules, &symbols, recorder);
+    let reals: HashSet<u64> = theirs.values().copied().collect();
     let mut found = Found { slots: Vec::new(), pointers: 0 };
     for (module, symbols) in all() {
         if module.range.start == recorder || module.name.contains("/ld-linux") {
             continue;
         }
+        let mut relocated = HashSet::new();
         // A module that was unloaded since has none.
-        for Relocation { at, symbol, kind } in relocations(memory, module).unwrap_or_default() {
+        for Relocation { at, symbol, kind } in relocations(module).unwrap_or_default() {
+            relocated.insert(at);
             let Some(name) = symbols.name(symbol) else { continue };
             let (Some(&real), Some(&(our, _))) = (theirs.get(name), ours.get(name)) else {
                 continue;
@@ -70,9 +81,38 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
                     ours: our,
                     module: module.range.start,
                     protected: u64::from(!maps::at(&maps, at).is_some_and(|map| map.is_writable)),
+                    stays: stay.contains(&module.range.start).into(),
                 }),
             }
         }
+        for range in module.writable() {
+            let is_kept = |&(at, to): &(u64, u64)| {
+                reals.contains(&to) && !module.range.contains(&to) && !relocated.contains(&at)
+            };
+            found.pointers += pointers::of(memory, range).filter(is_kept).count() as u64;
+        }
     }
     Ok(found)
+}
+
+/// The first addresses of the program, of the recorder, and of all modules that one of them needs.
+fn never_unloaded(modules: &[Module], symbols: &[Option<Symbols>], recorder: u64) -> HashSet<u64> {
+    let text = |number: usize, offset| symbols[number].as_ref().and_then(|s| s.text(offset));
+    let is_called = |number: usize, name: &str| {
+        let module = &modules[number];
+        let own = module.value(DT_SONAME).and_then(|offset| text(number, offset));
+        own.or(module.name.rsplit('/').next()) == Some(name)
+    };
+    let its_own = modules.iter().position(|module| module.range.start == recorder);
+    let mut found: Vec<usize> = [0].into_iter().chain(its_own).collect();
+    let mut next = 0;
+    while let Some(&number) = found.get(next) {
+        let needed = modules[number].dynamic.iter().filter(|entry| entry.0 == DT_NEEDED);
+        for name in needed.filter_map(|&(_, offset)| text(number, offset)) {
+            let first = (0..modules.len()).find(|&number| is_called(number, name));
+            found.extend(first.filter(|number| !found.contains(number)));
+        }
+        next += 1;
+    }
+    found.into_iter().map(|number| modules[number].range.start).collect()
 }

@@ -1,10 +1,10 @@
-//! A module's dynamic symbols and relocations, read from memory: so they are those of the file that was
-//! loaded, even if another has replaced it since.
+//! A module's dynamic symbols and relocations: those of the file that was loaded, even if another has
+//! replaced it since.
 
 use std::collections::HashMap;
 use std::io;
 
-use crate::memory::{Memory, words};
+use crate::memory::words;
 use crate::modules::Module;
 
 const DT_PLTRELSZ: u64 = 2;
@@ -55,14 +55,14 @@ const SIZE: usize = 24;
 
 impl Symbols {
     /// Reads those of a module.
-    pub fn of(memory: Memory, module: &Module) -> io::Result<Symbols> {
+    pub fn of(module: &Module) -> io::Result<Symbols> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let at = |tag| module.address(tag).ok_or_else(missing);
-        let count = count(memory, module)?;
-        let strings = memory.read(at(DT_STRTAB)?, module.value(DT_STRSZ).unwrap_or(0) as usize)?;
-        let symbols = memory.read(at(DT_SYMTAB)?, count * SIZE)?;
+        let count = count(module)?;
+        let strings = module.read(at(DT_STRTAB)?, module.value(DT_STRSZ).unwrap_or(0) as usize)?;
+        let symbols = module.read(at(DT_SYMTAB)?, count * SIZE)?;
         let versions = match module.address(DT_VERSYM) {
-            Some(at) => memory.read(at, count * 2)?,
+            Some(at) => module.read(at, count * 2)?,
             None => Vec::new(),
         };
         Ok(Symbols { bias: module.bias, symbols, strings, versions })
@@ -75,8 +75,12 @@ impl Symbols {
     /// A symbol's name; `None` if there is no such symbol.
     pub fn name(&self, number: u32) -> Option<&str> {
         let symbol = self.symbol(number as usize)?;
-        let offset = u32::from_ne_bytes(symbol[..4].try_into().ok()?) as usize;
-        let text = self.strings.get(offset..)?;
+        self.text(u32::from_ne_bytes(symbol[..4].try_into().ok()?).into())
+    }
+
+    /// A text among the names.
+    pub fn text(&self, offset: u64) -> Option<&str> {
+        let text = self.strings.get(offset as usize..)?;
         std::str::from_utf8(&text[..text.iter().position(|&b| b == 0)?]).ok()
     }
 
@@ -114,11 +118,11 @@ impl Symbols {
 }
 
 /// The words that the loader has filled in with addresses of symbols.
-pub fn relocations(memory: Memory, module: &Module) -> io::Result<Vec<Relocation>> {
+pub fn relocations(module: &Module) -> io::Result<Vec<Relocation>> {
     let mut all = Vec::new();
     for (table, size) in [(DT_JMPREL, DT_PLTRELSZ), (DT_RELA, DT_RELASZ)] {
         let (Some(at), Some(size)) = (module.address(table), module.value(size)) else { continue };
-        let bytes = memory.read(at, size as usize)?;
+        let bytes = module.read(at, size as usize)?;
         for entry in bytes.chunks_exact(SIZE) {
             let fields: Vec<u64> = words(entry).collect();
             let kind = match fields[1] as u32 {
@@ -135,19 +139,19 @@ pub fn relocations(memory: Memory, module: &Module) -> io::Result<Vec<Relocation
 }
 
 /// The number of symbols, from the hash tables.
-fn count(memory: Memory, module: &Module) -> io::Result<usize> {
-    if let Some(at) = module.address(DT_HASH) {
-        return Ok((memory.word(at)? >> 32) as usize);
-    }
-    let at = module.address(DT_GNU_HASH).ok_or(io::ErrorKind::NotFound)?;
+fn count(module: &Module) -> io::Result<usize> {
     let half = |at: u64| -> io::Result<u32> {
-        let bytes = memory.read(at, 4)?;
+        let bytes = module.read(at, 4)?;
         Ok(u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
     };
+    if let Some(at) = module.address(DT_HASH) {
+        return half(at + 4).map(|count| count as usize);
+    }
+    let at = module.address(DT_GNU_HASH).ok_or(io::ErrorKind::NotFound)?;
     let (buckets, first, bloom) = (half(at)?, half(at + 4)?, half(at + 8)?);
     let table = at + 16 + u64::from(bloom) * 8;
     let chains = table + u64::from(buckets) * 4;
-    let bytes = memory.read(table, buckets as usize * 4)?;
+    let bytes = module.read(table, buckets as usize * 4)?;
     let bucket = |b: &[u8]| u32::from_ne_bytes(b.try_into().expect("four bytes"));
     let mut last = bytes.chunks_exact(4).map(bucket).max().unwrap_or(0);
     if last < first {

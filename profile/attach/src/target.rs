@@ -4,13 +4,15 @@ use std::fs::{read, read_to_string};
 use std::io;
 use std::ops::Range;
 
+use object::NativeEndian;
+use object::elf::{EM_X86_64, FileHeader64};
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+
 use crate::memory::Memory;
 use crate::modules::{self, Module};
 use crate::refusal::{Error, Refusal, name_of};
 use crate::symbols::Symbols;
 
-const PT_INTERP: u32 = 3;
-const EM_X86_64: u16 = 62;
 /// `mov $15, %rax; syscall`: where the C library's signal handlers return to.
 const SIGRETURN: &[u8] = &[0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
 /// The allocator's functions, which must not be entered twice by one thread; and `fork`, which holds the
@@ -73,7 +75,7 @@ impl Target {
         let ending = |end: &str| modules.iter().find(|module| module.name.contains(end));
         let libc = ending("/libc.so.6").ok_or(lacks("glibc"))?;
         let loader = ending("/ld-linux-x86-64.so.2").ok_or(lacks("glibc's loader"))?;
-        let symbols = |module| Symbols::of(memory, module).map_err(|e| unreadable(pid, &e));
+        let symbols = |module| Symbols::of(module).map_err(|e| unreadable(pid, &e));
         let own = symbols(libc)?;
         let functions = own.functions();
         // Before 2.34 the loader's functions are in a library of their own.
@@ -91,10 +93,11 @@ impl Target {
             loader.extend(LOADER.iter().filter_map(of));
             allocator.extend(ALLOCATOR.iter().filter_map(of));
         }
-        let text =
-            memory.read_up_to(libc.range.start, (libc.range.end - libc.range.start) as usize);
-        let sigreturn = text.windows(SIGRETURN.len()).position(|code| code == SIGRETURN);
-        let sigreturn = sigreturn.ok_or(lacks("a return from signal handlers"))? as u64;
+        let sigreturn = libc.constant().find_map(|part| {
+            let code = libc.read(part.start, (part.end - part.start) as usize).ok()?;
+            let place = code.windows(SIGRETURN.len()).position(|code| code == SIGRETURN)?;
+            Some(part.start + place as u64)
+        });
         Ok(Target {
             dlopen: find("dlopen", "dlopen")?,
             dlerror: find("dlerror", "dlerror")?,
@@ -103,7 +106,7 @@ impl Target {
             mmap: find("mmap", "mmap")?,
             munmap: find("munmap", "munmap")?,
             mprotect: find("mprotect", "mprotect")?,
-            sigreturn: libc.range.start + sigreturn,
+            sigreturn: sigreturn.ok_or(lacks("a return from signal handlers"))?,
             pid,
             memory,
             own_number,
@@ -175,8 +178,8 @@ fn check_program(pid: u32) -> Result<(), Error> {
     let mut start = vec![0; 4096];
     let read = std::os::unix::fs::FileExt::read_at(&file, &mut start, 0).unwrap_or(0);
     start.truncate(read);
-    let machine = start.get(18..20).map(|m| u16::from_ne_bytes([m[0], m[1]]));
-    if !start.starts_with(b"\x7fELF\x02") || machine != Some(EM_X86_64) || auxv.is_empty() {
+    let header = FileHeader64::<NativeEndian>::parse(&*start);
+    if header.map(|header| header.e_machine(NativeEndian)) != Ok(EM_X86_64) || auxv.is_empty() {
         return Err(Refusal::Machine(pid).into());
     }
     match interpreter(&start) {
@@ -190,17 +193,9 @@ fn check_program(pid: u32) -> Result<(), Error> {
 
 /// The loader that a program's first page names.
 fn interpreter(start: &[u8]) -> Option<&[u8]> {
-    let word =
-        |at: usize| Some(u64::from_ne_bytes(start.get(at..at + 8)?.try_into().ok()?) as usize);
-    let count = u16::from_ne_bytes(start.get(56..58)?.try_into().ok()?);
-    (0..usize::from(count)).find_map(|n| {
-        let header = word(32)? + n * 56;
-        let kind = u32::from_ne_bytes(start.get(header..header + 4)?.try_into().ok()?);
-        if kind != PT_INTERP {
-            return None;
-        }
-        start.get(word(header + 8)?..word(header + 8)? + word(header + 32)?)
-    })
+    let header = FileHeader64::<NativeEndian>::parse(start).ok()?;
+    let mut headers = header.program_headers(NativeEndian, start).ok()?.iter();
+    headers.find_map(|part| part.interpreter(NativeEndian, start).ok()?)
 }
 
 fn unreadable(pid: u32, error: &io::Error) -> Error {

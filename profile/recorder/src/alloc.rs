@@ -1,14 +1,14 @@
 //! The library's own memory, so that it never enters the program's allocator.
 //!
 //! It allocates when it learns of a new module and in little else: a few hundred kilobytes over a
-//! program's life. So nothing is freed, and an allocation is one atomic addition, which is safe in
-//! a signal handler and after a fork at any point.
+//! recording. So nothing is freed before a recording is forgotten, and an allocation is one atomic
+//! addition, which is safe in a signal handler and after a fork at any point.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// Address space set aside; only what is used takes memory.
 const RESERVE: usize = 16 << 20;
@@ -42,6 +42,19 @@ impl Arena {
                 theirs
             }
         }
+    }
+}
+
+/// Frees all that was allocated, and gives its memory back.
+///
+/// # Safety
+/// Nothing that was allocated is used any more.
+pub unsafe fn free_all() {
+    let base = ARENA.base.load(Ordering::Acquire);
+    if !base.is_null() {
+        // SAFETY: our own mapping, of which nothing is used any more.
+        let _ = unsafe { madvise(base.cast(), RESERVE, Advice::LinuxDontNeed) };
+        ARENA.used.store(0, Ordering::Release);
     }
 }
 

@@ -8,8 +8,8 @@
 //! memory, for the command to read.
 //!
 //! A slot is exchanged in one step, so the other threads need not stand still: each call goes to the
-//! C library's function or to ours. While slots are exchanged the loader's list is held
-//! (`dl_iterate_phdr`), so that no module goes away meanwhile; a module that has gone, or a slot that
+//! C library's function or to ours. While slots of modules that may be unloaded are exchanged, the loader's
+//! list is held (`dl_iterate_phdr`), so that none goes away meanwhile; a module that has gone, or a slot that
 //! holds something else by now, is left alone. A page that was read-only is made writable for as long as
 //! its slots are exchanged.
 //!
@@ -36,8 +36,7 @@ use crate::alloc::map_anonymous;
 use crate::options::{self, Options};
 use crate::recorder::{self, create};
 use crate::thread::attach;
-use crate::unwind::tools;
-use crate::{clock, gates, tls};
+use crate::{alloc, clock, gates, tls, unwind};
 
 /// Read by commands, from outside.
 #[unsafe(no_mangle)]
@@ -47,6 +46,7 @@ pub static syncline_live_state: State = State {
     busy: AtomicU32::new(0),
     pointed: AtomicU32::new(0),
     slots: AtomicPtr::new(null_mut()),
+    open: AtomicU64::new(0),
 };
 
 use syncline_live_state as STATE;
@@ -132,14 +132,14 @@ pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -
         return 0;
     }
     // SAFETY: by this function's own condition.
-    exchange_all(unsafe { slice::from_raw_parts(slots, count) }, |slot, page| {
+    exchange_all(unsafe { slice::from_raw_parts(slots, count) }, |slot| {
         let noted = STATE.pointed.load(Relaxed) as usize;
         let Some(place) = place_of_note(noted) else { return false };
         // Noted first: a thread that is killed in between leaves a note of a slot that has its old
         // value. SAFETY: a place of our own, which no command reads before it is counted.
         unsafe { place.write(*slot) };
         STATE.pointed.store(noted as u32 + 1, SeqCst);
-        exchange(slot.at, slot.theirs, slot.ours, page)
+        exchange(slot.at, slot.theirs, slot.ours)
     })
 }
 
@@ -150,6 +150,8 @@ pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_unpoint(restored: c_int) -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
+    // This process was forked while its parent had a page open.
+    close_page();
     gates::set_open(false);
     let slots = STATE.slots.load(SeqCst);
     let count = STATE.pointed.load(SeqCst) as usize;
@@ -160,8 +162,7 @@ pub unsafe extern "C" fn syncline_live_unpoint(restored: c_int) -> c_int {
     if restored == 0 {
         // SAFETY: this many are there and stay as they are while the function is alone.
         let slots = unsafe { slice::from_raw_parts(slots, count) };
-        exchanged =
-            exchange_all(slots, |slot, page| exchange(slot.at, slot.ours, slot.theirs, page));
+        exchanged = exchange_all(slots, |slot| exchange(slot.at, slot.ours, slot.theirs));
     }
     STATE.pointed.store(0, SeqCst);
     exchanged
@@ -184,7 +185,8 @@ pub extern "C" fn syncline_live_end() -> c_int {
 /// Forgets the recording.
 ///
 /// # Safety
-/// No thread runs code of this library, except threads that wait in it in a system call.
+/// No thread runs code of this library, except threads that wait in a system call of the C library's that it
+/// has called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_rest() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
@@ -192,8 +194,11 @@ pub unsafe extern "C" fn syncline_live_rest() -> c_int {
         // The thread that was borrowed waits in a system call when it is released.
         tls::set_state(None);
         // SAFETY: by this function's own condition.
-        unsafe { recorder::rest() };
-        tools::rest();
+        unsafe {
+            recorder::rest();
+            unwind::rest();
+            alloc::free_all();
+        }
         let notes = STATE.slots.load(SeqCst);
         if !notes.is_null() {
             let bytes = MOST * size_of::<Slot>();
@@ -213,58 +218,62 @@ fn place_of_note(number: usize) -> Option<*mut Slot> {
     (number < MOST).then(|| STATE.slots.load(SeqCst).wrapping_add(number))
 }
 
-/// Exchanges a word, if it holds what is expected. Its page is made writable if it isn't.
-fn exchange(at: u64, from: u64, to: u64, page: &mut Page) -> bool {
-    if !page.open(at) {
-        return false;
-    }
+/// Exchanges a word, if it holds what is expected.
+fn exchange(at: u64, from: u64, to: u64) -> bool {
     // SAFETY: a slot of a loaded module, aligned, and writable now; the program reads it in one step.
     // Release: what the function needs was made before the slot leads to it.
     let word = unsafe { AtomicU64::from_ptr(at as *mut u64) };
     word.compare_exchange(from, to, Ordering::AcqRel, Relaxed).is_ok()
 }
 
-/// The page that was made writable last.
-struct Page {
-    at: u64,
-    is_protected: bool,
+/// Makes the page of a slot writable, and no other that was read-only.
+fn open_page(at: u64) -> bool {
+    let page = at & !(PAGE - 1);
+    if STATE.open.load(SeqCst) == page {
+        return true;
+    }
+    close_page();
+    // Noted first: a process that is forked in between closes what may not be open.
+    STATE.open.store(page, SeqCst);
+    let access = MprotectFlags::READ | MprotectFlags::WRITE;
+    // SAFETY: a page of a loaded module, which gets its protection back.
+    unsafe { mprotect(page as *mut c_void, PAGE as usize, access) }.is_ok()
 }
 
-impl Page {
-    /// Makes the page of an address writable.
-    fn open(&mut self, at: u64) -> bool {
-        let page = at & !(PAGE - 1);
-        if !self.is_protected || self.at == page {
-            return true;
-        }
-        self.close();
-        let access = MprotectFlags::READ | MprotectFlags::WRITE;
-        // SAFETY: a page of a loaded module, which gets its protection back.
-        if unsafe { mprotect(page as *mut c_void, PAGE as usize, access) }.is_err() {
-            return false;
-        }
-        self.at = page;
-        true
-    }
-
-    fn close(&mut self) {
-        if self.at != 0 {
-            // SAFETY: as it was before.
-            let _ = unsafe { mprotect(self.at as *mut c_void, PAGE as usize, MprotectFlags::READ) };
-            self.at = 0;
-        }
+fn close_page() {
+    let page = STATE.open.load(SeqCst);
+    if page != 0 {
+        // SAFETY: as it was before.
+        let _ = unsafe { mprotect(page as *mut c_void, PAGE as usize, MprotectFlags::READ) };
+        STATE.open.store(0, SeqCst);
     }
 }
 
-/// Calls a function with each slot whose module is loaded, while none can go away. Returns the
-/// number of slots for which it returned `true`.
-fn exchange_all(slots: &[Slot], each: impl FnMut(&Slot, &mut Page) -> bool) -> c_int {
+/// Calls a function with each of these slots, in a page that is writable. Returns the number of slots for which
+/// it returned `true`.
+fn in_pages<'a>(
+    slots: impl Iterator<Item = &'a Slot>,
+    each: &mut impl FnMut(&Slot) -> bool,
+) -> c_int {
+    let writable = slots.filter(|slot| slot.protected == 0 || open_page(slot.at));
+    let done = writable.filter(|slot| each(slot)).count();
+    close_page();
+    done as c_int
+}
+
+/// Calls a function with each slot whose module is loaded, while none can go away: under the loader's lock, if
+/// any could. Returns the number of slots for which it returned `true`.
+fn exchange_all(slots: &[Slot], mut each: impl FnMut(&Slot) -> bool) -> c_int {
+    let done = in_pages(slots.iter().filter(|slot| slot.stays == 1), &mut each);
+    if slots.iter().all(|slot| slot.stays == 1) {
+        return done;
+    }
     struct Work<'a, F> {
         slots: &'a [Slot],
         each: F,
         done: c_int,
     }
-    unsafe extern "C" fn in_module<F: FnMut(&Slot, &mut Page) -> bool>(
+    unsafe extern "C" fn in_module<F: FnMut(&Slot) -> bool>(
         info: *mut libc::dl_phdr_info,
         _: usize,
         data: *mut c_void,
@@ -276,27 +285,22 @@ fn exchange_all(slots: &[Slot], each: impl FnMut(&Slot, &mut Page) -> bool) -> c
         let loads = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
         let bias = info.dlpi_addr;
         let start = loads().map(|header| (bias + header.p_vaddr) & !(PAGE - 1)).min();
-        for protected in [0, 1] {
-            let mut page = Page { at: 0, is_protected: protected == 1 };
-            for slot in work.slots.iter().filter(|slot| slot.protected == protected) {
-                let is_inside = |header: &libc::Elf64_Phdr| {
-                    let from = bias + header.p_vaddr;
-                    from <= slot.at && slot.at + 8 <= from + header.p_memsz
-                };
-                if Some(slot.module) == start && loads().any(is_inside) {
-                    work.done += c_int::from((work.each)(slot, &mut page));
-                }
-            }
-            page.close();
-        }
+        let is_here = |slot: &&Slot| {
+            let is_inside = |header: &libc::Elf64_Phdr| {
+                let from = bias + header.p_vaddr;
+                from <= slot.at && slot.at + 8 <= from + header.p_memsz
+            };
+            slot.stays == 0 && Some(slot.module) == start && loads().any(is_inside)
+        };
+        work.done += in_pages(work.slots.iter().filter(is_here), &mut work.each);
         0
     }
-    fn callback<F: FnMut(&Slot, &mut Page) -> bool>(
+    fn callback<F: FnMut(&Slot) -> bool>(
         _: &Work<'_, F>,
     ) -> unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int {
         in_module::<F>
     }
-    let mut work = Work { slots, each, done: 0 };
+    let mut work = Work { slots, each, done };
     // SAFETY: the callback is given what belongs to it; the thread may call the loader.
     unsafe { dl_iterate_phdr(callback(&work), (&raw mut work).cast()) };
     work.done

@@ -9,10 +9,10 @@
 //! RESTING --begin--> RECORDING --point--> POINTED --unpoint--> RECORDING --end--> ENDED --rest--> RESTING
 //! ```
 
-use core::sync::atomic::{AtomicPtr, AtomicU32};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 /// The version of this protocol. A command takes no other.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The recorder's [`State`].
 pub const STATE: &str = "syncline_live_state";
@@ -62,6 +62,9 @@ pub struct State {
     pub pointed: AtomicU32,
     /// Their notes, [`State::pointed`] of them; null before the first.
     pub slots: AtomicPtr<Slot>,
+    /// The page that is writable while its slots are exchanged, and has to be read-only again; 0 if there is
+    /// none. A process that is forked meanwhile finds it here.
+    pub open: AtomicU64,
 }
 
 /// What to record, and how.
@@ -98,4 +101,6 @@ pub struct Slot {
     pub module: u64,
     /// 1 if its page can only be read, and has to be made writable and back.
     pub protected: u64,
+    /// 1 if the loader never unloads its module.
+    pub stays: u64,
 }

@@ -1,6 +1,8 @@
 // Forks while one of its threads is in the loader, whose lock is held in the child then by a thread that it
-// does not have. Answers each byte of its standard input with a line; children answer those of a pipe.
+// does not have. Answers each byte of its standard input with a line; children answer those of a pipe. Opens
+// the library of its argument, if there is one.
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -59,9 +61,11 @@ static void child(int in, int out, int with_thread) {
     _exit(0);
 }
 
-int main(void) {
+int main(int count, char **words) {
     pthread_t thread;
     int what, down[2], up[2];
+    if (count > 1 && !dlopen(words[1], RTLD_NOW))
+        return 1;
     if (pipe(enter) || pipe(inside) || pipe(leave) || pipe(outside))
         return 1;
     if (pthread_create(&thread, NULL, holder, NULL) != 0)

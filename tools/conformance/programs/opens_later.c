@@ -1,6 +1,8 @@
-// Opens and closes the library of its argument, and calls it, as its standard input says.
+// Opens and closes the library of its argument, and calls it, as its standard input says. Maps a page that it
+// may write to.
 #include <dlfcn.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 int main(int count, char **words) {
@@ -14,6 +16,12 @@ int main(int count, char **words) {
             dlclose(library);
             library = NULL;
             printf("closed\n");
+        } else if (byte == 'w') {
+            int access = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+            // Two, of which the second keeps it apart from other mappings.
+            char *page = mmap(NULL, 8192, access, kind, -1, 0);
+            mprotect(page + 4096, 4096, PROT_NONE);
+            printf("%lx\n", (unsigned long)page);
         } else if (library) {
             int (*work)(void) = (int (*)(void))dlsym(library, "work");
             printf("%d\n", work());

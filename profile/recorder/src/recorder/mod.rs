@@ -201,7 +201,7 @@ pub fn process_is_left() {
 /// that had them still point there; when half of them were used, a new recorder is made.
 ///
 /// # Safety
-/// No thread runs code of this library, but those that wait in it in a system call.
+/// No thread runs code of this library, but those that wait in a system call that the C library makes for it.
 pub unsafe fn rest() {
     // SAFETY: the mapping is never removed.
     let Some(recorder) = (unsafe { RECORDER.load(Ordering::Acquire).as_ref() }) else { return };

@@ -118,8 +118,17 @@ pub fn begin(recorder: &Recorder) {
     SNAPSHOT.store(Box::into_raw(Box::new(first)), Ordering::Release);
 }
 
+/// Forgets the modules and the tools. What they have allocated is freed by the caller.
+///
+/// # Safety
+/// No thread unwinds.
+pub unsafe fn rest() {
+    SNAPSHOT.store(null_mut(), Ordering::Release);
+    tools::rest();
+}
+
 fn snapshot() -> Option<&'static Snapshot> {
-    // SAFETY: snapshots are never freed. Acquire pairs with the Release of its store.
+    // SAFETY: snapshots are freed only while no thread unwinds. Acquire pairs with the Release of its store.
     unsafe { SNAPSHOT.load(Ordering::Acquire).as_ref() }
 }
 

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use framehop::MustNotAllocateDuringUnwind;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64};
-use rustix::mm::{Advice, madvise};
+use rustix::mm::munmap;
 use syncline_interpose::{run_on, with_signals_blocked};
 
 use crate::alloc::{has_room, map_anonymous};
@@ -59,7 +59,7 @@ fn make() -> Option<*mut Tools> {
     Some(unsafe { run_on(stack_end, tools) })
 }
 
-/// Gives back the memory of the stacks of all sets in the pool.
+/// Empties the pool, and unmaps the stacks of its sets. The sets themselves are freed by the caller.
 pub fn rest() {
     for set in &POOL {
         // Acquire pairs with the Release in `with`: the last owner is done with it.
@@ -68,10 +68,7 @@ pub fn rest() {
             // SAFETY: the thread that took the set out of the pool has it alone.
             let stack = unsafe { (*tools).stack_end.wrapping_sub(STACK) };
             // SAFETY: the set's own mapping, with nothing of use in it.
-            let _ = unsafe { madvise(stack.cast(), STACK, Advice::LinuxDontNeed) };
-        }
-        if !tools.is_null() {
-            set.store(tools, Ordering::Release);
+            let _ = unsafe { munmap(stack.cast(), STACK) };
         }
     }
 }

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use syncline_conformance::{Program, eventually, scratch};
+use syncline_conformance::{Program, eventually, scratch, syncline};
 use syncline_recording::{Op, ProcessFile, process_files};
 
 use crate::{attach, record, stopped, times};
@@ -92,6 +92,10 @@ fn functions_that_are_fetched() {
     let mut ask = |what: u8| asked.ask(what);
     let counted = |recording: &Path| counted(recording)[0];
     assert_eq!((ask(b'd'), ask(b'c')), ("1".into(), "1".into()), "the C library's");
+    let missed = |recording: &Path| {
+        let files = process_files(recording).expect("a recording");
+        ProcessFile::open(&files[0]).expect("it is whole").header.pointers_missed
+    };
     // Two more pairs of pointers each time, all of which are called; the first pair is not recorded.
     for (recording, fetched) in [2, 4].into_iter().enumerate() {
         let recording = folder.path().join(recording.to_string());
@@ -102,6 +106,7 @@ fn functions_that_are_fetched() {
         command.end();
         assert_eq!((ask(b'c'), ask(b'g')), ("1".into(), "0".into()), "nothing of ours is called");
         assert_eq!(counted(&recording), fetched * 1000);
+        assert_eq!(missed(&recording), 2, "the first pair is known to be missing");
     }
     assert_eq!(ask(b'd'), "1", "the C library's again");
     assert_eq!(ask(b'h'), "hurries");
@@ -118,15 +123,34 @@ fn functions_that_are_fetched() {
     asked.ends();
 }
 
-/// Processes that are forked meanwhile are recorded, and detached from with the first one; also by the next
-/// command, if the first was killed.
+/// A lock that is held when recording begins is unknown until it is released, which the report says.
+#[test]
+fn a_lock_that_is_held_already() {
+    let program = Program::compile("holds.c");
+    let folder = scratch();
+    let recording = folder.path().join("recording");
+    let mut asked = Asked::start(&mut Command::new(program.path()));
+    assert_eq!(asked.ask(b'l'), "0");
+    let command = attach(asked.child.id(), &recording, &[]);
+    let answers = b"ulu".map(|what| asked.ask(what));
+    command.end();
+    assert_eq!(answers, ["0", "0", "0"]);
+    let file = ProcessFile::open(&process_files(&recording).expect("a recording")[0]);
+    let file = file.expect("it is whole");
+    assert_eq!((file.header.acquired_before, counted(&recording)), (1, vec![1]));
+    let report = Command::new(syncline()).arg("report").arg(&recording).output().expect("it runs");
+    let said = String::from_utf8_lossy(&report.stdout);
+    assert!(said.contains("acquired before recording began"), "{said}");
+    asked.ends();
+}
+
 /// What was read of a program does not hold for the next one that the process executes.
 #[test]
 fn a_process_that_executes_other_programs() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/executes.sh");
     let folder = scratch();
     for milliseconds in [10, 20, 30, 40, 50, 60] {
-        let mut process = Command::new("sh").args([script, "300"]).spawn().expect("a shell");
+        let mut process = Command::new("sh").args([script, "120"]).spawn().expect("a shell");
         sleep(Duration::from_millis(milliseconds));
         let recording = folder.path().join(milliseconds.to_string());
         let output =
@@ -140,6 +164,8 @@ fn a_process_that_executes_other_programs() {
     }
 }
 
+/// Processes that are forked meanwhile are recorded, and detached from with the first one; also by the next
+/// command, if the first was killed.
 #[test]
 fn processes_that_are_forked() {
     let program = Program::compile("forks.c");

@@ -1,22 +1,34 @@
 //! Processes that were forked while a thread of their parent was in the loader: its lock stays held there
 //! for ever, by a thread that they don't have.
 
-use std::fs;
+use std::fs::{self, File};
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use syncline_conformance::{Program, scratch};
+use syncline_conformance::{Program, preload_library, scratch};
+use syncline_recording::live::State;
 
 use crate::changing::{Asked, counted};
 use crate::{attach, record, stopped};
 
 /// They are detached from without that lock: also one that the program has made without the C library, and
-/// one that has threads of its own by now, where the call that waits for the lock is given up.
+/// one that has threads of its own by now. If that has opened a library, the lock is needed, and the call that
+/// waits for it is given up.
 #[test]
 fn processes_that_have_the_loaders_lock_for_ever() {
     let program = Program::compile("forks_in_loader.c");
+    let library = Program::compile_with("opened.c", &["-shared", "-fPIC"]);
+    let without = time_to_leave(&mut Command::new(program.path()));
+    let with = time_to_leave(Command::new(program.path()).arg(library.path()));
+    assert!(with > Duration::from_secs(2) && with > without, "{with:?}, else {without:?}");
+}
+
+/// How long it takes to detach from a process and the three that it has forked while it had the lock.
+fn time_to_leave(program: &mut Command) -> Duration {
     let folder = scratch();
-    let mut asked = Asked::start(&mut Command::new(program.path()));
+    let mut asked = Asked::start(program);
     let recording = folder.path().join("recording");
     let command = attach(asked.child.id(), &recording, &[]);
     asked.ask(b'h');
@@ -26,12 +38,45 @@ fn processes_that_have_the_loaders_lock_for_ever() {
     assert_eq!(asked.ask(b'r'), "3", "they are recorded");
     let began = Instant::now();
     command.end();
-    assert!(began.elapsed() < Duration::from_secs(12), "none is waited for for ever");
+    let time = began.elapsed();
+    assert!(time < Duration::from_secs(12), "none is waited for for ever");
     let said = fs::read_to_string(recording.with_extension("said")).expect("it says so");
     assert!(said.contains("detached also from 3 processes that it has forked"), "{said}");
     assert!(!forked.iter().any(|&pid| stopped(pid)));
     assert_eq!(asked.ask(b'r'), "3", "they go on, and are not recorded any more");
     assert_eq!(counted(&recording).iter().sum::<u64>(), 3000);
+    asked.ends();
+    time
+}
+
+/// A process that was forked while its parent had made a page writable, to exchange what is in it, has that page
+/// read-only in the end.
+#[test]
+fn a_page_that_was_open_when_a_process_was_forked() {
+    let program = Program::compile("opens_later.c");
+    let folder = scratch();
+    let mut asked = Asked::start(&mut Command::new(program.path()));
+    let pid = asked.child.id();
+    let page = asked.ask(b'w');
+    let address = u64::from_str_radix(&page, 16).expect("hex");
+    let maps = || fs::read_to_string(format!("/proc/{pid}/maps")).expect("it runs");
+    let access = || maps().lines().find(|line| line.starts_with(&page)).map(str::to_owned);
+    let command = attach(pid, &folder.path().join("recording"), &[]);
+    assert!(access().is_some_and(|line| line.contains(" rw-p ")));
+    // What such a process finds.
+    let start = maps().lines().find(|line| line.contains("memfd:syncline-recorder")).map(|line| {
+        u64::from_str_radix(line.split('-').next().expect("a range"), 16).expect("hex")
+    });
+    let listing = Command::new("nm").arg("-D").arg(preload_library()).output().expect("nm");
+    let listing = String::from_utf8_lossy(&listing.stdout).into_owned();
+    let state =
+        listing.lines().find(|line| line.ends_with(" syncline_live_state")).expect("it is there");
+    let state = u64::from_str_radix(state.split(' ').next().expect("an address"), 16).expect("hex");
+    let at = start.expect("the recorder") + state + offset_of!(State, open) as u64;
+    let memory = File::options().write(true).open(format!("/proc/{pid}/mem")).expect("it is ours");
+    memory.write_all_at(&address.to_ne_bytes(), at).expect("it is mapped");
+    command.end();
+    assert!(access().is_some_and(|line| line.contains(" r--p ")));
     asked.ends();
 }
 

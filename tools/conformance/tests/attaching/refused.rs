@@ -82,6 +82,15 @@ fn programs_that_do_not_suit() {
     let file = Program::compile_with("attached.c", &["-static"]);
     let still = There::start(Command::new(file.path()));
     refused(still.0.id(), 126, "statically linked");
+    // It takes the loader's name for the C library's, and that is glibc's here.
+    let folder = scratch();
+    let musl = "ld-musl-x86_64.so.1";
+    std::os::unix::fs::symlink("/lib64/ld-linux-x86-64.so.2", folder.path().join(musl)).unwrap();
+    let flag = format!("-Wl,--dynamic-linker=./{musl}");
+    let file = Program::compile_with("attached.c", &[&flag]);
+    let mut command = Command::new(file.path());
+    command.current_dir(folder.path());
+    refused(There::start(command).0.id(), 126, "uses the C library musl");
     if fs::read_to_string("/proc/2/comm").is_ok_and(|name| name.trim() == "kthreadd") {
         refused(2, 126, "one of the kernel's own");
     }

@@ -84,7 +84,7 @@ fn under_load(pid: u32, clients: usize, client: impl Fn(usize) -> u64 + Sync) {
                 let output = output.expect("it starts");
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
                 // A process of one thread may wait too shortly, each time: then it is as it was.
-                if output.status.code() == Some(126) && said.contains("may be borrowed") {
+                if output.status.code() == Some(126) && said.contains("could be borrowed") {
                     eprintln!("not attached to, time {time}: {said}");
                     continue;
                 }
