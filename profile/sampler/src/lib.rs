@@ -12,7 +12,8 @@
 //! that the recorder has seen.
 //!
 //! The events are opened on threads that are seen to use the processors, and are not inherited: an
-//! inherited event makes the creation of threads slower, the more so the more processors there are.
+//! inherited event makes the creation of threads slower, the more so the more processors there are. A thread
+//! that gets a processor often has one for a part of its time only.
 
 mod asleep;
 mod clock;
@@ -20,7 +21,9 @@ mod gathered;
 mod mapped;
 mod own;
 mod threads;
+mod times;
 mod unwinding;
+mod window;
 
 use std::io;
 use std::sync::Arc;
