@@ -29,16 +29,12 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use nix::sys::signal::{SigSet, SigmaskHow};
 use syncline_recording::Samples;
 
 use gathered::Gathered;
 use threads::Threads;
-
-/// Between two looks at the notes.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// Samples threads until it is told to end.
 pub struct Sampler {
@@ -64,7 +60,7 @@ impl Sampler {
             while !told.load(Ordering::Relaxed) && threads.refused().is_none() {
                 threads.choose(&mut gathered);
                 threads.read(&mut gathered);
-                thread::park_timeout(PAUSE);
+                thread::park_timeout(threads.pause());
             }
             threads.finish(gathered)
         };

@@ -22,6 +22,10 @@ const BUSY: u64 = 1_000_000;
 /// The time from the first look at the threads to the next, and the longest later.
 const FIRST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(100);
+/// The time between two readings of the buffers, which have room for some 75 milliseconds, and between two
+/// that may end windows. To be woken costs more than to read.
+const READING: Duration = Duration::from_millis(50);
+const ENDING: Duration = Duration::from_millis(20);
 /// Looks take one part of so many of a processor's time.
 const SHARE: u32 = 100;
 
@@ -133,6 +137,14 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
                 _ => {}
             },
         }
+    }
+
+    /// How long nothing has to be looked at or read.
+    pub fn pause(&self) -> Duration {
+        let look = self.next.saturating_duration_since(Instant::now());
+        let ends = self.sampled.values().any(Window::ends_soon);
+        let read = if ends { ENDING } else { READING };
+        if self.sampled.is_empty() { look } else { look.min(read) }
     }
 
     /// Takes what came since the last call.

@@ -67,9 +67,14 @@ impl Window {
         gathered.lose(lost);
     }
 
-    /// Whether it has to end, since its thread gets a processor often.
+    /// Whether it has to be short, since its thread gets a processor often.
+    pub fn ends_soon(&self) -> bool {
+        self.stretch > 1.0
+    }
+
+    /// Whether it has to end.
     pub fn is_over(&mut self) -> bool {
-        self.stretch > 1.0 && self.clock.covered() >= SHORTEST
+        self.ends_soon() && self.clock.covered() >= SHORTEST
     }
 
     /// Takes the rest.
