@@ -13,7 +13,7 @@ use crate::clock::Sample;
 use crate::gathered::Gathered;
 use crate::own::OwnNumbers;
 use crate::times::{self, Times};
-use crate::window::Window;
+use crate::window::{Window, stretch};
 
 /// Threads that are sampled at a time. Each has a buffer.
 const MOST: usize = 32;
@@ -96,7 +96,7 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
                 gathered.sleep(thread, asleep, since);
             }
             let sampled = self.sampled.get_mut(&thread);
-            let may_be = sampled.is_some() || times.cpu >= known.due;
+            let may_be = sampled.is_some() || times.cpu >= known.due || stretch(used) <= 1.0;
             if let Some(window) = sampled {
                 window.adapt(used);
             }

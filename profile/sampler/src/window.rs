@@ -93,8 +93,9 @@ impl Window {
     }
 }
 
-/// How much longer than a window the time from one to the next is; at most 1 if windows need no rest.
-fn stretch(lately: Times) -> f64 {
+/// How much longer than a window the time from one to the next has to be, for a thread that lately used so
+/// much of the processors; at most 1 if windows need no rest.
+pub fn stretch(lately: Times) -> f64 {
     (lately.slices * SLICE) as f64 / lately.cpu.max(1) as f64
 }
 
