@@ -82,7 +82,8 @@ impl Window {
         self.read(thread, gathered);
         let covered = self.clock.covered();
         let due = self.opened + (covered as f64 * self.stretch) as u64;
-        let Some((each, stands_for)) = weights(self.opened.saturating_sub(self.stands), covered) else {
+        let Some((each, stands_for)) = weights(self.opened.saturating_sub(self.stands), covered)
+        else {
             return Closed { stands: self.stands, due };
         };
         for (frame, count) in self.seen {
