@@ -20,6 +20,9 @@ const SLICE: u64 = 800_000;
 const PERIOD: u64 = 1_000_000_000 / HERTZ as u64;
 /// The shortest window.
 const SHORTEST: u64 = 3 * PERIOD;
+/// The smallest part of its time that a thread is sampled for. The last window stands for nothing that
+/// follows, so no smaller part would stand for a thread that ends before its next one.
+const LEAST_PART: f64 = 1.0 / 20.0;
 
 /// A time in which a thread has an event.
 pub struct Window {
@@ -97,7 +100,8 @@ impl Window {
 /// How much longer than a window the time from one to the next has to be, for a thread that lately used so
 /// much of the processors; at most 1 if windows need no rest.
 pub fn stretch(lately: Times) -> f64 {
-    (lately.slices * SLICE) as f64 / lately.cpu.max(1) as f64
+    let stretch = (lately.slices * SLICE) as f64 / lately.cpu.max(1) as f64;
+    stretch.min(1.0 / LEAST_PART)
 }
 
 /// What each sample of a window stands for, and all of the window, in nanoseconds: the window's own time
@@ -120,7 +124,7 @@ mod tests {
         assert!(of(1) < 1.0 && of(124) < 1.0, "it needs none");
         // The slices have 100 µs.
         assert_eq!(of(1_000), 8.0);
-        assert_eq!(of(10_000), 80.0);
+        assert_eq!(of(10_000), 20.0, "not longer");
     }
 
     /// A thread that spins for a quarter of its time is said to, whatever part of its time is sampled.

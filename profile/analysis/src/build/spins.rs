@@ -7,8 +7,9 @@ use super::processor;
 use super::stacks::Stacks;
 use super::tally::Clock;
 
-/// The least part of a thread's processor time that stands for all of it.
-const LEAST_COVERED: f64 = 0.1;
+/// The least part of a thread's processor time that stands for all of it. A thread may have been sampled for
+/// a twentieth of its time.
+const LEAST_COVERED: f64 = 0.04;
 
 /// A thread in a loop that only waits, with one stack.
 pub struct Spin {
