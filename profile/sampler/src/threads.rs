@@ -268,8 +268,11 @@ mod tests {
         let worker = thread::spawn(move || {
             // SAFETY: the call has no arguments.
             sender.send(unsafe { nix::libc::gettid() } as u32).expect("it listens");
+            let mut sum = 0u64;
             while processor_time() < Duration::from_millis(400) {
-                (0..30_000u64).for_each(|n| drop(std::hint::black_box(n)));
+                for n in 0..30_000 {
+                    sum = std::hint::black_box(sum.wrapping_add(n));
+                }
                 thread::sleep(Duration::from_micros(10));
             }
         });
