@@ -17,6 +17,8 @@ pictures() {
     cd "$DEMO"
     syncline record -o before -- ./one-table-lock
     picture report "syncline report before"
+    syncline record -o after -- ./one-table-lock --fixed
+    picture diff "syncline diff before after"
     picture inspect "syncline inspect --from before -- ./one-table-lock"
     picture whatif "syncline whatif --from before -- ./one-table-lock --work 50"
     picture tune "syncline tune -o policy.toml -- ./queue-lock --work 25"

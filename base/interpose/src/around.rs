@@ -1,13 +1,13 @@
 //! System calls that a program can't replace.
 
-/// `go_around!();` in a preloaded library makes the library's own calls of these functions of the
-/// C library system calls of its own: any code in the library that calls `close`, even the standard
-/// library when a descriptor is dropped, calls this one.
+/// `go_around!();` in a preloaded library defines these functions of the C library anew, as plain
+/// system calls, for the library's own use: any code in the library that calls `close`, even the
+/// standard library when a descriptor is dropped, calls this one.
 ///
 /// A program may put a function of its own in front of the C library's, and browsers, runtimes and
-/// tracers do so, for `close`, `mmap`, `read`. Such a function may take a lock of the program's;
-/// and a library that is called while the program acquires that lock, or holds it, would wait for
-/// ever. The names are hidden, so neither the program nor another library finds these.
+/// tracers do so, for `close`, `mmap`, `read`. A function that the program defines may take a lock
+/// of the program; a library that calls it while the program acquires or holds that lock would wait
+/// for ever. The names are hidden, so neither the program nor another library finds these.
 /// `go_around! { "NAME" = NUMBER, }` adds a system call by its number.
 #[macro_export]
 macro_rules! go_around {

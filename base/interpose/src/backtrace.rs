@@ -15,9 +15,9 @@ unsafe extern "C-unwind" {
 const GO_ON: c_int = 0;
 const END: c_int = 5;
 
-/// Goes through the frames of the calling thread, the innermost first, this library's own among them,
-/// while `each` says to go on. It gets where a frame goes on (a return address, but for the first), and
-/// the stack pointer that it has when its callee has returned.
+/// Goes through the frames of the calling thread, the innermost first, including this library's
+/// own, until `each` says to stop. `each` gets the address at which a frame continues (a return
+/// address, except for the first), and its stack pointer after the callee has returned.
 pub fn for_each_frame<F: FnMut(usize, usize) -> bool>(mut each: F) {
     // SAFETY: `one` gets what it expects.
     unsafe { _Unwind_Backtrace(one::<F>, (&raw mut each).cast()) };

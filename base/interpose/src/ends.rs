@@ -1,8 +1,9 @@
 //! The ends of threads, by the destructor of a key of thread-specific data.
 //!
-//! A key is one of the program's 1,024, and the program shall have them all. So ours is given up as
-//! soon as the program is refused one, and ends are not noticed from then on. Nor is it key 0, the
-//! value of a variable for which the program has not made a key: using that must stay an error.
+//! A key is one of the program's 1,024, and the program shall have them all. So this library's key
+//! is released as soon as the program is refused one, and from then on the ends of threads are not
+//! noticed. Nor is it key 0, the value of a variable for which the program has not made a key:
+//! using that must stay an error.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null;
@@ -46,7 +47,7 @@ pub struct ThreadEnds {
 }
 
 impl ThreadEnds {
-    /// Calls this at the end of each thread that asks for it, with the value that it gave.
+    /// Calls this at the end of each thread that requested it, with the value that the thread gave.
     pub const fn new(destructor: unsafe extern "C" fn(*mut c_void)) -> ThreadEnds {
         ThreadEnds { destructor, key: AtomicU32::new(0) }
     }

@@ -6,7 +6,7 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// The value of a variable. To be called at the program's start, since programs change their
+/// The value of a variable. Must be called at the program's start, since programs change their
 /// environment without a lock.
 pub fn variable(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: at a program's start no other thread changes the environment, which null ends.

@@ -1,5 +1,5 @@
-//! `errno` belongs to the program: what a preloaded library calls on its own account must leave
-//! it as it was.
+//! `errno` belongs to the program: calls that a preloaded library makes for itself must leave it
+//! unchanged.
 
 /// Runs something that may set `errno`, and sets it back.
 pub fn preserving_errno<R>(action: impl FnOnce() -> R) -> R {

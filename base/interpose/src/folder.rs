@@ -1,11 +1,11 @@
 //! The folder of a recording or a trace, as a recorded process finds it, and a new file in it.
 //!
-//! Only its owner may use the folder. A process that has given its rights away can't make its file
-//! there, so it takes the subfolder that `record` made for such processes: any user that knows its
-//! name may make files in it, and only recorded processes are told it. A handle on the folder that
-//! was opened while the process still had its rights would not do: the kernel asks for rights when
-//! a file is made, daemons close descriptors that they don't know, and a new program would find an
-//! open descriptor that it did not ask for.
+//! Only its owner may use the folder. A process that has dropped its privileges can't create its
+//! file there, so it uses the subfolder that `record` made for such processes: any user that knows
+//! the subfolder's name may create files in it, and only recorded processes get the name. A handle
+//! on the folder that was opened while the process still had its rights would not do: the kernel
+//! asks for rights when a file is made, daemons close descriptors that they don't know, and a new
+//! program would find an open descriptor that it did not ask for.
 //!
 //! The path may lead elsewhere by now: the process may be in another mount namespace, or a user who
 //! may write to a folder above has put something else there. So the folder is recognised by its
@@ -138,7 +138,7 @@ fn make(folder: &Handle, pid: u32, ending: &str) -> Result<(Handle, Name), Errno
         match openat(folder, name.text(), flags, MODE) {
             Ok(file) => {
                 let file = Handle::new(file);
-                // Or else the program's umask would take away what a reader needs.
+                // Otherwise the program's umask would remove rights that a reader needs.
                 let _ = fchmod(&file, MODE);
                 return Ok((file, name));
             }

@@ -43,7 +43,7 @@ pub fn can_ask() -> bool {
     function().is_some()
 }
 
-/// The object that covers an address, as the loader knows it now. To be used while the object can't
+/// The object that covers an address, as the loader knows it now. Valid only while the object can't
 /// be unloaded, such as while its code is on the stack.
 pub fn object_at(address: u64) -> Option<Object> {
     let find = function()?;

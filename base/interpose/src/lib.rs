@@ -1,4 +1,4 @@
-//! What preloaded libraries of Syncline need to stand in front of the C library's functions.
+//! What Syncline's preloaded libraries need to interpose the C library's functions.
 //!
 //! ```text
 //!   entry!         exports a function, and says where the program called it from
@@ -17,9 +17,9 @@
 //!   for_each_frame the calls that led here
 //! ```
 //!
-//! But for the last, none of it allocates, takes a lock, changes `errno` or calls what a program may
-//! have put in front of the C library, so that it may run while the program holds a lock, in a signal
-//! handler, before the program's constructors and after a fork.
+//! Except for the last, none of it allocates, takes a lock, changes `errno` or calls functions that
+//! a program may have interposed itself, so that it may run while the program holds a lock, in a
+//! signal handler, before the program's constructors and after a fork.
 
 #![no_std]
 #![cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -2,20 +2,21 @@
 //!
 //! `dlsym`, `dlopen` and `dl_iterate_phdr` take the loader's lock, which another thread may hold
 //! while a constructor of the program waits for a lock; `dlsym` may call the program's allocator;
-//! and a program may put functions of its own in front of all three. So a library that runs while
-//! the program holds a lock calls none of them. It reads what the loader keeps for debuggers:
-//! `_r_debug`, the list of link maps, and the tables that each object has in memory
+//! and a program may interpose all three. So a library that runs while the program holds a lock
+//! calls none of them. It reads what the loader keeps for debuggers: `_r_debug`, the list of link
+//! maps, and the tables that each object has in memory
 //! ([`Definitions`](crate::definitions::Definitions)).
 //!
-//! What a program starts with stays loaded, and stands first in the list. An object that is opened
-//! later may be closed while it is read: so look for what the program starts with, or look early.
+//! Objects that a program starts with stay loaded, and are first in the list. An object that is
+//! opened later may be closed while it is read: so search only for objects that the program starts
+//! with, or search early.
 
 use core::ffi::{c_char, c_int};
 
 /// The public start of the loader's `struct link_map`.
 #[repr(C)]
 pub struct LinkMap {
-    /// What to add to an address in the file to get the one in memory.
+    /// What is added to an address in the file to get the one in memory.
     pub bias: u64,
     /// The path by which it was loaded; empty for the program.
     pub name: *const c_char,

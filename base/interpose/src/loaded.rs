@@ -9,7 +9,7 @@ use crate::object::{Object, ProgramHeader};
 const PT_LOAD: u32 = 1;
 const PAGE: u64 = 4096;
 
-/// All objects that are loaded now; see `crate::link_map` for what may go away meanwhile.
+/// All objects that are loaded now; `crate::link_map` says which may be unloaded meanwhile.
 pub fn for_each_loaded<F: FnMut(Object)>(each: F) {
     link_maps().filter_map(Object::of).for_each(each);
 }

@@ -64,8 +64,8 @@ impl Drop for Marked<'_> {
 ///
 /// Addresses are compared where both are of one stack. On the alternate signal stack a handler may
 /// have interrupted anything, and is assumed to have; and a mark that was set there was left once
-/// the thread is elsewhere. Of a thread whose alternate stack disarms itself (`SS_AUTODISARM`) the
-/// kernel doesn't tell whether it is there.
+/// the thread is elsewhere. If a thread's alternate stack disarms itself (`SS_AUTODISARM`), the
+/// kernel doesn't report whether the thread is on it.
 #[cold]
 fn was_left(mark: usize, here: usize) -> bool {
     let alternate = alternate_stack();
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_mark_that_was_jumped_over_holds_up_nobody() {
         let mark = Mark::default();
-        // As a jump out of a handler leaves it.
+        // The state after a jump out of a handler.
         below(|| core::mem::forget(mark.set()));
         assert!(!mark.is_set());
         assert!(mark.set().is_some());

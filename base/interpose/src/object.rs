@@ -17,7 +17,7 @@ pub struct Object {
     pub start: u64,
     /// One past its last address.
     pub end: u64,
-    /// What to subtract from an address to get the one in the file.
+    /// What is subtracted from an address to get the one in the file.
     pub bias: u64,
     pub(crate) headers: &'static [ProgramHeader],
     name: *const c_char,

@@ -16,7 +16,7 @@ use crate::found::object_at;
 pub struct Position {
     /// The file's name without its folders.
     pub module: &'static [u8],
-    /// As the file's own tables have it.
+    /// The address in the file's own tables.
     pub address: u64,
 }
 

@@ -33,10 +33,10 @@ pub struct ProcessFile {
 }
 
 impl ProcessFile {
-    /// Makes and maps `PID.ENDING` in the folder, or `PID.N.ENDING` for what the same process
-    /// ran later: of this many bytes, or fewer where less is allowed, and with the first `real` of
-    /// them real. Where the file system has no room for these, an empty file is left behind, which
-    /// says so.
+    /// Creates and maps `PID.ENDING` in the folder, or `PID.N.ENDING` for a later program of the
+    /// same process: of this many bytes, or fewer if less is allowed, with disk space for the first
+    /// `real` of them. If the file system has no room for these, an empty file is left behind as a
+    /// sign of that.
     ///
     /// # Errors
     /// The system's, if the file can't be made, or less than 16 MiB of it.
@@ -84,9 +84,9 @@ fn map(file: BorrowedFd<'_>, wanted: u64) -> Result<ProcessFile, Errno> {
             .and_then(|()| unsafe { mmap(null_mut(), size as usize, access, flags, file, 0) });
         match mapped {
             Ok(base) => {
-                // Or else each first touch would make the kernel read megabytes ahead, of
-                // zeros that the file system keeps no block for.
-                // SAFETY: the mapping is ours, and the call changes no byte of it.
+                // Otherwise each first access would make the kernel read megabytes ahead, all of
+                // them zeros without a block in the file system. SAFETY: the mapping is ours, and
+                // the call changes no byte of it.
                 let _ = unsafe { madvise(base, size as usize, Advice::Random) };
                 return Ok(ProcessFile { base: base.cast(), size });
             }

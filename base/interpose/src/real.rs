@@ -1,6 +1,6 @@
-//! The functions that the program meant to call. For the three that matter most, libc has a
-//! second name, so they need no look-up at all. The others are looked up at their first use,
-//! which may be while the program holds a lock: so without the loader ([`crate::search`]).
+//! The functions that the program meant to call. The three that matter most have a second name in
+//! libc, so they need no look-up. The others are looked up at their first use, which may be while
+//! the program holds a lock: so without the loader ([`crate::search`]).
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr::null_mut;
@@ -22,8 +22,8 @@ impl Symbol {
         Symbol { name, version, found: AtomicPtr::new(null_mut()) }
     }
 
-    /// The address. If there is none, says so and ends the program: a program that calls a function
-    /// that this system doesn't have could not have been linked without us.
+    /// The address. If there is none, prints that and ends the program: without this library, a
+    /// program that calls a function which this system doesn't have could not have been linked.
     #[inline]
     pub fn get(&self) -> *mut c_void {
         // Relaxed: all threads find the same.

@@ -12,14 +12,14 @@ unsafe extern "C" {
     static OWN_DYNAMIC: Dynamic;
 }
 
-/// What the program would have found without this library: the next definition behind it in the
-/// order of the search, of this version or the default one; null if there is none.
+/// The definition that the program would have found without this library: the next one after it in
+/// search order, of this version or the default one; null if there is none.
 ///
-/// Unlike `dlsym(RTLD_NEXT)` it also finds what a library defines that was opened apart from the
+/// Unlike `dlsym(RTLD_NEXT)` it also finds definitions of a library that was opened outside of the
 /// program's own search order, as an interpreter does with an extension's OpenMP runtime.
 ///
-/// A library that was opened by a running program stands behind the C library. There the search begins
-/// behind the program, where the library would stand if it had been preloaded.
+/// A library that was opened by a running program stands behind the C library. There the search
+/// begins after the program, where the library would be if it had been preloaded.
 pub fn next_definition(name: &CStr, version: Option<&CStr>) -> *mut c_void {
     let own = &raw const OWN_DYNAMIC;
     let others = || link_maps().skip(1).filter(|map| map.dynamic != own);

@@ -45,10 +45,10 @@ pub unsafe fn run_on<R, F: FnOnce() -> R>(stack_end: *mut u8, action: F) -> R {
 
 /// Runs something with all signals blocked that can be.
 ///
-/// On another stack a handler would not find the one that the program gave it; one that leaves by
-/// `siglongjmp` would never give it back; and the kernel, which tells by the stack pointer whether
-/// a thread is on its alternate signal stack, would begin at the top of that one again and write
-/// over a handler that waits there.
+/// On another stack, a handler would not find the stack that the program gave it; a handler that
+/// leaves by `siglongjmp` would never return the stack; and the kernel, which checks by the stack
+/// pointer whether a thread is on its alternate signal stack, would start at the top of that stack
+/// again and overwrite a handler that waits there.
 pub fn with_signals_blocked<R>(action: impl FnOnce() -> R) -> R {
     /// All but the two that the C library keeps for itself, 32 and 33.
     const ALL: u64 = !(0b11 << 31);

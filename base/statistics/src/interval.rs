@@ -30,8 +30,8 @@ impl Interval {
         cut.map(|cut| Interval::cut(numbers, cut))
     }
 
-    /// The same where too few numbers have an interval of the kind: then all lie in it, and it
-    /// misses more often (at 0.05, five numbers: 0.06; three: 0.25).
+    /// If there are too few numbers for such an interval, it covers all of them, and misses more
+    /// often than requested (at 0.05, five numbers: 0.06; three: 0.25).
     ///
     /// # Panics
     /// If there is no number.
@@ -39,7 +39,7 @@ impl Interval {
         Interval::of(numbers, miss).unwrap_or_else(|| Interval::cut(numbers, 0))
     }
 
-    /// The median of these numbers, and what is left of them without this many at each end.
+    /// The median of these numbers, and their range without this many at each end.
     ///
     /// # Panics
     /// Panics if nothing is left.
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(Interval::or_range(&values, 0.05 / 3.0).low, 4.0);
     }
 
-    /// Of a skewed distribution whose median is known, too: it misses as often as it may.
+    /// Also for a skewed distribution with a known median: it misses as often as allowed.
     #[test]
     fn it_misses_no_more_often_than_it_may() {
         const TRIALS: u32 = 4000;
@@ -105,7 +105,7 @@ mod tests {
             let interval = Interval::of(&draws, 0.05).expect("ten are enough");
             missed += u32::from(median < interval.low || median > interval.high);
         }
-        // Of ten, one at each end is left out, which misses with probability 22 of 1024.
+        // With ten numbers, one at each end is left out, which misses with probability 22 of 1024.
         let share = f64::from(missed) / f64::from(TRIALS);
         assert!((0.012..0.032).contains(&share), "{share}");
     }

@@ -3,11 +3,11 @@
 //!
 //! An experimenter who looks at the same numbers again and again, and ends when they please, errs
 //! more often than with a single look. So the looks are fixed beforehand, and share the probability
-//! of being wrong: by the look at round *n* of *N* at most *n / N* of it may be spent. How often
-//! the true median has been missed by *any* look so far can be counted exactly, since each draw
-//! lies below it with probability one half, whatever the distribution: it is a walk of coin tosses
-//! that must stay between the ranks of each look. Each look takes the narrowest ranks that its
-//! share allows. That says more than a fixed part of the probability for each look would, since
+//! of error: up to the look at round *n* of *N*, at most *n / N* of it may be spent. How often the
+//! true median has been missed by *any* look so far can be counted exactly, since each draw lies
+//! below it with probability one half, whatever the distribution: it is a walk of coin tosses that
+//! must stay between the ranks of each look. Each look takes the narrowest ranks that its share
+//! allows. That gives narrower intervals than a fixed part of the probability for each look, since
 //! looks at nearly the same numbers are mostly wrong together.
 //!
 //! Source: Lan and DeMets, "Discrete sequential boundaries for clinical trials" (Biometrika 1983),
@@ -55,7 +55,7 @@ impl Looks {
         self.at.last().map_or(0, |&(rounds, _)| rounds)
     }
 
-    /// The same, if something other than the measurement ended it: the last look is then.
+    /// The looks of a measurement that ended after this many rounds: the last look is there.
     #[must_use]
     pub fn ended(&self, rounds: usize) -> Looks {
         let before = self.at.iter().copied().filter(|&(at, _)| at < rounds);
@@ -90,7 +90,7 @@ impl Looks {
         cuts
     }
 
-    /// Rounds of the first look that can say anything. `None` if not even the last one can.
+    /// Rounds of the first look that can say anything. `None` if not even the last look can decide.
     pub fn says(&self, miss: f64) -> Option<usize> {
         let cuts = self.cuts(miss);
         cuts.into_iter().find(|(_, cut)| cut.is_some()).map(|(rounds, _)| rounds)
@@ -143,8 +143,8 @@ mod tests {
         assert_eq!(Looks::several(2, 4).says(0.05), None);
     }
 
-    /// An experimenter who looks seven times with the interval of one look errs three times as
-    /// often as one may; with these ranks not more often, and not much less.
+    /// An experimenter who looks seven times with the interval of a single look errs three times as
+    /// often as allowed; with these ranks not more often than allowed, and not much less.
     #[test]
     fn several_looks_together_miss_no_more_often_than_one_may() {
         const TRIALS: u32 = 20_000;

@@ -1,9 +1,8 @@
 //! Summarises many samples: their median, their quartiles, and how many are far off.
 //!
-//! What disturbs a measurement makes it longer, now and then by much: an interrupt, another
-//! thread, a hypervisor that takes the processor away. So the median represents the samples, and
-//! not the mean; and samples far above are counted, since many of them mean that the machine is
-//! busy.
+//! Disturbances make a measurement longer, sometimes much longer: an interrupt, another thread, a
+//! hypervisor that takes the processor away. So the median represents the samples, and not the
+//! mean; and samples far above are counted, since many of them mean that the machine is busy.
 
 use serde::{Serialize, Serializer};
 

@@ -24,7 +24,7 @@ pub(crate) enum Next {
     Nothing,
 }
 
-/// A new entry in a block of its own, which is freed if no slot comes to refer to it.
+/// A new entry in a block of its own, which is freed if no slot ever refers to it.
 pub(crate) struct Draft<'t, F: Fabric, M: Mode<F>> {
     table: &'t Table<F, M>,
     key: Key<'t>,

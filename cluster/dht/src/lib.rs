@@ -54,3 +54,12 @@ pub use local::{Entries, Entry};
 pub use lost::Lost;
 pub use mode::{Coarse, Fine, Mode};
 pub use table::{Options, Table};
+
+/// The examples of the crate's page and of the book's page compile.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/dht.md")]
+    struct Book;
+}

@@ -30,7 +30,8 @@ impl Call {
 
 fn program() -> &'static Program {
     Program::get().unwrap_or_else(|| {
-        let _ = writeln!(io::stderr(), "syncline: syncline_dsm_init comes first");
+        let _ =
+            writeln!(io::stderr(), "syncline: call syncline_dsm_init before any other function");
         std::process::abort()
     })
 }
@@ -256,7 +257,7 @@ pub unsafe extern "C" fn syncline_dsm_touch(from: *mut c_void, bytes: usize, wri
 ///
 /// # Safety
 ///
-/// `counts` may be written.
+/// `counts` is valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_dsm_counts(counts: *mut CountsOfC) {
     let named = program().counts().named();

@@ -38,9 +38,13 @@ fn libraries() -> PathBuf {
 
 fn compile(name: &str, into: &Path, plain: bool) -> PathBuf {
     let program = into.join(name);
+    build(&folder().join(name).with_extension("c"), &program, plain);
+    program
+}
+
+fn build(source: &Path, program: &Path, plain: bool) {
     let mut compiler = Command::new("cc");
-    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program);
-    compiler.arg(folder().join(name).with_extension("c"));
+    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]).arg(program).arg(source);
     if plain {
         compiler.args(["-DPLAIN", "-lpthread"]);
     } else {
@@ -51,7 +55,6 @@ fn compile(name: &str, into: &Path, plain: bool) -> PathBuf {
     }
     let output = compiler.arg("-lm").output().expect("a C compiler");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    program
 }
 
 /// Runs a program on ranks, all of which have to succeed.
@@ -178,4 +181,20 @@ fn a_priority_queue_under_the_cohort_lock() {
 #[test]
 fn a_priority_queue_under_delegation() {
     verified("queue", 12, &["60", "with"]);
+}
+
+#[test]
+fn the_books_example_runs() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/dsm.md");
+    let page = std::fs::read_to_string(page).expect("a page");
+    let (_, rest) = page.split_once("```c\n").expect("an example");
+    let (example, _) = rest.split_once("```").expect("its end");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("book.c"), folder.path().join("book"));
+    std::fs::write(&source, example).expect("a program");
+    build(&source, &program, false);
+    // Without `syncline cluster` it is the only rank.
+    let output = Command::new(&program).output().expect("it starts");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "998001\n");
 }

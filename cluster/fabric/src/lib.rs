@@ -46,3 +46,8 @@ pub use host::Host;
 pub use process::Process;
 pub use simulated::Simulated;
 pub use window::{Distance, Region, Window, WindowData, WindowLink, WindowWord};
+
+/// The example of the crate's page runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

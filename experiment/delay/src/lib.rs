@@ -18,8 +18,8 @@
 //! release it would have to be noted, and looked up by every other release. So functions that
 //! release are not touched at all.
 //!
-//! **A run without delays is the same** except for a delay of zero ticks: the program is compared
-//! with itself under this library, so that the library's cost is on both sides.
+//! **A run without delays is a run with delays of zero ticks**: the program is compared with itself
+//! under this library, so that the library's cost is on both sides.
 //!
 //! What it does not do: it replaces nothing, records nothing, and decides nothing. The command
 //! decides what to delay, and for how long, and interprets the results.

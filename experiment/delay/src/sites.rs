@@ -1,5 +1,5 @@
-//! Identifies the call site that a call comes from: the innermost caller that is no wrapper of locks,
-//! if it is one of the named ones.
+//! Identifies the call site of a call: the innermost caller that is not a wrapper of locks, if it
+//! is one of the named sites.
 //!
 //! The call sites come as entries that end in `;`, as `syncline-policy` writes them:
 //!
@@ -12,10 +12,11 @@
 //! Addresses are those of the module's file, in hexadecimal; a call's is that of its last byte.
 //!
 //! **Return addresses are looked up once.** Its meaning is kept in a table without locks, so that a
-//! call costs one access to an entry. For a return address into a wrapper the table has how far
-//! above it on the stack the wrapper's own return address lies, which is the same for all calls
-//! from there, unless the function extends its stack while it runs. So the value there counts only
-//! if it is a return address that the unwinder has met as well; otherwise the unwinder is asked.
+//! call costs one access to an entry. For a return address into a wrapper, the table has the
+//! distance on the stack to the wrapper's own return address. It is the same for all calls from
+//! there, unless the function extends its stack while it runs. So the value at that position counts
+//! only if it is a return address that the unwinder has found there before; otherwise the stack is
+//! unwound.
 
 use core::ffi::CStr;
 use core::num::NonZeroU8;

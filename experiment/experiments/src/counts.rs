@@ -37,7 +37,7 @@ impl Counts {
         Ok(self.words()?[1])
     }
 
-    /// How often this came at a place, from 0, in all runs together.
+    /// How often this happened at a place, in all runs together.
     pub fn of(&self, place: usize, delayed: Delayed) -> io::Result<u64> {
         let kind = match delayed {
             Delayed::Section | Delayed::Call => 0,

@@ -23,7 +23,7 @@ pub struct Document {
     pub command: Vec<String>,
     /// The file of the process whose places they are.
     pub executable: String,
-    /// Each place with what came out.
+    /// Each place with its result.
     pub places: Vec<WhatIf>,
 }
 
@@ -33,8 +33,8 @@ impl Document {
         Document { schema: SCHEMA.to_owned(), command, executable, places }
     }
 
-    /// Leaves it in the recording's folder. What lies there already stays, unless it is of the same
-    /// places. Returns where it is; `None` if the recording is a single file.
+    /// Leaves it in the recording's folder. Results that are there already stay, unless they are
+    /// for the same places. Returns where it is; `None` if the recording is a single file.
     pub fn save(&self, recording: &Path) -> io::Result<Option<PathBuf>> {
         if !recording.is_dir() {
             return Ok(None);
@@ -78,8 +78,8 @@ impl Document {
     }
 }
 
-/// Gives the processes of a recording what `syncline whatif` has left in its folder, beside what
-/// another recording of the same runs had.
+/// Gives the processes of a recording the results that `syncline whatif` has left in its folder, in
+/// addition to those of another recording of the same runs.
 ///
 /// # Errors
 /// Same errors as [`Document::of`].

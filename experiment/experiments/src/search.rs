@@ -1,7 +1,8 @@
 //! The search for locks: for each target the candidates, against what is kept so far.
 //!
-//! The targets are tried one after the other, each on top of what was kept before, so that a gain is one
-//! that the program as tuned so far has. At the end all that was kept is measured together.
+//! The targets are tried one after the other, each together with the rules that were kept before,
+//! so that a gain is relative to the program as tuned so far. At the end all that was kept is
+//! measured together.
 
 use std::ffi::OsString;
 
@@ -30,7 +31,7 @@ pub struct Search<'a> {
     pub interrupted: bool,
     /// Rounds with which there would have been a verdict at all, where there were too few.
     pub enough: usize,
-    /// Runs that are still to come at least, after the target that is tried.
+    /// The least number of runs that remain after the present target.
     later: usize,
 }
 
@@ -72,11 +73,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Tries a target's candidates on top of what is kept, and keeps the best if it is better beyond
-    /// doubt. `begun` is called before each run, with the runs that are at least to come.
+    /// Tries a target's candidates together with the rules that are kept, and keeps the best one if
+    /// it is certainly better. `begun` is called before each run, with the runs that are at least
+    /// to come.
     ///
     /// # Errors
-    /// If the program fails with what is kept.
+    /// If the program fails with the rules that are kept.
     pub fn target(
         &mut self,
         target: Target,
@@ -178,7 +180,7 @@ fn rule(target: &Target, locks: String) -> Rule {
     }
 }
 
-/// The name and the interval of what is better beyond doubt.
+/// The name and the interval of what is certainly better.
 fn better(comparison: &Comparison) -> Option<(&str, Interval)> {
     match comparison.verdict {
         Verdict::Better(_, interval) => Some((&comparison.name, interval)),
@@ -186,7 +188,7 @@ fn better(comparison: &Comparison) -> Option<(&str, Interval)> {
     }
 }
 
-/// The best of those that are better beyond doubt.
+/// The best of those that are certainly better.
 fn best(others: &[Comparison]) -> Option<usize> {
     let median = |at: &usize| better(&others[*at]).map_or(0.0, |(_, interval)| interval.median);
     let better = (0..others.len()).filter(|&at| better(&others[at]).is_some());

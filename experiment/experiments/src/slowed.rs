@@ -62,7 +62,7 @@ pub struct Slowed {
     how: Slowing,
     /// Of runs without delays.
     own: Counts,
-    /// Of runs with delays: of each place, each size.
+    /// The runs with delays: for each place, each size.
     others: Vec<Counts>,
 }
 
@@ -74,7 +74,7 @@ pub struct Measured {
     pub unreached: Vec<Target>,
 }
 
-/// A place, with what is delayed there and how often that comes in a run.
+/// A place, with the delayed operations and how often they happen in a run.
 struct Reached {
     /// From 0.
     place: usize,
@@ -178,7 +178,8 @@ impl Slowed {
         Ok((reached, unreached))
     }
 
-    /// What delays are added to: the time that is compared, or that of a run whose figure is.
+    /// The time that delays are added to: the compared time, or if a metric is compared, the run's
+    /// time.
     fn seconds(&self, sample: &Sample) -> f64 {
         match self.how.measure {
             Measure::Processor => sample.processor_seconds,
@@ -206,14 +207,15 @@ impl Slowed {
             looks: Looks::once(self.how.runs),
             measure: self.how.measure.clone(),
             miss: self.how.miss,
-            // Nothing is judged here: what comes of it is fitted.
+            // Nothing is judged here: the results are fitted later.
             matters: 0.0,
             load: self.how.load.clone(),
         };
         experiment.run(begun, interrupted)
     }
 
-    /// How often it comes in a run without delays: the mean of all of them, unless one was cut short.
+    /// How often it happens in a run without delays: the mean of all such runs, except those that
+    /// were cut short.
     fn times(&self, one: &Reached, rounds: usize) -> io::Result<f64> {
         if rounds < self.how.runs {
             return Ok(one.times as f64);
@@ -222,9 +224,9 @@ impl Slowed {
         Ok(self.own.of(one.place, one.delayed)? as f64 / (1 + rounds) as f64)
     }
 
-    /// For each size, what all delays of a run are of a run without: what they are meant to be, or if
-    /// it is the time that is compared, what has passed in them, which is longer where the machine has
-    /// other work, as the run is.
+    /// For each size, all delays of a run together, as a share of a run without delays: their
+    /// nominal length, or if the elapsed time is compared, their elapsed time, which like the run
+    /// is longer on a machine with other work.
     fn added(
         &self,
         one: &Reached,
@@ -243,7 +245,7 @@ impl Slowed {
         one.sizes.iter().enumerate().map(added).collect()
     }
 
-    /// What the experiment says of the place with this number among those that were reached.
+    /// The result for the place with this number among those that were reached.
     fn outcome(
         &self,
         one: &Reached,

@@ -22,8 +22,9 @@ pub struct Policy {
     pub default: Option<String>,
     /// The build-ids of the files that offsets are in, by the files' names.
     pub build_ids: BTreeMap<String, String>,
-    /// The rules. Of several for one object the most precise one counts: that of an object, then of
-    /// a creating call site, of an acquiring call site, and of a class; among equals the first.
+    /// The rules. If several rules match one object, the most precise one applies: a rule for an
+    /// object, then for a creating call site, for an acquiring call site, and for a class; among
+    /// equals the first.
     pub rules: Vec<Rule>,
 }
 

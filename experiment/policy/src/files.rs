@@ -1,7 +1,7 @@
 //! The files that a program is made of: itself, and the libraries that it is linked with.
 //!
-//! The program's own loader says which those are, as for `ldd`. What a program loads later is not
-//! among them, so its names can't be looked up; offsets in it can be used all the same.
+//! The program's own loader says which those are, as for `ldd`. Files that a program loads later
+//! are not among them, so names in them can't be looked up, but offsets can be used.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@
 //! 3. a [`Plan`] is the form for the library in the program: addresses instead of names, and
 //!    [`Remark`]s on names that no longer match.
 //!
-//! What this crate does not do: it knows no locks. Its caller says whether a name is one.
+//! This crate knows no locks: its caller says whether a name is that of a lock.
 
 mod file;
 mod files;

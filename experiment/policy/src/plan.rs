@@ -11,7 +11,7 @@ use crate::file::{Policy, Rule, Subject};
 use crate::files::Files;
 use crate::remark::{Remark, Why};
 
-/// As many kinds of locks as objects can note.
+/// The number of kinds of locks that objects can note.
 const MOST_LOCKS: usize = 30;
 /// The kernel takes no longer variable (`MAX_ARG_STRLEN`), with some room for its name.
 const LONGEST: usize = 131_072 - 64;

@@ -9,7 +9,8 @@ use crate::file::{Policy, Subject, VERSION};
 const HEAD: &str = "\
 # Locks in place of a program's own. To run a program with them:
 #     syncline exec --policy THIS-FILE -- PROGRAM
-# syncline-policy(5) describes the file. Of several rules for one object the most precise one counts:
+# syncline-policy(5) describes the file. If several rules match one object, the most precise one \
+applies:
 # `object`, then `created`, `acquired`, `class`, and `default`.
 ";
 

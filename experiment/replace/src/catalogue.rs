@@ -134,8 +134,8 @@ struct Only<L>(PhantomData<L>);
 /// A lock that can be shared.
 struct Both<L>(PhantomData<L>);
 
-/// The lock of this name: a form's, such as `mcs-park`, or a lock's, which stands for its last
-/// form: the parking one, if it has one.
+/// The lock with this name: that of a form, such as `mcs-park`, or that of a lock, which stands for
+/// its last form: the parking one, if it has one.
 fn find(name: &[u8]) -> Option<Chosen> {
     let mut found = None;
     let mut near = false;

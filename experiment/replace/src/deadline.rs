@@ -40,7 +40,7 @@ pub unsafe fn is_time(clock: clockid_t, time: *const timespec) -> bool {
     is_known(clock) && unsafe { is_valid(time) }
 }
 
-/// When this time comes, as far as is known now: if the real-time clock is set meanwhile, the
+/// The time when this deadline passes, as known now: if the real-time clock is set meanwhile, the
 /// length of the wait does not change.
 ///
 /// # Safety

@@ -1,13 +1,13 @@
 //! Which process this is, counted by forks.
 //!
-//! In a forked child only the forking thread goes on. A lock that it holds may have waiters that
+//! In a forked child only the forking thread continues. A lock that it holds may have waiters that
 //! no longer exist, and handing over to one of them would lose the lock. So the holder of a lock
-//! notes the generation, and a release in a later one makes the lock a fresh one. A process that
-//! had one thread leaves no such waiters behind, and its child is of the same generation.
+//! notes the generation, and a release in a later one makes the lock a fresh one. A process with
+//! one thread leaves no such waiters behind, and its child has the same generation.
 //!
 //! Until that release the lock's queue belongs to threads that no longer exist. Threads of the
-//! child that come meanwhile must not stand in it: they look again and again until the lock is a
-//! fresh one ([`is_past`]).
+//! child that arrive meanwhile must not join the old queue: they poll until the lock is a fresh one
+//! ([`is_past`]).
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::null_mut;

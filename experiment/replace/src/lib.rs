@@ -1,7 +1,7 @@
 //! The library that `syncline exec` preloads into a program to replace its locks.
 //!
-//! It stands in front of the C library's mutexes, spinlocks, reader-writer locks and condition
-//! variables, and puts locks of the catalogue in their place:
+//! It interposes the C library's mutexes, spinlocks, reader-writer locks and condition variables,
+//! and replaces them by locks of the catalogue:
 //!
 //! ```text
 //! program --> entries               what the program calls, and cond: condition variables

@@ -16,7 +16,7 @@ use syncline_interpose::{fail, preserving_errno};
 
 use crate::options;
 
-/// As many as a set of the C library has.
+/// The number of processors in a set of the C library.
 const MOST: usize = libc::CPU_SETSIZE as usize;
 
 /// The processors that threads take in turn.
@@ -69,7 +69,7 @@ fn one(turn: usize) -> libc::cpu_set_t {
     set
 }
 
-/// Moves this thread. One that may not go there stays.
+/// Moves this thread. A thread that may not run there stays where it is.
 fn move_to(set: &libc::cpu_set_t) {
     let size = size_of::<libc::cpu_set_t>();
     // SAFETY: a set of this size.

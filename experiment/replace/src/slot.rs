@@ -1,5 +1,5 @@
-//! Where a replaced lock is: in the room that the program's object has, or, if it is too large,
-//! behind a pointer that is there.
+//! Where a replaced lock is stored: in the program's object, or, if it is too large, at an address
+//! that the object holds.
 //!
 //! ```text
 //!   room      lock                      a lock of all the room, whose acquisitions need no node
@@ -27,7 +27,7 @@ const MOST: u32 = 1 << 16;
 /// Lines of the largest lock.
 const LINES: usize = 64;
 
-/// In place of a pointer: this object is left to the C library.
+/// Instead of a pointer: this object is left to the C library.
 const LEFT: usize = 1;
 
 /// The source of large locks: a list for each size.

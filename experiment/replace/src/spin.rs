@@ -54,7 +54,7 @@ pub struct Ops {
     pub lock: Call,
     pub try_lock: Call,
     pub unlock: Call,
-    /// Makes a lock for a word that is ours and has none, unless another thread is first; says
+    /// Makes a lock for a replaced word that has none, unless another thread is first. Returns
     /// whether there was room for it.
     pub make: unsafe fn(*const Word, u16) -> bool,
 }
@@ -92,7 +92,7 @@ struct Home<L> {
     lock: L,
     /// Only for the holder's node.
     holder: Slot<1>,
-    /// The generation of the process in which it was acquired; 0 if nobody holds it.
+    /// The generation of the process in which it was acquired; 0 if no thread holds it.
     generation: AtomicU32,
 }
 
@@ -218,8 +218,8 @@ unsafe fn unlock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
     unsafe {
         let Some(home) = home::<L>(word) else { return real::pthread_spin_unlock(word) };
         if home.is_stranded() {
-            // The queue is that of another process, and those that came since look only at the
-            // generation: a fresh lock.
+            // The queue belongs to another process, and threads that came since only poll the
+            // generation: so the lock becomes a fresh one.
             let value = (*word).load(Relaxed);
             let stale = Cells::at((value & PLACE) as u32).cast::<Home<L>>();
             (&raw mut (*stale.as_ptr()).lock).write(L::default());

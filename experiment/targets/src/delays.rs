@@ -1,8 +1,8 @@
 //! How long delays are, and what they show.
 //!
 //! The longest is so long that all delays together, if each of them arrived in the run, would make
-//! it longer by a given share; the others are a half and a quarter of that. So a place that matters
-//! is seen beyond the noise of runs, and the shortest is near zero.
+//! it longer by a given share; the others are a half and a quarter of that. So the effect of a
+//! place that matters is larger than the noise of runs, and the shortest delay is near zero.
 
 use syncline_analysis::model::{Delay, Delayed, Follows, Range, Shape, WhatIf};
 use syncline_statistics::Interval;
@@ -13,7 +13,7 @@ pub const COUNT: usize = 3;
 /// A shorter delay is not exact: it takes two readings of the counter.
 const SHORTEST: f64 = 40.0;
 
-/// The sizes, in nanoseconds, for what comes so often in a second.
+/// The sizes, in nanoseconds, for operations that happen this often per second.
 pub fn sizes(rate: f64, longest: f64) -> Vec<f64> {
     let longest = longest / rate * 1e9;
     let shortest = (longest / 4.0).max(SHORTEST).round();
@@ -71,8 +71,8 @@ fn range(Interval { median, low, high }: Interval) -> Range {
     Range { median, low, high }
 }
 
-/// What the run would be shorter by at most without these sections: what they take, as far as it
-/// arrives. The less there is of them, the less arrives of what is still saved: so no more than that.
+/// The most by which the run would be shorter without these sections: their time, multiplied by the
+/// share that arrives.
 pub fn saves_at_most(whatif: &WhatIf) -> Option<Range> {
     if whatif.delayed != Delayed::Section {
         return None;

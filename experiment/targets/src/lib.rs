@@ -1,4 +1,4 @@
-//! What an experiment may change in a program, by what a recording of it says.
+//! What an experiment may change in a program, according to a recording of it.
 //!
 //! ```text
 //!   objects   objects that cost time, and the locks that are worth trying there: `syncline tune`

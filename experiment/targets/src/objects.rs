@@ -1,5 +1,5 @@
-//! The objects that cost a recorded program time, as a policy's rules name them, with the gain that the
-//! report predicts and the locks that are worth trying.
+//! The objects that cost a recorded program time, named as in a policy's rules, with the gain that
+//! the report predicts and the locks that are worth trying.
 //!
 //! Objects that have one name in a policy are one target: an array, or all that one call
 //! initialises. Those with a predicted gain come first, then those with the most waiting. A lock that
@@ -79,7 +79,8 @@ pub fn targets(recorded: &[Process], wanted: &[Locks]) -> Vec<Target> {
     targets
 }
 
-/// What several recordings say of one target; those that say nothing say that it costs nothing.
+/// Merges what several recordings say of one target; in a recording without the target, it costs
+/// nothing.
 fn merged(mut found: Vec<Target>, recordings: usize) -> Option<Target> {
     let median = |mut values: Vec<f64>, without: f64| {
         values.resize(recordings.max(values.len()), without);
@@ -187,7 +188,8 @@ fn name(subject: &Subject) -> String {
     }
 }
 
-/// What is worth trying: what was asked for, or else what suits the kind of object and the finding.
+/// The locks that are worth trying: the requested ones, or those that suit the kind of object and
+/// the finding.
 fn candidates(wanted: &[Locks], kind: &str, finding: Option<&Finding>) -> Vec<Locks> {
     if !wanted.is_empty() {
         return wanted.to_vec();

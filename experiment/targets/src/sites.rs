@@ -1,5 +1,5 @@
-//! The call sites that an experiment may slow down: those of a report's findings, of what else takes
-//! time, or one that is named.
+//! The call sites that an experiment may slow down: those of a report's findings, those of what
+//! else takes time, or a named one.
 
 use syncline_analysis::model::{Delayed, Kind, Process, Site};
 use syncline_recording::Class;
@@ -9,13 +9,13 @@ use crate::call::call_of;
 /// A call site to slow down.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// What it is called: as a report calls it, or as it was asked for.
+    /// Its name: as in a report, or as it was requested.
     pub place: String,
     /// What was found there.
     pub title: Option<String>,
     /// Its calls: names, or addresses in files.
     pub calls: Vec<String>,
-    /// What is delayed; `None` if that is to be seen from what there is.
+    /// What is delayed; `None` to choose it by what the call site has.
     pub delayed: Option<Delayed>,
     /// Seconds that a critical section takes.
     pub section: Option<f64>,
@@ -58,7 +58,7 @@ fn of_sites(
     wanted: Option<Delayed>,
 ) -> Option<Target> {
     let sites: Vec<&Site> = sites.iter().filter_map(|&site| process.sites.get(site)).collect();
-    // A loop of tries of which none was refused has none to delay.
+    // A loop without refused tries has nothing to delay.
     let is_there = |delayed: &Delayed| {
         *delayed != Delayed::Try || sites.iter().any(|site| site.figures.refused > 0)
     };
@@ -83,7 +83,7 @@ fn of_sites(
     })
 }
 
-/// What is delayed at a site if nothing else is said.
+/// What is delayed at a site by default.
 fn natural(site: &Site) -> Option<Delayed> {
     match (site.op.class(), site.kind) {
         (Class::Try, Kind::Lock) if site.figures.refused > site.figures.calls => Some(Delayed::Try),
@@ -110,7 +110,7 @@ fn section(sites: &[&Site]) -> Option<f64> {
     (held > 0.0 && calls > 0).then(|| held / calls as f64)
 }
 
-/// What was asked for by name, with what the recording knows of it.
+/// A call site that was requested by name, with the recording's data of it.
 pub fn named(name: &str, delayed: Option<Delayed>, process: Option<&Process>) -> Target {
     let wanted = delayed.unwrap_or(Delayed::Section);
     let ending = format!("/{name}");
@@ -121,7 +121,7 @@ pub fn named(name: &str, delayed: Option<Delayed>, process: Option<&Process>) ->
         .filter(|site| is_named(&site.place))
         .filter(|site| suits(site, wanted))
         .collect();
-    // What the report says of the place is said of the finding that it stands for.
+    // The report's prediction for the place is that of its finding.
     let finding = process.and_then(|process| process.findings.iter().find(|f| is_named(&f.place)));
     Target {
         place: finding.map_or_else(|| name.to_owned(), |finding| finding.place.clone()),
@@ -133,8 +133,7 @@ pub fn named(name: &str, delayed: Option<Delayed>, process: Option<&Process>) ->
     }
 }
 
-/// What a call site has most of, by how often each came: sections, unless tries are refused more often
-/// than not.
+/// The most frequent kind of operation at a call site: sections, unless most tries are refused.
 pub fn most_frequent(sections: u64, tries: u64, waits: u64) -> Delayed {
     match (sections, tries, waits) {
         (sections, tries, _) if tries > sections => Delayed::Try,

@@ -60,7 +60,7 @@ pub struct Outcome {
     pub others: Vec<Comparison>,
 }
 
-/// A variant beside the first one.
+/// A variant other than the first one.
 #[derive(Debug)]
 pub struct Comparison {
     /// What it is called.
@@ -150,7 +150,7 @@ impl Experiment {
         Ok(self.outcome(all, cut, complete))
     }
 
-    /// Gives verdicts where they are beyond doubt, and gives up what need not go on.
+    /// Gives verdicts where they are certain, and stops variants that need not continue.
     fn look(&self, all: &mut [Series], cut: Option<usize>, complete: usize) {
         let (own, others) = all.split_at_mut(1);
         let is_last = complete >= self.looks.most();
@@ -213,7 +213,7 @@ impl Experiment {
     }
 }
 
-/// Runs a command once, under a load if there is one; it may take as long as the limit says.
+/// Runs a command once, under a load if there is one, for at most the time limit.
 ///
 /// # Errors
 /// If it fails, takes too long, or `interrupted` says so.
@@ -240,8 +240,8 @@ mod tests {
         Variant { name: name.into(), variables: vec![("SPEED".into(), value.into())] }
     }
 
-    /// A program whose figure is noise of a factor of two, the same for all of a round, and a
-    /// factor of the variant's own: only pairs can tell.
+    /// A program whose figure has noise of a factor of two that is the same for a whole round, and
+    /// a factor of the variant: only pairs can show the latter.
     fn experiment(rounds: usize, others: &[(&str, &str)], folder: &std::path::Path) -> Experiment {
         let text = r#"
             case $SPEED in fail) exit 9;; esac

@@ -74,8 +74,7 @@ impl Measure {
         }
     }
 
-    /// What a value stands for that grows as the program gets slower: a time, or one for each unit of
-    /// a figure.
+    /// A value that grows as the program gets slower: a time, or the reciprocal of a figure.
     pub fn cost(&self, value: f64) -> f64 {
         self.gain(value, 1.0)
     }
@@ -97,8 +96,8 @@ fn number(text: &[u8]) -> Option<f64> {
     (number.is_finite() && number > 0.0).then_some(number)
 }
 
-/// What a command prints that reads the output, from a file, so that neither side waits for the
-/// other.
+/// The output of a command that reads the program's output, from a file, so that neither side waits
+/// for the other.
 fn made(command: &str, output: &[u8]) -> io::Result<Output> {
     let mut file = tempfile::tempfile()?;
     file.write_all(output)?;

@@ -11,13 +11,14 @@
 //! whole round changes nothing. Over the rounds the median counts, with the interval that assumes
 //! nothing about how the ratios are distributed ([`Interval`]).
 //!
-//! The parabola's slope at zero is right for a curve that bends, and several times as uncertain as the
-//! line's. So it is used where the curve bends beyond doubt. For a curve that bends upwards by too
-//! little to be seen, the line is too steep: it predicts too large a gain, and not too small a one.
+//! The parabola's slope at zero is right for a curve that bends, and several times as uncertain as
+//! the line's. So it is used if the curve certainly bends. For a curve that bends upwards too
+//! little to be detected, the line is too steep: it predicts too large a gain, and not too small a
+//! one.
 
 use syncline_statistics::Interval;
 
-/// A bend of less than this share of the run is none: it is rounding, if figures are the same in
+/// A bend of less than this share of the run is ignored: it is rounding, if figures are the same in
 /// each round.
 const NO_BEND: f64 = 0.001;
 
@@ -75,7 +76,7 @@ impl Response {
         Some(Response { slope, shape, bend, rounds: rounds.len() })
     }
 
-    /// Whether the run follows at all, beyond doubt.
+    /// Whether the run certainly follows at all.
     pub fn is_seen(&self) -> bool {
         self.slope.low > 0.0 || self.slope.high < 0.0
     }

@@ -1,7 +1,7 @@
 //! One run of the program.
 //!
-//! It has a process group of its own, which is ended when the run takes too long or the user has
-//! seen enough. What it prints goes to a file, since a pipe would have to be read meanwhile.
+//! It has a process group of its own, which is killed when the run takes too long or the user stops
+//! it. What it prints goes to a file, since a pipe would have to be read meanwhile.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 use thiserror::Error;
 use wait_timeout::ChildExt;
 
-/// How often the user is asked whether to go on.
+/// How often the caller is asked whether to continue.
 pub(crate) const GLANCE: Duration = Duration::from_millis(100);
 /// How much of the end of the output an error shows.
 const SHOWN: usize = 1000;
@@ -58,7 +58,7 @@ pub enum Failed {
     Interrupted,
 }
 
-/// Runs a command that is ready but for its channels.
+/// Runs a prepared command, and redirects its output.
 pub(crate) fn run(
     command: &mut Command,
     limit: Option<Duration>,
@@ -113,7 +113,7 @@ pub(crate) fn wait(
     }
 }
 
-/// Ends it, and those that it has started with it.
+/// Kills it, together with the processes that it has started.
 pub(crate) fn kill(child: &mut Child) -> io::Result<()> {
     let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
     child.wait()?;

@@ -2,7 +2,7 @@
 
 use syncline_statistics::{Interval, median};
 
-/// The probability that the interval by which a variant is given up is wrong. Giving up claims
+/// The probability that the interval by which a variant is given up is wrong. Stopping early claims
 /// nothing, so it need not be as certain as a verdict.
 const GIVING_UP: f64 = 0.05;
 
@@ -30,7 +30,7 @@ pub enum Verdict {
 pub enum Why {
     /// It is unlikely to gain as much as matters.
     TooLittle,
-    /// This one is better beyond doubt, and gained as much.
+    /// This one is certainly better, and gained as much.
     Behind(String),
 }
 
@@ -69,7 +69,7 @@ pub fn middle(values: &[f64]) -> f64 {
 }
 
 /// About how many rounds would decide: the width of an interval shrinks with the square root of the
-/// number of rounds. It decides when it leaves out 1, or else all differences that matter.
+/// number of rounds. The interval decides when it excludes 1, or all differences that matter.
 fn enough(interval: &Interval, rounds: usize, matters: f64) -> usize {
     let median = interval.median.ln().abs();
     let width = (interval.high / interval.median).ln().max((interval.median / interval.low).ln());

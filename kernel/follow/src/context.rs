@@ -219,8 +219,8 @@ impl Task {
         self.levels.last().is_some_and(|level| !level.held.is_empty())
     }
 
-    /// An interrupt or exception comes in after this call: it may come between a call and the first
-    /// instruction of the called function.
+    /// An interrupt or exception arrives after this call: it may arrive between a call and the
+    /// first instruction of the called function.
     pub fn enter(&mut self, interrupt: bool, interrupted: Call) {
         if self.levels.len() > MOST_LEVELS {
             self.broken.lost += 1;

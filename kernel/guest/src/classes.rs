@@ -51,7 +51,7 @@ const INSIDE: [&str; 7] = [
     ".owner.counter",
 ];
 
-/// What an address is looked up for.
+/// The purpose of looking an address up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     /// For the lock that begins there.

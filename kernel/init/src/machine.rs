@@ -3,7 +3,8 @@
 use std::ffi::CString;
 use std::fs;
 
-/// Mounts the file systems that programs expect. A missing one shows by what fails without it.
+/// Mounts the file systems that programs expect. Ignores errors: a program that needs a missing one
+/// will report it.
 pub fn mount_all() {
     for (kind, on) in [
         ("proc", "/proc"),

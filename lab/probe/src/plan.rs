@@ -55,7 +55,8 @@ fn crew(topology: &Topology, asker: usize, holder: usize) -> Crew {
     let class = topology.class(asker, holder);
     let same_core = |a: usize, b: usize| topology.threads[a].core == topology.threads[b].core;
     let others = || (0..topology.threads.len()).filter(|&t| t != asker && t != holder);
-    // Caches share lines, so two threads of one core suit only if all three are of that core.
+    // Threads of one core share caches, so two of them are used only if all three threads belong to
+    // that core.
     let all_of_one_core = same_core(asker, holder);
     let as_far = others().filter(|&t| topology.class(asker, t) == class);
     let as_far = as_far.filter(|&t| all_of_one_core || !same_core(holder, t));

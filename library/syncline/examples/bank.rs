@@ -2,8 +2,8 @@
 //!
 //!     cargo run --release -p syncline --example bank
 //!
-//! A transaction is a closure that reads and writes cells. Nobody sees half of it, and it is run
-//! again when somebody else was in the way. Parts of transactions are functions that take `tx`.
+//! A transaction is a closure that reads and writes cells. No thread sees half of it, and it is run
+//! again when another thread was in the way. Parts of transactions are functions that take `tx`.
 
 use std::thread;
 
@@ -81,7 +81,7 @@ pub fn main() {
                 }
             });
         }
-        // Transfers are under way, and it adds up all the same.
+        // Transfers are under way, and nevertheless the sum is right.
         for _ in 0..1000 {
             assert_eq!(total(&accounts), 1000);
         }

@@ -9,7 +9,7 @@ use std::thread;
 
 use syncline::table::Table;
 
-/// What was found, and whether somebody wanted it of late.
+/// What was found, and whether a thread requested it recently.
 struct Answer<V> {
     value: V,
     used: AtomicBool,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The reader deals lines out to the workers in turn, each over a channel of its own. The writer
-//! collects what they found from an inbox. Nobody says that the work is done: an end that is
+//! collects what they found from an inbox. No message says that the work is done: an end that is
 //! dropped disconnects, and so the end travels down the pipeline behind the last message. If a
 //! stage panics, its neighbours find out in the same way, and end too.
 //!
@@ -20,7 +20,7 @@ use std::thread;
 use syncline::channel::{self, Inbox, Receiver, Sender};
 
 const WORKERS: usize = 3;
-/// Messages that may be under way between two stages: enough that nobody waits for a slow moment
+/// Messages that may be under way between two stages: enough that no thread waits for a slow moment
 /// of the next, and so few that a slow stage holds up the ones before it and memory doesn't fill.
 const ROOM: usize = 64;
 

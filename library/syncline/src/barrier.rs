@@ -1,13 +1,13 @@
-//! A meeting of threads: none goes on until all of a fixed number have come.
+//! A barrier: no thread continues until a fixed number of threads have arrived.
 //!
-//! A thread that comes counts itself under a small lock and, unless it is the last one, waits for
-//! the number of the *round* to change. The last one sets the count back and changes the number. So
-//! a thread that comes again at once is in the next round, and a thread that still sleeps in this
-//! one is not held up by it. Since the round is read under the lock that it is changed under, the
-//! round of each thread is always certain.
+//! A thread that arrives counts itself under a small lock and, unless it is the last one, waits for
+//! the number of the *round* to change. The last one resets the count and changes the number. So a
+//! thread that arrives again at once is in the next round, and does not hold up a thread that still
+//! sleeps in this one. The round is read and changed under the same lock, so each thread knows its
+//! round for certain.
 //!
-//! A waiter doesn't take the lock again. Counting takes it once for each thread: with many
-//! threads on many processors, which meet often, a tree of counters would be faster.
+//! A waiter doesn't take the lock again. Each thread takes the lock once, to count itself: with
+//! many threads that meet often on many processors, a tree of counters would be faster.
 //!
 //! Source: the centralized barrier of Mellor-Crummey and Scott, "Algorithms for Scalable
 //! Synchronization on Shared-Memory Multiprocessors" (TOCS 1991), section 3.1, with a count of
@@ -23,10 +23,10 @@ use crate::wait::{PARKED, Park, Wait};
 
 /// All sleepers use one key.
 const KEY: u32 = 0;
-/// From one round's number to the next: numbers are even.
+/// The step from one round's number to the next: numbers are even.
 const ROUND: u32 = 2;
 
-/// A meeting of `n` threads, over and over.
+/// A barrier for `n` threads, which can be used any number of times.
 ///
 /// ```
 /// use syncline::Barrier;
@@ -46,7 +46,7 @@ pub struct Barrier<M: Memory = Native> {
 }
 
 impl Barrier {
-    /// A meeting of this many threads, in native memory; 0 is treated like 1: no thread waits. In
+    /// A barrier for this many threads, in native memory. 0 is treated like 1: no thread waits. In
     /// other memories use `Barrier::from`.
     pub const fn new(n: usize) -> Self {
         use core::sync::atomic::AtomicU32;
@@ -63,9 +63,11 @@ impl<M: Memory> From<usize> for Barrier<M> {
 }
 
 impl<M: Memory> Barrier<M> {
-    /// Waits until all threads of this round have come. The result tells one of them that it leads.
+    /// Waits until all threads of this round have arrived. One of them gets a result that says that
+    /// it leads.
     ///
-    /// What each did before is visible to all afterwards: Acquire and Release ordering.
+    /// What each thread did before the barrier is visible to all after it: Acquire and Release
+    /// ordering.
     pub fn wait(&self) -> BarrierWaitResult {
         let round = self.arrived.with(|arrived| {
             // Relaxed: it is written under this lock. Sleepers have marked it.
@@ -97,7 +99,7 @@ impl<M: Memory> fmt::Debug for Barrier<M> {
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether this is the one thread of the round that leads: the last to come.
+    /// Whether this thread leads: exactly one of each round does, the last to arrive.
     pub fn is_leader(&self) -> bool {
         self.0
     }

@@ -1,11 +1,11 @@
 //! A condition variable that works with every lock of the catalogue.
 //!
-//! A sequence number that each notification changes, and on which waiters sleep. A waiter reads
-//! it while it holds the lock and sleeps only while it is still the same; so a notification
-//! between its release of the lock and its sleep is not lost. A thread that doesn't wait yet is not
-//! notified, and a notification without waiters is one look at a word.
+//! A sequence number that each notification changes, and on which waiters sleep. A waiter reads it
+//! while it holds the lock and sleeps only while it is still the same; so a notification between
+//! its release of the lock and its sleep is not lost. A thread that doesn't wait yet is not
+//! notified, and a notification without waiters reads one word.
 //!
-//! A waiter may wake for no reason, and when it wakes, the condition may be over again: look in a
+//! A waiter may wake spuriously, and when it wakes, the condition may no longer hold: check it in a
 //! loop, or use [`Condvar::wait_while`].
 
 use core::fmt;
@@ -78,9 +78,9 @@ impl<M: Memory> Condvar<M> {
         }
     }
 
-    /// Waits for a notification, but not longer than this, and says whether the time was up
-    /// without one. However long it then takes to acquire the lock again, a notification in time
-    /// is one.
+    /// Waits for a notification, but not longer than this, and says whether the time passed without
+    /// one. A notification that came in time counts, however long it then takes to acquire the lock
+    /// again.
     pub fn wait_for<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -99,7 +99,7 @@ impl<M: Memory> Condvar<M> {
     }
 
     /// Waits for a notification until an `Instant`, or a time on the memory's clock, and says
-    /// whether that had passed without one.
+    /// whether that moment passed without one.
     pub fn wait_until<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -179,7 +179,7 @@ impl<M: Memory> Condvar<M> {
         // SAFETY: our caller's promise.
         unsafe { lock.release(node) };
         M::park(&self.sequence, sequence, KEY, deadline);
-        // Relaxed: it was changed before anybody was woken. A thread that was woken must not say
+        // Relaxed: it was changed before any thread was woken. A thread that was woken must not say
         // that its time was up, or the notification would be lost.
         let notified = self.sequence.load(Relaxed) != sequence;
         let expired = !notified && deadline.is_some_and(|deadline| M::now() >= deadline);
@@ -192,7 +192,7 @@ impl<M: Memory> Condvar<M> {
     /// Wakes one of the threads that wait, and says whether there was one. A thread that changed
     /// the condition has held, or holds, the lock.
     ///
-    /// A thread that was woken before and has not gone on yet counts as waiting.
+    /// A thread that was woken but has not run yet counts as waiting.
     pub fn notify_one(&self) -> bool {
         self.notify(1) != 0
     }
@@ -200,7 +200,7 @@ impl<M: Memory> Condvar<M> {
     /// Wakes all threads that wait, and says how many did. A thread that changed the condition has
     /// held, or holds, the lock.
     ///
-    /// A thread that was woken before and has not gone on yet counts as waiting.
+    /// A thread that was woken but has not run yet counts as waiting.
     pub fn notify_all(&self) -> usize {
         self.notify(u32::MAX) as usize
     }

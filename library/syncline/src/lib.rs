@@ -1,4 +1,4 @@
-//! Locks, each written once, over a [`memory`].
+//! Locks, each written once, generic over a [`memory`].
 //!
 //! An algorithm here reads as in a textbook: its shared words, its acquisition, its release. What a
 //! word is and where it lives is a type parameter, the [`Memory`](memory::Memory): the processor's

@@ -1,7 +1,8 @@
 //! A guard of a part of what a lock protects.
 //!
-//! It holds the whole lock. What it lacks is the way back to the lock's value: a condition
-//! variable, or a share, that let others change the whole would take the part away beneath it.
+//! It holds the whole lock. It gives no access to the lock's value, and can't be used with a
+//! condition variable or turned into a share: while others change the whole value, the part could
+//! cease to exist.
 
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -10,7 +11,7 @@ use core::ptr::NonNull;
 use crate::lock::{CompactRw, Gate, RawLock};
 use crate::watched::{Node, Watched};
 
-/// Takes the node out of a guard without dropping the guard: the acquisition goes on.
+/// Takes the node out of a guard without dropping the guard: the lock stays held.
 macro_rules! take_node {
     ($guard:expr) => {{
         let guard = core::mem::ManuallyDrop::new($guard);
@@ -22,7 +23,7 @@ macro_rules! take_node {
     }};
 }
 
-/// `Debug` and `Display` of a guard are those of its value.
+/// A guard's `Debug` and `Display` show its value.
 macro_rules! shown_as_its_value {
     ($Guard:ident<$($lifetime:lifetime,)? T, L: $Lock:ident>) => {
         impl<T: ?Sized + core::fmt::Debug, L: $Lock> core::fmt::Debug for $Guard<$($lifetime,)? T, L> {
@@ -50,10 +51,10 @@ pub(crate) use {shown_as_its_value, take_node};
 pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = Gate> {
     lock: &'a Watched<L>,
     node: Node<L>,
-    /// Not a reference, which would claim the value until the end of `drop`, where the lock is
-    /// already released.
+    /// A pointer, because a reference would have to be valid until the end of `drop`, when the lock
+    /// is already released.
     part: NonNull<T>,
-    /// For the compiler: it writes a `T`, and stays with the thread that acquired.
+    /// For the compiler: the guard is invariant in `T`, and `!Send`.
     writes: PhantomData<(&'a mut T, *const ())>,
 }
 
@@ -92,7 +93,7 @@ impl<'a, T: ?Sized, L: RawLock> MappedMutexGuard<'a, T, L> {
         guard.with_part(part)
     }
 
-    /// A guard of a part of this part, or the guard as it was if the function finds none.
+    /// A guard for a part of this part, or the unchanged guard if the function returns `None`.
     ///
     /// # Errors
     ///

@@ -1,12 +1,12 @@
 //! A mutex that the thread that holds it can lock again.
 //!
-//! Beside the lock are the number of its holder and how often that holds it. A thread that finds
-//! its own number there holds the lock, since only it writes and erases that number; so it counts,
-//! and is done. The value is reached through shared references only, since the thread may have
-//! several guards.
+//! Next to the lock are the number of its holder and a count of the holder's acquisitions. A thread
+//! that finds its own number there holds the lock, since only it writes and erases that number; so
+//! it only has to count. The value is reached through shared references only, since the thread may
+//! have several guards.
 //!
-//! An acquisition outlives the guard that made it if another one is dropped later, so there is no
-//! guard to keep a queue node in: only locks without nodes will do, such as the default one.
+//! An acquisition outlives the guard that made it if another guard is dropped later, so no guard
+//! can keep a queue node: only locks without nodes can be used, such as the default one.
 //!
 //! When not to use it: a function that locks what its caller holds finds the value in the middle
 //! of its caller's change. A [`Mutex`](crate::Mutex), passed on locked, shows that to the compiler.
@@ -52,12 +52,13 @@ pub struct ReentrantMutex<T: ?Sized, L = Gate> {
     lock: L,
     /// The holder's number, or 0.
     owner: AtomicUsize,
-    /// How many guards the holder has.
+    /// The number of guards that the holder has.
     depth: Cell<usize>,
     value: T,
 }
 
-// SAFETY: one thread at a time reaches the value and the depth, which so move between threads.
+// SAFETY: one thread at a time reaches the value and the depth, which move between threads that
+// way.
 unsafe impl<T: ?Sized + Send, L: Sync> Sync for ReentrantMutex<T, L> {}
 
 impl<T> ReentrantMutex<T> {
@@ -77,14 +78,14 @@ impl<T, L: Zeroable> ReentrantMutex<T, L> {
 }
 
 impl<T, L> ReentrantMutex<T, L> {
-    /// The value; nobody can hold the lock.
+    /// The value. The exclusive reference guarantees that no thread holds the lock.
     pub fn into_inner(self) -> T {
         self.value
     }
 }
 
 impl<T: ?Sized, L> ReentrantMutex<T, L> {
-    /// The value; nobody can hold the lock.
+    /// The value. The exclusive reference guarantees that no thread holds the lock.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }
@@ -127,8 +128,8 @@ impl<T: ?Sized, L: Nodeless + TryLock> ReentrantMutex<T, L> {
         held.then(|| self.guard())
     }
 
-    /// Whether a thread holds the lock; outdated at once, unless it is this thread. Takes the lock
-    /// for a moment if it is free.
+    /// Whether a thread holds the lock. Unless that is this thread, the answer may be outdated at
+    /// once. Takes the lock for a moment if it is free.
     pub fn is_locked(&self) -> bool {
         self.is_owned_by_current_thread() || self.try_lock().is_none()
     }
@@ -182,7 +183,7 @@ impl<T: ?Sized + fmt::Debug, L: Nodeless + TryLock> fmt::Debug for ReentrantMute
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct ReentrantMutexGuard<'a, T: ?Sized, L: Nodeless = Gate> {
     mutex: &'a ReentrantMutex<T, L>,
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     stays: PhantomData<*const ()>,
 }
 

@@ -1,4 +1,4 @@
-//! Values under locks, written and read by serde as the values alone.
+//! Serde's traits for locks: a lock is serialized as its value.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -12,7 +12,7 @@ impl<T: ?Sized + Serialize, L: RawLock> Serialize for Mutex<T, L> {
     }
 }
 
-/// A free lock with the value that is read.
+/// A free lock with the deserialized value.
 impl<'de, T: Deserialize<'de>, L: RawLock> Deserialize<'de> for Mutex<T, L> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Ok(Self::from_raw(L::default(), T::deserialize(from)?))
@@ -26,7 +26,7 @@ impl<T: ?Sized + Serialize, L: RawSharedLock> Serialize for RwLock<T, L> {
     }
 }
 
-/// A free lock with the value that is read.
+/// A free lock with the deserialized value.
 impl<'de, T: Deserialize<'de>, L: RawSharedLock> Deserialize<'de> for RwLock<T, L> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Ok(Self::from_raw(L::default(), T::deserialize(from)?))
@@ -45,7 +45,7 @@ mod reentrant {
         }
     }
 
-    /// A free lock with the value that is read.
+    /// A free lock with the deserialized value.
     impl<'de, T: Deserialize<'de>> Deserialize<'de> for ReentrantMutex<T> {
         fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
             Ok(Self::new(T::deserialize(from)?))

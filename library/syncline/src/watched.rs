@@ -2,9 +2,9 @@
 //! debug builds, a note of the thread that holds it.
 //!
 //! Guards are of several kinds (borrowed, mapped, with an `Arc`); all of them are a reference to
-//! this and the node of an acquisition. So this is where their sections begin and end, which is
-//! reported to the memory ([`Memory::acquired`], [`Memory::releasing`]). A pooled node stays where
-//! it is until its guard gives it back after the release, and leaks with a guard that is forgotten.
+//! this and the node of an acquisition. So their sections begin and end here, which is reported to
+//! the memory ([`Memory::acquired`], [`Memory::releasing`]). A pooled node stays where it is until
+//! its guard gives it back after the release, and leaks with a guard that is forgotten.
 
 use core::time::Duration;
 
@@ -42,7 +42,7 @@ impl<L: RawLock> Watched<L> {
         L::Memory::acquired();
     }
 
-    /// This thread's section goes on, after the lock was released meanwhile.
+    /// This thread's section continues, after the lock was released meanwhile.
     #[inline(always)]
     pub(crate) fn begins_again(&self) {
         self.owner.set_again();

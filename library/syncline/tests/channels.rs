@@ -250,7 +250,7 @@ fn round_trips<A: RawChannel<Item = u64>, B: RawChannel<Item = String>>() {
     });
 }
 
-/// Several senders, each in order, and nobody is forgotten.
+/// Several senders, each in order, and no thread is forgotten.
 fn inboxes<Q: RawChannel<Item = (usize, u64)>>(senders: usize, capacity: usize) {
     let mut inbox = Inbox::<(usize, u64), Q>::over(senders, capacity);
     assert_eq!(inbox.recv(), Err(RecvError), "nobody is connected");

@@ -149,7 +149,7 @@ fn a_writer_becomes_a_reader() {
     downgrades::<Upgradable<WritersFirst>>();
 }
 
-/// Each reads, and writes what follows from it: nobody may write in between.
+/// Each reads, and writes what follows from it: no thread may write in between.
 fn upgrades<L: syncline::lock::TrySharedLock>()
 where
     Upgradable<L>: syncline::lock::Upgrade,

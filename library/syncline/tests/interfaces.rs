@@ -93,7 +93,7 @@ fn what_is_under_a_mutex_shows_when_it_is_free() {
 }
 
 /// Items go from producers to consumers through one slot, with a condition variable for each
-/// direction; a lost wake-up would leave somebody waiting.
+/// direction; a lost wake-up would leave a thread waiting.
 fn slot<L: RawLock<Memory = syncline::memory::Native>>(pairs: u64) {
     const ITEMS: u64 = 200;
     let slot: Mutex<Option<u64>, L> = Mutex::from_raw(L::default(), None);

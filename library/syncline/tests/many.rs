@@ -32,7 +32,7 @@ fn rounds() -> impl Iterator<Item = u64> {
     (0..MESSAGES).take_while(move |_| start.elapsed() < SHORT)
 }
 
-/// All messages come to somebody, once, and those of a sender in order.
+/// All messages come to a thread, once, and those of a sender in order.
 fn spread<W: Wait>(senders: u64, receivers: usize, capacity: usize) {
     let (sender, receiver) = many::over::<(u64, Box<u64>), W, Native>(capacity);
     assert!(sender.capacity() >= capacity);
@@ -180,7 +180,7 @@ fn selects<W: Wait>() {
         thread::spawn(move || {
             rounds()
                 .inspect(|number| {
-                    // Now and then nobody sends for a while, so that the receiver sleeps.
+                    // Now and then no thread sends for a while, so that the receiver sleeps.
                     if number % 64 == 0 {
                         thread::sleep(Duration::from_millis(1));
                     }

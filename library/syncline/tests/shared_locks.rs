@@ -1,4 +1,4 @@
-//! The shared locks under native threads: who excludes whom, who shares, and that nobody waits
+//! The shared locks under native threads: who excludes whom, who shares, and that no thread waits
 //! forever. A failure of the last kind shows as a test that doesn't end.
 
 use std::sync::Barrier;

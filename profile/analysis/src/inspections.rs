@@ -1,6 +1,6 @@
-//! What was traced of a program's critical sections, by call site: plain data that another crate
-//! makes of a trace. It is matched to a recording by the position of the call in its file, so it
-//! may come from another run of the same program.
+//! The traced critical sections of a program, by call site: plain data that another crate makes
+//! from a trace. It is matched to a recording by the position of the call in its file, so it may
+//! come from another run of the same program.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -22,8 +22,8 @@ pub struct InFile {
 pub struct Inspections(HashMap<InFile, Inspected>);
 
 impl Inspections {
-    /// Adds what is known of a site. If two describe one site, the one with more traced sections
-    /// stays.
+    /// Adds what is known of a site. If two inspections describe one site, the one with more traced
+    /// sections stays.
     pub fn add(&mut self, site: InFile, inspected: Inspected) {
         let known = self.0.entry(site).or_default();
         if known.sections < inspected.sections {

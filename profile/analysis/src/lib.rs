@@ -1,5 +1,5 @@
-//! From a recording to what a person wants to know: which locks cost time, where in the
-//! source, and which thread was in the way.
+//! Turns a recording into answers: which locks cost time, where in the source, and which thread was
+//! in the way.
 //!
 //! Three steps, each in a module of its own:
 //!
@@ -24,8 +24,8 @@
 //! # }
 //! ```
 //!
-//! What this crate does not do: it measures nothing, shows nothing (`syncline-report` does), and it does not merge processes, whose
-//! addresses and threads have nothing to do with each other.
+//! This crate measures nothing, shows nothing (`syncline-report` does), and does not merge
+//! processes, whose addresses and threads are unrelated.
 
 mod analysis;
 mod build;
@@ -37,6 +37,7 @@ mod live;
 pub mod model;
 pub mod name;
 mod options;
+mod path;
 mod runs;
 mod written;
 

@@ -22,7 +22,7 @@ pub fn frame(frame: &Frame) -> String {
     }
 }
 
-/// A lock, or what else is waited for: what it is, and its name.
+/// A lock or another object that threads wait for: its kind and its name.
 pub fn lock(lock: &Lock) -> String {
     let kind = primitive(lock.primitive);
     if lock.name.starts_with(kind) { lock.name.clone() } else { format!("{kind} {}", lock.name) }

@@ -1,4 +1,4 @@
-//! What the user of the analysis may choose.
+//! The options of the analysis.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub struct Options {
     pub thresholds: Thresholds,
     /// Folders with separate debug files, as [`DEBUG_DIR`] is one.
     pub debug_dirs: Vec<PathBuf>,
-    /// What is known of critical sections from a trace of them; nothing if there is none.
+    /// The inspections from a trace of the critical sections; empty if there is none.
     pub inspections: Inspections,
     /// How much of the end of the run is read, of a recording in windows of time; by default all.
     pub last: Option<Duration>,
@@ -32,7 +32,7 @@ impl Default for Options {
     }
 }
 
-/// How far the search for names has come, which is what takes time.
+/// Is called with the progress of the search for names, which takes most of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Processes that are done.

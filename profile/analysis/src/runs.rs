@@ -1,7 +1,7 @@
 //! Several recordings of one program, read as one.
 //!
-//! Runs of a program differ, most of all on a busy machine, and a single run may show chance. A
-//! finding is the same in two runs if its rule and call site are, as for a comparison
+//! Runs of a program differ, most of all on a busy machine, and the findings of a single run may be
+//! random. A finding is the same in two runs if its rule and call site are, as for a comparison
 //! ([`crate::diff`]). The run whose findings were seen most often is shown, so that as few findings
 //! as possible are in other runs only; a finding's gain becomes the mean of all runs, with none in
 //! those that do not have it.
@@ -15,8 +15,8 @@ use crate::diff::{self, Key, Run};
 use crate::findings::order;
 use crate::model::{Finding, Gain, Process, Runs, Seen};
 
-/// A finding's key, and its number among those of this key in its run: the first of them is the same
-/// as the first of another run.
+/// A finding's key, and its number among the findings with this key in its run: the first of them
+/// is the same as the first in another run.
 type Numbered = (Key, usize);
 
 /// Reads several recordings as one. Of recordings with several processes, the one that lost most time
@@ -84,7 +84,7 @@ fn numbered(process: &Process) -> impl Iterator<Item = (Numbered, &Finding)> {
     })
 }
 
-/// In how many runs it was seen, with the text of one of them.
+/// The number of runs in which it was seen, with the text of one of them.
 fn seen(told: &Finding, all: &[Finding]) -> Seen {
     let shares = || all.iter().filter_map(|finding| Some(finding.gain?.share));
     Seen {

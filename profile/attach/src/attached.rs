@@ -27,11 +27,11 @@ use crate::{modules, quiet, restore, safe, seccomp, target};
 /// How often slots are searched after a module was loaded: the loader lists it first and fills its
 /// tables then.
 const LOOKS: u32 = 3;
-/// For so long, a process may be starting.
+/// How long a process may take to start.
 const STARTING: Duration = Duration::from_secs(2);
 /// Between two attempts meanwhile.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Where it is said which process runs one of the recorder's functions.
+/// The word that says which process runs one of the recorder's functions.
 const BUSY: u64 = offset_of!(State, busy) as u64;
 const NOW_AND_FOR_EVER: u64 = (libc::RTLD_NOW | libc::RTLD_NODELETE) as u64;
 
@@ -57,11 +57,11 @@ pub struct Attached {
     _claim: Claim,
     target: Target,
     recorder: Recorder,
-    /// By which its forked children are found.
+    /// The identity by which its forked children are found.
     copy: Option<OwnCopy>,
     /// Words that point to the recorder.
     pub slots: usize,
-    /// How long one thread was stopped; no other was.
+    /// How long the borrowed thread was stopped. No other thread was.
     pub stopped: Duration,
     /// The modules that were loaded at the last check.
     seen: Vec<(u64, u64)>,
@@ -69,10 +69,10 @@ pub struct Attached {
     looks: u32,
 }
 
-/// What [`Attached::detach`] says.
+/// The result of [`Attached::detach`].
 #[derive(Clone, Debug)]
 pub struct Left {
-    /// How long one thread was stopped; no other was.
+    /// How long the borrowed thread was stopped. No other thread was.
     pub stopped: Duration,
     /// Words whose old values were restored.
     pub slots: usize,
@@ -123,7 +123,7 @@ impl Recorder {
         (memory.word(self.state).unwrap_or(0) >> 32) as u32
     }
 
-    /// Says that none of its functions runs any more: the one that did was given up.
+    /// Notes that none of its functions runs any more: the one that did was abandoned.
     fn is_free(&self, memory: Memory) -> Result<(), Error> {
         let failed = |source| Error::System { what: "write to the process", source };
         memory.write(self.state + BUSY, &[0; 4]).map_err(failed)
@@ -229,7 +229,7 @@ impl Attached {
     /// slots. The caller repeats this.
     ///
     /// # Errors
-    /// Those of [`Attached::new`], and it may be tried again.
+    /// Same errors as [`Attached::new`]; it may be tried again.
     pub fn follow(&mut self) -> Result<usize, Error> {
         let gone = |_| Error::Gone(self.target.pid);
         let now = modules::loaded(self.target.memory).map_err(gone)?;
@@ -258,7 +258,7 @@ impl Attached {
         self.target.runs_same_program() && self.target.memory.word(self.recorder.state).is_ok()
     }
 
-    /// Ends the recording, and takes back what was changed; also in the processes that it has forked.
+    /// Ends the recording and restores what was changed, in the processes that it has forked too.
     ///
     /// # Errors
     /// [`Error::Gone`] if the process has ended; its recording is whole, and its children were left.
@@ -299,7 +299,7 @@ fn open(target: &Target, library: &Path) -> Result<Duration, Error> {
     }
 }
 
-/// Points slots to the recorder, as many at once as there is room for.
+/// Points slots to the recorder, as many at a time as there is room for.
 fn point(
     borrowed: &mut Borrowed<'_>,
     target: &Target,

@@ -1,10 +1,10 @@
 //! A thread of the process, borrowed: functions are called on it while it waits in a system call.
 //!
-//! Each call is laid out as the kernel lays out a signal handler's: a frame with the thread's state, and
-//! a return to `rt_sigreturn`. The thread then does its system call anew, with the same arguments: one
-//! that waits for a relative time waits that time from there. The first call maps memory of our own, for
-//! a stack and some code; all others run there, so a small stack of the program's has to hold no more
-//! than a signal frame.
+//! Each call is laid out as the kernel lays out a signal handler's: a frame with the thread's
+//! state, and a return to `rt_sigreturn`. The thread then repeats its system call with the same
+//! arguments: a wait for a relative time begins again. The first call maps memory for a stack and
+//! some code, where all others run; so a small stack of the program has to hold no more than a
+//! signal frame.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ const LONGEST_CALL: Duration = Duration::from_secs(20);
 /// After this time, a call that waits for a lock is given up.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const SYS_FUTEX: u64 = 202;
-/// What system calls give that a stop has interrupted.
+/// The results of system calls that a stop has interrupted.
 const INTERRUPTED: [i64; 5] = [-512, -513, -514, -516, -(libc::EINTR as i64)];
 
 /// Calls the function in `rbx` with the six words behind `r12`; its result goes to `r12`. `rbp` is
@@ -59,9 +59,9 @@ const ONE: &[u8] = &[
     0xc3, // ret
 ];
 const ONE_AT: u64 = 512;
-/// Where the words of a call lie, and behind them what it needs.
+/// The address of a call's words, followed by its data.
 const WORDS: u64 = PAGE;
-/// What the caller may write there.
+/// How many bytes the caller may write there.
 pub const ROOM: u64 = PAGE + 256;
 
 /// A thread that is stopped.
@@ -231,8 +231,9 @@ impl Borrowed<'_> {
         self.run("a call of the C library", registers, context, number)
     }
 
-    /// Lets the thread run until it has returned through the frame; gives the result of the last system
-    /// call of this number. If the call waits for a lock for too long, the thread is put back to where it was.
+    /// Lets the thread run until it has returned through the frame; gives the result of the last
+    /// system call of this number. If the call waits too long for a lock, the thread returns to
+    /// where it was.
     fn run(
         &mut self,
         what: &'static str,
@@ -242,7 +243,7 @@ impl Borrowed<'_> {
     ) -> Result<u64, Error> {
         let failed = |source| Error::System { what: "run a borrowed thread", source };
         registers.orig_rax = u64::MAX;
-        // The registers come first: from then on the call ends by itself, also if this process
+        // The registers are set first: from then on the call ends by itself, even if this process
         // ends.
         trace::set_registers(self.tid, &registers).map_err(failed)?;
         trace::set_signal_mask(self.tid, !RAISED).map_err(failed)?;
@@ -312,7 +313,7 @@ impl Borrowed<'_> {
 
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
-        // It is back where it was, or finishes its call by itself.
+        // The thread is back where it was, or finishes its call by itself.
         trace::detach(self.tid);
     }
 }
@@ -325,7 +326,7 @@ fn read_state(tid: i32) -> std::io::Result<State> {
     })
 }
 
-/// The state in which the thread goes on: it does an interrupted system call anew.
+/// The state in which the thread continues: it repeats an interrupted system call.
 fn going_on(mut state: State) -> State {
     let r = &mut state.registers;
     if INTERRUPTED.contains(&(r.rax as i64)) {

@@ -1,5 +1,5 @@
-//! Processes that a process forked while it was attached to. Each has a copy of the recorder and of the
-//! tables that lead to it, and is detached from when its parent is.
+//! Processes that a process forked while it was attached to. Each child has a copy of the recorder
+//! and of the tables that lead to it; detaching from its parent detaches from it too.
 
 use std::collections::HashSet;
 use std::fs::{read_dir, read_to_string};
@@ -9,7 +9,7 @@ use crate::claim::Claim;
 use crate::refusal::Error;
 use crate::target::Target;
 
-/// After this time, what could not be detached from stays as it is.
+/// A process that could not be detached from within this time stays as it is.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The file that the recorder was loaded from: memory without a name, which no other process has loaded, but
@@ -43,12 +43,13 @@ impl Copy {
 pub struct Children {
     /// How many were detached from.
     pub left: usize,
-    /// Those that go on to be recorded, and why.
+    /// Those that are still recorded, and why.
     pub going_on: Vec<(u32, String)>,
 }
 
-/// Leaves all processes with this copy that are recorded, until there are no more: one of them may have
-/// forked another meanwhile. Processes that another command has attached to are that command's.
+/// Detaches from all recorded processes with this copy, until there are no more: one of them may
+/// have forked another meanwhile. Processes that another command has attached to are that
+/// command's.
 pub fn leave(
     copy: &Copy,
     is_recorded: impl Fn(u32) -> bool,

@@ -1,11 +1,11 @@
-//! Only one command at a time has a process.
+//! Only one command at a time can attach to a process.
 //!
 //! A command listens at an abstract socket whose name has the process's number and the time when it
-//! began. The kernel gives a name to one socket only, takes it away when the command ends, however it
-//! ends, and tells a process that connects which one listens.
+//! began. The kernel binds a name to one socket only, releases it when the command ends, however it
+//! ends, and reports to a process that connects which process listens.
 //!
-//! Each network namespace has names of its own. All commands use the one of the process, if the kernel lets
-//! them, and the number by which the process calls itself.
+//! Each network namespace has its own names. All commands use the namespace of the process, if the
+//! kernel lets them, and the process's number in its own PID namespace.
 
 use std::fs::{File, read_link};
 use std::io::ErrorKind;
@@ -75,7 +75,7 @@ fn enter_network(pid: u32) {
 fn peer(stream: &UnixStream) -> u32 {
     let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: the kernel writes as many bytes as it is told that there are.
+    // SAFETY: the kernel writes at most the given number of bytes.
     unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),

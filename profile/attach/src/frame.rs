@@ -1,4 +1,5 @@
-//! A signal frame: all that a thread needs to go on where it was, as `rt_sigreturn` takes it.
+//! A signal frame: all that a thread needs to continue where it was, in the form that
+//! `rt_sigreturn` takes.
 //!
 //! It is laid out as the kernel does it when it delivers a signal (`struct rt_sigframe` of x86-64):
 //! `struct ucontext`, and elsewhere the extended state with its marks.
@@ -7,10 +8,10 @@ use libc::user_regs_struct as Registers;
 
 /// Bytes of the context.
 pub const CONTEXT: u64 = 304;
-/// Marks an extended state that is larger than the oldest one, at its begin and at its end.
+/// Marks an extended state that is larger than the oldest one, at its beginning and at its end.
 const MAGIC1: u32 = 0x4650_5853;
 const MAGIC2: u32 = 0x4650_5845;
-/// Where the marks at its begin lie.
+/// The offset of the marks at its beginning.
 const MARKS: usize = 464;
 /// Extended state, stack segment there, and to be restored as it is.
 const FLAGS: u64 = 7;

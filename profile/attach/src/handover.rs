@@ -1,6 +1,6 @@
-//! Descriptors, given to the process: over a pair of sockets that it makes, of which this process takes
-//! one (`pidfd_getfd`). No path is involved, so it does not matter what the process sees of the file
-//! system, nor whose files these are.
+//! Descriptors, given to the process: over a pair of sockets that it makes, of which this process
+//! takes one (`pidfd_getfd`). No path is involved, so it does not matter which file system the
+//! process sees, nor who owns the files.
 
 use std::fs::File;
 use std::io::{Error as IoError, Write};
@@ -12,7 +12,8 @@ use crate::borrow::Borrowed;
 use crate::memory::Memory;
 use crate::refusal::Error;
 
-/// In an ELF header: where the table of sections lies, and their number and that of their names.
+/// In an ELF header: the offset of the section table, the number of sections, and the index of the
+/// section with their names.
 const SECTIONS_AT: Range<usize> = 40..48;
 const SECTION_NUMBERS: Range<usize> = 60..64;
 
@@ -40,7 +41,7 @@ pub fn in_memory(library: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Where the part of a library that is mapped ends; `None` if that is unknown.
+/// The end of the part of a library that is mapped; `None` if that is unknown.
 fn end_of_mapped(library: &[u8]) -> Option<usize> {
     let word = |at: usize| {
         let bytes = library.get(at..at + 8)?;
@@ -123,8 +124,8 @@ fn send(socket: &OwnedFd, file: &File) -> Result<(), Error> {
     if sent < 0 { Err(Error::last("give the process a file")) } else { Ok(()) }
 }
 
-/// A message that is to be received, laid out at an address of the process: its header, then a byte of
-/// data, then what comes with it.
+/// A message to be received, laid out at an address of the process: its header, then a byte of
+/// data, then the control data.
 struct Message {
     at: u64,
 }

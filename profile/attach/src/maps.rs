@@ -1,4 +1,4 @@
-//! What is mapped where in a process.
+//! The mappings of a process.
 
 use std::fs::read_to_string;
 use std::io;
@@ -11,7 +11,7 @@ pub struct Map {
     pub is_writable: bool,
 }
 
-/// Those of a process, in the order of their addresses.
+/// The mappings of a process, in the order of their addresses.
 pub fn of(pid: u32) -> io::Result<Vec<Map>> {
     Ok(read_to_string(format!("/proc/{pid}/maps"))?.lines().filter_map(parse).collect())
 }

@@ -20,7 +20,7 @@ const MOST: usize = 100_000;
 /// A loaded module.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// What to add to an address of its file.
+    /// What is added to an address of its file.
     pub bias: u64,
     /// The path by which it was loaded; empty for the program.
     pub name: String,
@@ -83,7 +83,8 @@ fn all(memory: Memory) -> io::Result<Vec<Module>> {
     while next != 0 && modules.len() < MOST {
         let map: Vec<u64> = words(&memory.read(next, 32)?).collect();
         let (bias, name, section) = (map[0], map[1], map[2]);
-        // A module that is just being unloaded, and the kernel's own, have no headers to be found.
+        // The headers of a module that is being unloaded, and of the kernel's own module, can't be
+        // found.
         if let Ok(range) =
             range(memory, bias, if modules.is_empty() { Some(&headers) } else { None })
         {

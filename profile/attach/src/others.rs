@@ -25,7 +25,7 @@ pub struct Stopped {
 }
 
 impl Stopped {
-    /// Stops them. None can make another one meanwhile that is not seen.
+    /// Stops them. A new thread that one of them creates meanwhile is found too.
     pub fn all(pid: u32, borrowed: &Borrowed<'_>) -> Result<Stopped, Error> {
         let failed = |source| Error::System { what: "stop the process's threads", source };
         let (mut stopped, mut seen) = (Stopped { threads: Vec::new() }, HashSet::new());
@@ -35,7 +35,7 @@ impl Stopped {
             if new.is_empty() {
                 return Ok(stopped);
             }
-            // One that can't be traced has ended.
+            // A thread that can't be traced has ended.
             for tid in new.into_iter().filter(|&tid| trace::seize(tid).is_ok()) {
                 stopped.threads.push((tid, 0));
                 let stop = trace::interrupt(tid)

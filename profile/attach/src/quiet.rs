@@ -1,7 +1,7 @@
 //! When no thread runs code of the recorder any more, once no call leads there.
 //!
-//! A call of the recorder's takes microseconds, unless it waits in a system call. So a thread is outside,
-//! or waits inside, once it was seen in a system call, or has run for a while since.
+//! A call of the recorder's takes microseconds, unless it waits in a system call. So once a thread
+//! was seen in a system call, or has run for a while, it is outside, or waits inside.
 
 use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const LONG: u64 = 5_000_000;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Waits until that is so of all threads; false if it isn't within some seconds.
+/// Waits until that holds for all threads; false if it does not within some seconds.
 pub fn wait(pid: u32) -> bool {
     let until = Instant::now() + PATIENCE;
     let mut waiting: HashMap<String, u64> =

@@ -1,9 +1,9 @@
 //! Slots whose old values are restored from outside, while no thread of the process runs.
 //!
-//! The recorder restores them under the loader's lock, so that no module goes away meanwhile. A process that was
-//! forked while another thread of its parent's was in the loader has that lock held for ever; `fork` of the
-//! C library frees some of its locks in the child, but not this one. Where no thread runs, no lock is
-//! needed.
+//! The recorder restores them under the loader's lock, so that no module is unloaded meanwhile. A
+//! process that was forked while another thread of its parent's was in the loader has that lock
+//! held for ever; `fork` of the C library frees some of its locks in the child, but not this one.
+//! If no thread runs, no lock is needed.
 
 use std::mem::offset_of;
 

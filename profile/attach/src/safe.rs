@@ -10,7 +10,7 @@ use crate::memory::words;
 use crate::refusal::Error;
 use crate::target::Target;
 
-/// System calls that wait for an outside event. A thread that holds up others is in none of them.
+/// System calls that wait for an outside event. A thread in one of them does not hold up others.
 const IDLE: &[u32] =
     &[0, 7, 23, 34, 35, 43, 45, 47, 61, 128, 130, 208, 219, 230, 232, 247, 270, 271, 281, 288, 441];
 /// Those of them that only wait for sockets and the like: poll, select, accept, recvfrom, recvmsg, epoll.
@@ -65,11 +65,12 @@ fn threads(pid: u32) -> Vec<(i32, u32)> {
 /// Whether no return address on the stack of a thread in a system call leads into what must not be entered
 /// twice.
 ///
-/// Words that earlier calls left may look like return addresses: below the first function of a process that
-/// was forked, which has large variables, those of `fork` may stay for ever. No allocator waits for sockets,
-/// nor does `fork` while it holds the allocator's locks (handlers of `pthread_atfork` run without them), so a
-/// thread that waits for sockets is inside one only if it is in a signal handler, whose return address is on
-/// the stack then. In the loader it may be: a constructor may wait for anything.
+/// Words that earlier calls left on the stack may look like return addresses: in a forked process
+/// whose first function has large variables, those of `fork` may stay for ever. No allocator waits
+/// for sockets, nor does `fork` while it holds the allocator's locks (handlers of `pthread_atfork`
+/// run without them), so a thread that waits for sockets is inside one only if it is in a signal
+/// handler, whose return address is on the stack then. In the loader it may be: a constructor may
+/// wait for anything.
 fn is_safe(target: &Target, call: u32, sp: u64) -> bool {
     let stack = target.memory.read_up_to(sp, DEPTH);
     let leads_into = |ranges: &[Range<u64>]| {

@@ -58,7 +58,8 @@ struct Instruction {
     k: u32,
 }
 
-/// Refuses a process with a filter that forbids what is needed, or that can't be read.
+/// Refuses a process with a filter that forbids a system call that attaching needs, or that can't
+/// be read.
 pub fn check(pid: u32) -> Result<(), Error> {
     for tid in filtered(pid) {
         let filters = match read(tid) {
@@ -138,7 +139,8 @@ fn stop(tid: i32) -> io::Result<()> {
     }
 }
 
-/// What a filter does about a system call; 0, which ends the process, if it can't be understood.
+/// A filter's action for a system call; 0, which ends the process, if the filter can't be
+/// interpreted.
 fn decide(filter: &[Instruction], number: u32, arguments: [u64; 4]) -> u32 {
     let word = |at: u32| match at {
         0 => number,

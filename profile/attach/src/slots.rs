@@ -1,9 +1,9 @@
 //! The words by which modules call the functions that are counted.
 //!
-//! A slot is taken if it holds the C library's function (or whose it would be if the recorder had been
-//! preloaded), or still leads to the resolver of its own module. What holds anything else, such as a
-//! function of the program's own, stays as it is. Pointers in data are not changed, only counted: a
-//! program may have copied them.
+//! A slot is replaced if it holds the C library's function (or the function that would be in it if
+//! the recorder had been preloaded), or still leads to the resolver of its own module. A slot that
+//! holds anything else, such as a function of the program's own, stays as it is. Pointers in data
+//! are not changed, only counted: a program may have copied them.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub struct Found {
     pub pointers: u64,
 }
 
-/// Looks through all modules but the recorder, which is the one that starts there.
+/// Searches all modules except the recorder, which starts at that address.
 pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, Error> {
     let failed = |source| Error::System { what: "read the process's modules", source };
     let maps = maps::of(memory.0).map_err(failed)?;
@@ -50,7 +50,7 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
         if module.range.start == recorder || module.name.contains("/ld-linux") {
             continue;
         }
-        // A module that has gone since has none.
+        // A module that was unloaded since has none.
         for Relocation { at, symbol, kind } in relocations(memory, module).unwrap_or_default() {
             let Some(name) = symbols.name(symbol) else { continue };
             let (Some(&real), Some(&(our, _))) = (theirs.get(name), ours.get(name)) else {

@@ -1,4 +1,4 @@
-//! The process: what it is, what has to be known of it, and why it may not be attached to.
+//! The process to attach to: what has to be known of it, and why it may be refused.
 
 use std::fs::{read, read_to_string};
 use std::io;
@@ -35,12 +35,12 @@ const LOADER: &[&str] =
 pub struct Target {
     pub pid: u32,
     pub memory: Memory,
-    /// By which number it calls itself, in its own namespace.
+    /// Its process ID in its own PID namespace.
     pub own_number: u32,
     /// When it began, in the kernel's ticks.
     pub began: u64,
-    /// What the kernel told the program at its start, such as where it lies: random for each program that
-    /// the process executes.
+    /// The auxiliary vector, such as the program's address: it is random for each program that the
+    /// process executes.
     told: Vec<u8>,
     pub modules: Vec<Module>,
     /// Code of the loader, which must not be entered twice by one thread.
@@ -64,7 +64,7 @@ impl Target {
     /// [`Refusal`]s, and [`Error::Lacks`].
     pub fn find(pid: u32) -> Result<Target, Error> {
         let (own_number, began) = check_status(pid)?;
-        // Before anything of the program is read, so that an `execve` since then is noticed.
+        // Done before anything of the program is read, so that a later `execve` is noticed.
         let told = told(pid);
         check_program(pid)?;
         let memory = Memory(pid);
@@ -115,8 +115,9 @@ impl Target {
         })
     }
 
-    /// Whether the process still runs the program that was looked at. It may execute another one at
-    /// any time, and nothing that is known of its memory holds then; not while one of its threads is stopped.
+    /// Whether the process still runs the program that was looked at. The process may execute
+    /// another program at any time, except while one of its threads is stopped; then nothing that
+    /// is known of its memory holds.
     pub fn runs_same_program(&self) -> bool {
         told(self.pid) == self.told
     }
@@ -133,8 +134,8 @@ pub fn told(pid: u32) -> Vec<u8> {
     read(format!("/proc/{pid}/auxv")).unwrap_or_default()
 }
 
-/// Refuses a process by what the kernel says of it; returns the number by which it calls itself, and the
-/// time when it began.
+/// Refuses a process that the kernel's information rules out. Returns its process ID in its own
+/// namespace, and the time when it began.
 fn check_status(pid: u32) -> Result<(u32, u64), Error> {
     const START_TIME: usize = 19;
     let gone = || Error::from(Refusal::NoProcess(pid));

@@ -1,4 +1,4 @@
-//! `ptrace`, as far as it is used here. All of it is called by one thread, as the kernel wants it.
+//! The part of `ptrace` that is used here. One thread makes all calls, as the kernel requires.
 
 use std::io;
 use std::thread::sleep;
@@ -12,7 +12,7 @@ const SETSIGMASK: libc::c_uint = 0x420b;
 /// How a traced thread stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// At the begin or the end of a system call.
+    /// At the beginning or the end of a system call.
     SystemCall,
     /// As it was asked to.
     Asked,
@@ -56,7 +56,7 @@ pub fn go_on(tid: i32, signal: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_CONT, tid, 0, signal as usize)
 }
 
-/// Lets it run to the next begin or end of a system call, with this signal or none.
+/// Lets it run to the next beginning or end of a system call, with this signal or none.
 pub fn to_system_call(tid: i32, signal: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_SYSCALL, tid, 0, signal as usize)
 }
@@ -89,7 +89,7 @@ pub fn set_extended_state(tid: i32, state: &[u8]) -> io::Result<()> {
     ptrace(libc::PTRACE_SETREGSET, tid, NT_X86_XSTATE, (&raw mut part).addr())
 }
 
-/// Writes a word of its memory, also where the process may only read.
+/// Writes a word of its memory, even where the process may only read.
 pub fn write_word(tid: i32, at: u64, word: u64) -> io::Result<()> {
     ptrace(libc::PTRACE_POKEDATA, tid, at as usize, word as usize)
 }

@@ -10,12 +10,12 @@ use crate::section::SiteFacts;
 
 /// Fewer pairs of sections say nothing: a share of 0 in 100 is known to be under 3 %.
 const ENOUGH_PAIRS: u64 = 100;
-/// Sections that were too long to be traced to their end, and so can't be compared, are long beyond
-/// doubt; a few are enough if they are traced for this many instructions.
+/// Sections that were too long to be traced to their end can't be compared, but are certainly long:
+/// a few are enough if they are traced for this many instructions.
 const ENOUGH_CUT: u64 = 4;
-/// From this share of independent pairs on, waiting is mostly needless.
+/// If at least this share of pairs is independent, waiting is mostly needless.
 const INDEPENDENT: f64 = 0.8;
-/// A field is worth splitting off when that leaves at least this share of pairs independent.
+/// A field is worth splitting off if at least this share of pairs is independent without it.
 const INDEPENDENT_WITHOUT: f64 = 0.5;
 /// Fewer pieces than this are too few to give each a lock of its own: two threads would often
 /// meet in one, and the sections that need several would pay for more locks.
@@ -23,10 +23,10 @@ const MANY_PIECES: u64 = 8;
 /// If fewer sections than this write, most of them only read. All data counts, since a small sample
 /// doesn't show which is shared.
 const FEW_WRITERS: f64 = 0.1;
-/// A section is long from this many instructions on: some ten times as many as an uncontended lock
-/// and unlock take themselves.
+/// A section with at least this many instructions is long: some ten times as many as an uncontended
+/// lock and unlock take themselves.
 const LONG: u64 = 500;
-/// A long section is not about shared data if this much of it touches none.
+/// If this share of a long section touches no shared data, the section does mostly other work.
 const UNRELATED: f64 = 0.9;
 
 /// What to do about a lock.
@@ -41,18 +41,18 @@ pub enum Advice {
     UseAtomic,
     /// The data is in many pieces that have nothing to do with each other.
     Shard {
-        /// How many pieces were seen.
+        /// The number of pieces that were seen.
         pieces: u64,
     },
     /// Most sections only read.
     LetReadersShare,
-    /// Sections are mostly independent, in data that is of one piece.
+    /// Sections are mostly independent, but the data is one piece.
     UseOptimistic,
     /// Most conflicts are on one field: the first of the causes.
     SplitField {
         /// The share of pairs that would be independent without it.
         independence_without: f64,
-        /// Pieces of data without it.
+        /// Pieces of data without this field.
         pieces_without: u64,
     },
     /// Most of a long section touches nothing shared.
@@ -76,12 +76,12 @@ pub struct Proposal {
     pub saves_at_most: f64,
     /// Their share of the time that all threads ran.
     pub share_of_thread_time: f64,
-    /// Whether sections do input or output, whose order memory does not show: independent in
-    /// what they touch, they may still need their order.
+    /// Whether sections do input or output. The order of that does not show in memory: sections
+    /// that touch different data may still need their order.
     pub io: bool,
 }
 
-/// What to do about a lock: the first is the most useful.
+/// The advice for a lock, the most useful first.
 pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
     let io = lock.sites.iter().any(|site| site.doing_io > 0);
     let proposal = |advice, share: f64| {
@@ -91,14 +91,14 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
     };
     let Some(independence) = lock.independence().filter(|_| lock.window.pairs >= ENOUGH_PAIRS)
     else {
-        // How long sections are, and what they are about, takes fewer of them.
+        // The length and kind of sections are known from fewer of them.
         let cut: u64 = lock.sites.iter().map(|site| site.cut).sum();
         let share = unrelated(lock).filter(|_| cut >= ENOUGH_CUT && lock.threads > 1);
         let shorten = share.map(|share| proposal(Advice::Shorten { share }, share));
         let too_few = proposal(Advice::TooFewSections, 0.0);
         return shorten.into_iter().chain([too_few]).collect();
     };
-    // What really waited for each other, where that was often enough.
+    // Pairs of sections of which one waited for the other, if there were enough.
     let needless = match lock.waited_for.pairs >= ENOUGH_PAIRS {
         true => 1.0 - lock.waited_for.share(),
         false => independence,
@@ -121,7 +121,7 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
     proposals
 }
 
-/// What follows from the data that sections touch, if anything.
+/// The advice that follows from the data that sections touch, if any.
 fn by_data(lock: &LockFacts, independence: f64) -> Option<Advice> {
     let shared_max = lock.sites.iter().map(|site| site.shared_max).max().unwrap_or(0);
     let sum = |part: fn(&SiteFacts) -> u64| lock.sites.iter().map(part).sum::<u64>();
@@ -161,14 +161,14 @@ fn by_data(lock: &LockFacts, independence: f64) -> Option<Advice> {
 }
 
 /// Whether threads that share the data would have met in it: most sections accessed data that
-/// another section accessed as well. Of a large table a small sample meets no entry twice.
+/// another section accessed as well. In a large table, a small sample meets no entry twice.
 fn would_have_met(lock: &LockFacts) -> bool {
     let alone = lock.groups.groups - lock.groups.met_again;
     2 * alone <= lock.groups.sections
 }
 
 /// The share of pairs that conflict on nothing but the most frequent cause, or on nothing; `None`
-/// if that cause is not what most conflicts are about.
+/// if most conflicts have other causes.
 fn independence_without_first(lock: &LockFacts) -> Option<f64> {
     let cause = lock.causes.first().filter(|cause| 2 * cause.alone >= lock.window.conflicting)?;
     let left = lock.window.conflicting.saturating_sub(cause.alone);
@@ -188,13 +188,14 @@ fn is_long_at(site: &SiteFacts) -> bool {
     site.instructions.median >= LONG || 2 * site.cut >= site.traced && site.cut > 0
 }
 
-/// The share of instructions that touch nothing shared, if sections are long and that is most.
+/// The share of instructions that touch no shared data, if sections are long and this share is
+/// large.
 fn unrelated(lock: &LockFacts) -> Option<f64> {
     let long = || lock.sites.iter().filter(|site| is_long_at(site));
     let total: u64 = long().map(|site| site.total_instructions).sum();
     let all: u64 = lock.sites.iter().map(|site| site.total_instructions).sum();
     let beside: f64 = long().map(|s| s.unshared_share() * s.total_instructions as f64).sum();
-    // Of all instructions, so that a rare long section among short ones is not the lock's.
+    // As a share of all instructions, so that a rare long section among short ones does not decide.
     let share = if all == 0 { 0.0 } else { beside / all as f64 };
     (total > 0 && share >= UNRELATED).then_some(share)
 }

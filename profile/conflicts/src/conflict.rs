@@ -1,12 +1,12 @@
 //! How often sections of a lock conflict, and on what.
 //!
-//! Two comparisons, both Syncchar's: each section with those of other threads among the last 128
-//! of the same lock (its section 4.2, Table 3), which shows how much concurrency the lock prevents;
+//! Two comparisons, both Syncchar's: each section with those of other threads among the last 128 of
+//! the same lock (its section 4.2, Table 3), which shows how much concurrency the lock prevents;
 //! and each section that had to wait with those that it waited for (section 4.1, Table 2), which
-//! shows what waiting was needless.
+//! shows how much of the waiting was needless.
 //!
-//! Of sections that were traced as the first of their call sites ([`EARLY`]) and not by a draw, rare sites
-//! have more than their share, so the window goes without them where enough were drawn.
+//! Sections that were traced as the first of their call sites ([`EARLY`]), and not drawn at random,
+//! over-represent rare sites, so the window excludes them if enough sections were drawn.
 //!
 //! The share of conflicts is that of the pairs that were compared. The share of sections that
 //! conflict with any of the window grows with the window until it is nearly one, and so says
@@ -27,11 +27,11 @@ use crate::words::Word;
 pub struct Comparison {
     /// Sections that were compared with at least one other.
     pub sections: u64,
-    /// Of those, how many conflict with at least one.
+    /// How many of those conflict with at least one.
     pub conflicting_sections: u64,
     /// Pairs that were compared.
     pub pairs: u64,
-    /// Of those, how many conflict.
+    /// How many of those conflict.
     pub conflicting: u64,
     /// Bytes of the later section's address set, summed over the pairs that conflict.
     pub set_bytes: u64,
@@ -57,10 +57,10 @@ impl Comparison {
 
     /// The uncertainty from sampling: the share is known to within this much, in 19 of 20 cases.
     ///
-    /// Pairs have sections in common, so what counts is how many sections there were. Of a mean over
-    /// pairs of n, the variance is at most 2/n of that of one pair (Hoeffding 1948); it is nearly that
-    /// much if few sections conflict with all others. If no conflict was seen, or nothing but
-    /// conflicts, the rule of three for sections gives about the same.
+    /// Pairs have sections in common, so what counts is how many sections there were. The variance
+    /// of a mean over the pairs of n sections is at most 2/n of that of one pair (Hoeffding 1948);
+    /// it is nearly that much if a few sections conflict with all others. If no conflict, or only
+    /// conflicts, were seen, the rule of three for sections gives about the same.
     pub fn uncertainty(&self) -> f64 {
         let (share, sections) = (self.share(), self.sections as f64);
         match self.sections {
@@ -138,7 +138,7 @@ pub struct Cause {
     pub bytes: u8,
     /// Pairs that conflict on it.
     pub pairs: u64,
-    /// Of those, how many conflict on nothing else.
+    /// How many of those conflict on nothing else.
     pub alone: u64,
     /// An instruction that read it; 0 if none was seen.
     pub reader: u64,
@@ -153,7 +153,7 @@ pub struct Conflicts {
     pub window: Comparison,
     /// Against the sections that were waited for.
     pub contended: Comparison,
-    /// What the pairs of the window conflict on, the most frequent first.
+    /// The causes of conflicts between pairs of the window, the most frequent first.
     pub causes: Vec<Cause>,
 }
 
@@ -166,7 +166,7 @@ pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -
     let mut result = Conflicts::default();
     let mut window = Window::new(size);
     let mut causes = Causes::default();
-    // Most of what sections touch is one thread's own, or only read.
+    // Most of the data that sections touch belongs to one thread, or is only read.
     let of_others = |set: &Set| Set {
         accesses: set
             .accesses
@@ -228,7 +228,7 @@ struct Causes {
     fields: FxHashMap<Field, Known>,
     /// Pairs so far.
     pairs: u64,
-    /// The words of a section by address, and which section that is.
+    /// The words of a section by address, and the section's number.
     words: (usize, Vec<(u64, u32)>),
 }
 

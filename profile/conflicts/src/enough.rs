@@ -2,9 +2,9 @@
 //! the run would have to be, or how large the budget.
 //!
 //! Both are proportions: a run twice as long has twice the budget and twice the acquisitions. For a
-//! lock with hardly any traced section that is inexact, since the first sections cost most; there
-//! the cost of sections of other locks is used. Half of what counting leaves of a budget is spent
-//! on sections, and an eighth of the budget is left at least (`syncline-tracer`,
+//! lock with hardly any traced section that is inexact, since the first sections cost most; for
+//! such a lock the cost of sections of other locks is used. Half of the budget that remains after
+//! counting is spent on sections, but at least an eighth of the budget remains (`syncline-tracer`,
 //! `process/budget.rs`).
 
 use rustc_hash::FxHashMap;
@@ -29,11 +29,11 @@ const FEW: u64 = 16;
 /// counts four times.
 const COST: f64 = 100e-6;
 
-/// A lock that much is waited for, or several that are acquired at one place, of which too few sections
-/// were traced.
+/// A lock with much waiting, or several that are acquired at one call site, of which too few
+/// sections were traced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scarce {
-    /// The lock's address; of several, that of one.
+    /// The lock's address; if there are several, that of one of them.
     pub lock: u64,
     /// How many locks these are.
     pub locks: u64,
@@ -41,7 +41,7 @@ pub struct Scarce {
     pub site: u64,
     /// Acquisitions.
     pub acquisitions: u64,
-    /// Of those, how many were traced.
+    /// How many of those were traced.
     pub traced: u64,
     /// Seconds that threads waited.
     pub waited: f64,
@@ -52,12 +52,12 @@ pub struct Scarce {
 pub struct Run {
     /// Its seconds.
     pub seconds: f64,
-    /// Seconds that the budget is a part of: of the program's own processor time, or those of the run if
-    /// they are fewer.
+    /// The seconds of which the budget is a part: the program's own processor time, or the length
+    /// of the run if that is less.
     pub processor: f64,
     /// The budget, as a share; `None` if every section was traced.
     pub budget: Option<f64>,
-    /// What counting took, as a share of these.
+    /// The cost of counting, as a share of these.
     pub counting: f64,
 }
 
@@ -83,16 +83,16 @@ impl Scarce {
         self.times(run).max(acquired) * run.seconds
     }
 
-    /// About which budget, as a share, gives a run like this one enough; `None` if it has no
-    /// budget, or too few acquisitions for any.
+    /// The approximate budget, as a share, that would suffice for a run like this one; `None` if it
+    /// has no budget, or too few acquisitions for any.
     pub fn budget(&self, run: &Run) -> Option<f64> {
         let budget = run.budget.filter(|_| self.acquisitions >= ENOUGH)?;
         Some(run.counting + self.times(run) * run.for_sections(budget))
     }
 }
 
-/// Those of the three most waited for that have too few sections, most waited for first. If only
-/// some locks were to be traced, the most waited for of these.
+/// Those of the three locks with most waiting that have too few sections, most waiting first. If
+/// only some locks were selected for tracing, those of the selected locks.
 pub fn scarce(
     trace: &Trace,
     locks: &[LockFacts],

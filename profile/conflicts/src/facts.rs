@@ -13,7 +13,7 @@ use crate::totals::{Totals, UntracedLock};
 /// How sections are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// With how many earlier sections of its lock each one is compared.
+    /// The number of earlier sections of its lock with which each section is compared.
     pub window: usize,
     /// Processors that the program could use.
     pub processors: usize,
@@ -31,11 +31,11 @@ pub struct Overall {
     /// The mean independence, weighted by the time that the locks were held; `None` if no pair was
     /// compared.
     pub independence: Option<f64>,
-    /// The uncertainty of it from sampling, as
-    /// [`Comparison::uncertainty`](crate::Comparison::uncertainty); 1 if there is none.
+    /// Its uncertainty from sampling, as in
+    /// [`Comparison::uncertainty`](crate::Comparison::uncertainty); 1 if no pair was compared.
     pub uncertainty: f64,
-    /// Processors that optimistic sections of that independence could keep busy, of those there
-    /// are.
+    /// How many of the machine's processors optimistic sections with that independence could keep
+    /// busy.
     pub busy: Option<f64>,
     /// Processors that they could keep busy of the 15 of Syncchar's machine.
     pub busy_of_15: Option<f64>,
@@ -68,7 +68,7 @@ pub struct Untraced {
     pub acquisitions: u64,
     /// Seconds that threads waited for them.
     pub waited: f64,
-    /// The one that was waited for longest, and how long; `None` if none was.
+    /// The one with the longest total wait, and how long that is; `None` if none was.
     pub longest: Option<(u64, f64)>,
 }
 
@@ -79,13 +79,14 @@ pub struct Facts {
     pub locks: Vec<LockFacts>,
     /// All together.
     pub overall: Overall,
-    /// Those of the most waited for of which too few sections were traced.
+    /// Locks with much waiting of which too few sections were traced.
     pub scarce: Vec<Scarce>,
 }
 
-/// Processors that a share of independent pairs keeps busy, of this many: sections that are
-/// independent of one run beside it. Syncchar gives 24.1 % on 15 processors as 4 (section 4.2), and
-/// no formula; this one gives 4.4, and is right where all or nothing is independent.
+/// How many of this many processors a share of independent pairs keeps busy: sections that are
+/// independent of one another run at the same time. Syncchar gives 24.1 % on 15 processors as 4
+/// (section 4.2), and no formula; this one gives 4.4, and is right where all or nothing is
+/// independent.
 pub fn busy(independence: f64, processors: usize) -> f64 {
     1.0 + independence * (processors.max(1) - 1) as f64
 }
@@ -160,7 +161,7 @@ fn together(untraced: &[UntracedLock], trace: &Trace) -> Untraced {
         all.locks += 1;
         all.acquisitions = all.acquisitions.saturating_add(one.acquisitions);
         all.waited += waited;
-        // Of equals the first address.
+        // Among equals, the one with the lowest address.
         if waited > all.longest.map_or(0.0, |(_, longest)| longest) {
             all.longest = Some((one.lock, waited));
         }

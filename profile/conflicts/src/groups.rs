@@ -16,17 +16,17 @@ use crate::sets::{LockSections, Sets};
 pub struct Groups {
     /// Pieces that are written to.
     pub groups: u64,
-    /// Of those, how many were met by at least two sections.
+    /// How many of those were met by at least two sections.
     pub met_again: u64,
     /// Sections in the largest.
     pub largest: u64,
-    /// Sections that were looked at and write at least one word, or read one that is written.
+    /// Examined sections that write at least one word, or read one that is written.
     pub sections: u64,
     /// Words that are written to.
     pub words: u64,
 }
 
-/// Groups the data of a lock, as if the fields given were not there.
+/// Groups the data of a lock, ignoring the given fields.
 pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
     let counts =
         |word: u32| without.is_empty() || !without.contains(&Field::of(&sets.words.get(word)));
@@ -38,7 +38,7 @@ pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
             words += 1;
         }
     }
-    // One word of each section that has any: its piece is known at the end.
+    // One word of each section that has any; from it follows the section's piece at the end.
     let mut firsts: Vec<u32> = Vec::new();
     for set in &lock.sets {
         let words = set.accesses.iter().map(|access| access.word);
@@ -63,8 +63,8 @@ pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
 
 /// Disjoint sets of words, with paths halved as they are walked.
 struct Union {
-    /// One more than the parent of each word; 0 of those that are in no set. Only what is touched
-    /// becomes real memory.
+    /// The parent of each word plus 1; 0 for words that are in no set. Only touched pages become
+    /// real memory.
     parent: Vec<u32>,
 }
 

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::sets::{Access, Set};
 
-/// Sets of slots, many of one size in one piece of memory, each by its number.
+/// Sets of slots: many sets of the same size in one piece of memory, found by their numbers.
 struct Rows {
     words: usize,
     bits: Vec<u64>,
@@ -50,7 +50,7 @@ impl Rows {
     }
 }
 
-/// Calls `each` with the slots of a bitmap that is made word by word.
+/// Calls `each` with the slots of a bitmap that is computed word by word.
 fn for_each_slot(words: usize, word: impl Fn(usize) -> u64, mut each: impl FnMut(usize)) {
     for n in 0..words {
         let mut bits = word(n);
@@ -91,7 +91,8 @@ impl Slot {
 /// Two sections that could not have run at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The earlier one, by how many sections ago it was added to the window: 1 is the last.
+    /// The earlier section, as the number of sections since it was added to the window: 1 is the
+    /// last.
     pub ago: usize,
     /// The words, each with the bytes that one of the two wrote and the other accessed; by
     /// word.
@@ -103,7 +104,7 @@ pub struct Window {
     size: usize,
     /// Sections that were added so far.
     added: usize,
-    /// What each slot holds; slot `n % size` is that of the n-th section.
+    /// The content of each slot; slot `n % size` is that of the n-th section.
     slots: Vec<Slot>,
     index: FxHashMap<u32, Entry>,
     of_thread: FxHashMap<u32, u32>,
@@ -265,7 +266,7 @@ mod tests {
         Set { section: 0, thread, shared, accesses: accesses.iter().map(access).collect() }
     }
 
-    /// One conflict as a person would find it.
+    /// One conflict, found by comparing both sections directly.
     fn by_hand(a: &Set, b: &Set) -> Vec<(u32, u8)> {
         let mut words = Vec::new();
         for x in &a.accesses {

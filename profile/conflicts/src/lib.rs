@@ -22,9 +22,8 @@
 //! Everything up to `facts` is a pure function over plain data and knows only addresses.
 //! [`Names`] says what addresses mean.
 //!
-//! What it can't see: what an untraced section did, order that other means than the lock enforce
-//! (two sections may be independent in what they touch and yet have an order in time), and
-//! what a device does.
+//! It can't see what an untraced section did, an order that something other than the lock enforces
+//! (two sections that touch different data may still need their order), and what a device does.
 
 mod advice;
 mod conflict;

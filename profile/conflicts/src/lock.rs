@@ -28,7 +28,7 @@ pub struct LockFacts {
     pub acquisitions: u64,
     /// Whether a part of them is an estimate.
     pub estimated: bool,
-    /// Of those, how many had to wait.
+    /// How many of those had to wait.
     pub contended: u64,
     /// Sections traced.
     pub traced: u64,
@@ -40,19 +40,20 @@ pub struct LockFacts {
     pub waited: f64,
     /// Seconds that it was held; 0 if no section was timed.
     pub held: f64,
-    /// What it weighs in the mean: that time, or instructions; see [`Overall::by_instructions`](crate::Overall::by_instructions).
+    /// Its weight in the mean: that time, or instructions; see
+    /// [`Overall::by_instructions`](crate::Overall::by_instructions).
     pub weight: f64,
     /// Against the last sections.
     pub window: Comparison,
     /// Against the sections that were waited for.
     pub waited_for: Comparison,
-    /// What pairs conflict on, the most frequent first.
+    /// The causes of conflicts, the most frequent first.
     pub causes: Vec<Cause>,
-    /// What its sections touch, the most first.
+    /// The data that its sections touch, most touched first.
     pub touched: Vec<(Object, Touched)>,
     /// The data that it guards.
     pub groups: Groups,
-    /// The data that it guards, but for the first of the causes.
+    /// The data that it guards, without the first of the causes.
     pub groups_without: Groups,
     /// Its call sites, those that acquired most first.
     pub sites: Vec<SiteFacts>,
@@ -69,7 +70,7 @@ impl LockFacts {
     }
 }
 
-/// The input from which the facts of one lock follow.
+/// The input for the facts of one lock.
 pub struct All<'a> {
     pub trace: &'a Trace,
     pub sets: &'a Sets,

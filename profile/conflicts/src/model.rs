@@ -1,4 +1,4 @@
-//! What a trace says, with names: plain data that is shown, or serialized as it is.
+//! The results of a trace, with names: plain data that is shown or serialized.
 
 use serde::Serialize;
 
@@ -32,22 +32,25 @@ pub struct Report {
     pub left_alone: Option<String>,
     /// Acquisitions of the locks of which sections were traced.
     pub acquisitions: u64,
-    /// Whether a part of them is an estimate: within a budget, not all that come often are counted.
+    /// Whether a part of them is an estimate: within a budget, frequent acquisitions are not all
+    /// counted.
     pub acquisitions_estimated: bool,
     /// Whether the process was killed or still ran, so that it could not write its last counts:
     /// acquisitions, and how many of them waited, are at least this many.
     pub cut_short: bool,
     /// Sections traced.
     pub traced: u64,
-    /// Locks of which no section was traced, since the sample had none or they were not asked for.
+    /// Locks of which no section was traced, since the sample had none or they were not selected.
     pub untraced_locks: u64,
     /// Their acquisitions.
     pub untraced_acquisitions: u64,
     /// Seconds that threads waited for them.
     pub untraced_waited_seconds: f64,
-    /// The one of them that was waited for longest: its name, or its address; `None` if none was.
+    /// The lock with the longest total wait among them: its name, or its address; `None` if none
+    /// was.
     pub untraced_longest: Option<String>,
-    /// Locks of the three most waited for of which too few sections were traced, most waited for first.
+    /// Those of the three locks with most waiting of which too few sections were traced, most
+    /// waiting first.
     pub too_few: Vec<TooFew>,
     /// Records that found no room in the trace.
     pub dropped: u64,
@@ -62,8 +65,8 @@ pub struct Report {
     pub besides_seconds: f64,
     /// Seconds of processor time of the program itself, without these two.
     pub program_seconds: f64,
-    /// The budget: the most that inspecting was to take of that, as a share; `None` if there was no
-    /// limit.
+    /// The budget: the largest share of that which inspecting was allowed to take; `None` if there
+    /// was no limit.
     pub budget: Option<f64>,
     /// Mean share of independent pairs, weighted by the time that the locks were held; `None` if no
     /// pair was compared.
@@ -93,16 +96,16 @@ impl Report {
     }
 }
 
-/// A lock that much is waited for, of which too few sections were traced.
+/// A lock with much waiting, of which too few sections were traced.
 #[derive(Clone, Debug, Serialize)]
 pub struct TooFew {
-    /// What it is: its name, or where it lies, and where it is taken.
+    /// Its name, or its position, and where it is taken.
     pub lock: String,
     /// Seconds that threads waited for it.
     pub waited_seconds: f64,
     /// Acquisitions.
     pub acquisitions: u64,
-    /// Of those, how many were traced.
+    /// How many of those were traced.
     pub traced: u64,
     /// How many are enough.
     pub enough: u64,
@@ -110,8 +113,8 @@ pub struct TooFew {
     pub run_seconds: f64,
     /// About how many seconds a run like this one would have to take to have enough within this budget.
     pub enough_seconds: f64,
-    /// About which budget would have given this run enough, as a share; `None` if it has too few
-    /// acquisitions for any.
+    /// The approximate budget that would have sufficed for this run, as a share; `None` if it has
+    /// too few acquisitions for any.
     pub enough_budget: Option<f64>,
 }
 
@@ -139,10 +142,10 @@ pub struct Pairs {
 pub struct Lock {
     /// Its address; that of the first, if there are several.
     pub address: String,
-    /// Its name, if it is a global variable; of several, that of the first.
+    /// Its name, if it is a global variable; if there are several, that of the first.
     pub name: Option<String>,
-    /// Where it lies if it is no global variable: `+0x8 of a block of 64 bytes from table.c:20`, or on
-    /// whose stack.
+    /// Its position if it is not a global variable: `+0x8 of a block of 64 bytes from table.c:20`,
+    /// or on whose stack.
     pub lies: Option<String>,
     /// How many locks these are.
     pub locks: usize,
@@ -150,7 +153,7 @@ pub struct Lock {
     pub acquisitions: u64,
     /// Whether a part of them is an estimate.
     pub acquisitions_estimated: bool,
-    /// Of those, how many had to wait.
+    /// How many of those had to wait.
     pub contended: u64,
     /// Sections traced.
     pub traced: u64,
@@ -168,17 +171,17 @@ pub struct Lock {
     pub causes: Vec<NamedCause>,
     /// How many fields there are.
     pub cause_fields: usize,
-    /// What its sections touch, the most first.
+    /// The data that its sections touch, most touched first.
     pub data: Vec<Data>,
     /// How many kinds of data there are.
     pub data_kinds: usize,
     /// Independent pieces of data that it guards, as far as the traced sections show.
     pub pieces: u64,
-    /// Of those, how many were met again.
+    /// How many of those were met again.
     pub pieces_met_again: u64,
     /// Share of sections that are about the largest of them.
     pub largest_piece: f64,
-    /// Pieces but for the first of the causes.
+    /// Pieces without the first of the causes.
     pub pieces_without_first_cause: u64,
     /// Whether some sections held it for reading.
     pub shared_mode: bool,
@@ -190,7 +193,7 @@ pub struct Lock {
     pub advice: Vec<Proposal>,
 }
 
-/// A variable, or the blocks of the heap of one size from one place, that sections touch.
+/// A variable that sections touch, or the heap blocks of one size from one allocation site.
 #[derive(Clone, Debug, Serialize)]
 pub struct Data {
     /// What it is: `table (app)`, `blocks of 64 bytes from table.c:20`.
@@ -249,11 +252,11 @@ pub struct Site {
     pub shared_share: f64,
     /// Distinct words outside of the stack, on average.
     pub words: f64,
-    /// Of those, how many are read.
+    /// How many of those are read.
     pub words_read: f64,
-    /// Of those, how many are written.
+    /// How many of those are written.
     pub words_written: f64,
-    /// Of those, how many several threads accessed.
+    /// How many of those several threads accessed.
     pub words_shared: f64,
     /// Bytes, on average.
     pub bytes: f64,

@@ -1,4 +1,4 @@
-//! From facts to what is shown: each address gets its name, each share is worked out.
+//! Turns facts into what is shown: each address gets its name, each share is computed.
 
 use rustc_hash::FxHashMap;
 use syncline_trace::Trace;
@@ -14,7 +14,7 @@ use crate::section::SiteFacts;
 use crate::system_calls;
 use crate::touched::{Object, Touched};
 
-/// Causes of conflicts that are kept: what comes behind is a list of addresses.
+/// How many causes of conflicts are kept; more would only be a list of addresses.
 const CAUSES: usize = 8;
 /// Kinds of data that are kept for each lock.
 const KINDS: usize = 8;
@@ -28,7 +28,7 @@ pub fn named(trace: &Trace, facts: &Facts, options: &Options, names: &mut dyn Na
         [header.besides_ticks, header.processor_ticks].map(|ticks| trace.seconds(ticks));
     let program = (processor - all.cost - besides).max(0.0);
     let seconds = trace.seconds(trace.ended().saturating_sub(header.started));
-    // The time that the budget is a share of, as in the library (`process/budget.rs`).
+    // The time of which the budget is a share, as in the library (`process/budget.rs`).
     let counted = program.min(seconds).max(f64::MIN_POSITIVE);
     let run = Run {
         seconds,
@@ -148,7 +148,7 @@ fn pairs(compared: &Comparison) -> Pairs {
     }
 }
 
-/// Data by what it is called: the words of a variable are one.
+/// Data by its name: the words of a variable are one entry.
 fn data(touched: &[(Object, Touched)], names: &mut dyn Names) -> Vec<Data> {
     const ELSEWHERE: &str = "memory that is no variable's and no block's";
     let all: u64 = touched.iter().map(|(_, touched)| touched.accesses).sum();

@@ -1,8 +1,8 @@
 //! What the sections of one call site do: how long they are, and what part of it is about shared
 //! data (SyncPerf, section 3.2 and Figure 5).
 //!
-//! What the dynamic loader does, when a function is called for the first time, is no part of it: some
-//! 700 instructions once in a program's life.
+//! The dynamic loader's work when a function is called for the first time is left out: some 700
+//! instructions once in a program's life.
 
 use std::collections::BTreeMap;
 
@@ -69,17 +69,17 @@ pub struct SiteFacts {
     pub total_instructions: u64,
     /// The share of instructions that accessed memory, stacks among it.
     pub memory_share: f64,
-    /// Of those of all sections, how many accessed memory outside of the thread's stack.
+    /// How many of the instructions of all sections accessed memory outside of the thread's stack.
     pub outside_instructions: u64,
-    /// Of those, how many may have accessed a word that several threads accessed.
+    /// How many of those may have accessed a word that several threads accessed.
     pub shared_instructions: u64,
     /// Distinct words that a section accessed outside of its stack, on average.
     pub words: f64,
-    /// Of those, how many it read.
+    /// How many of those it read.
     pub words_read: f64,
-    /// Of those, how many it wrote.
+    /// How many of those it wrote.
     pub words_written: f64,
-    /// Of those, how many several threads accessed.
+    /// How many of those several threads accessed.
     pub words_shared: f64,
     /// Bytes that it accessed, on average.
     pub bytes: f64,
@@ -87,7 +87,7 @@ pub struct SiteFacts {
     pub shared_max: u64,
     /// Sections that wrote outside of their stack.
     pub writing: u64,
-    /// Of those, how many wrote there by other than atomic instructions.
+    /// How many of those wrote there by other than atomic instructions.
     pub plainly_writing: u64,
     /// Sections that allocated or freed memory.
     pub allocating: u64,
@@ -99,7 +99,7 @@ pub struct SiteFacts {
     pub doing_io: u64,
     /// Sections in which tracing stopped.
     pub stopped: u64,
-    /// Of those, how many since they were too long to be traced to their end.
+    /// How many of those stopped because they were too long to be traced to their end.
     pub cut: u64,
     /// Why tracing stopped, as in the trace, with how many sections.
     pub stops: BTreeMap<u32, u64>,
@@ -108,7 +108,7 @@ pub struct SiteFacts {
 }
 
 impl SiteFacts {
-    /// The share of instructions that surely touched nothing shared; 0 if none was traced.
+    /// The share of instructions that certainly touched no shared data; 0 if none was traced.
     pub fn unshared_share(&self) -> f64 {
         1.0 - ratio(self.shared_instructions, self.total_instructions).min(1.0)
     }

@@ -4,9 +4,9 @@
 //! addresses are used again in each activation, and the words of all locks that the trace knows,
 //! which every section changes and which no other synchronization would need (Syncchar, section 3).
 //!
-//! So is what the dynamic loader does, when a function is called for the first time in a section:
-//! the word that it binds is written once in the program's life, and read by all callers. Such
-//! words, which are only read to jump to where they say, are left out in any case.
+//! The dynamic loader's work when a function is called for the first time in a section is left out
+//! too: the word that it binds is written once in the program's life, and read by all callers. Such
+//! words, which are only read as the target of a jump, are always left out.
 //!
 //! A word is an address and which of the heap's blocks it lay in: after a block was
 //! freed and its memory used again, the same address is another word. So is a lock.
@@ -58,7 +58,7 @@ impl Set {
 pub struct LockSections {
     /// The lock's address.
     pub lock: u64,
-    /// Which of the locks at that address.
+    /// Which of the locks that were at that address.
     pub incarnation: u64,
     /// The sections that can be compared, in the order in which they held the lock.
     pub sets: Vec<Set>,
@@ -78,7 +78,7 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// The address sets of a trace. `progress` is told of each section that is done.
+    /// The address sets of a trace. `progress` is called for each section that is done.
     pub fn of(trace: &Trace, mut progress: impl FnMut()) -> Sets {
         let stacks: FxHashMap<u32, (u64, u64)> = trace
             .threads
@@ -201,8 +201,8 @@ fn lock_words(trace: &Trace) -> FxHashMap<u64, u8> {
     words
 }
 
-/// Bytes that a lock takes: as the trace says, or else in glibc on x86-64; for GCC's OpenMP those of its
-/// own types.
+/// The size of a lock in bytes: as the trace says, or otherwise in glibc on x86-64; for GCC's
+/// OpenMP, that of its own types.
 fn size_of_lock(op: u32) -> u64 {
     if op >> 8 != 0 {
         return u64::from(op >> 8);

@@ -1,7 +1,7 @@
-//! What system calls in a section mean for it.
+//! The meaning of system calls in a section.
 
-/// Calls that read or write a file, a socket, a terminal or a device: their order shows outside
-/// of memory, so that sections which make them may depend on each other without a shared byte.
+/// Calls that read or write a file, a socket, a terminal or a device: their order is visible
+/// outside of memory, so sections which make them may depend on each other without sharing a byte.
 const IO: [u32; 38] = [
     0,   // read
     1,   // write

@@ -1,4 +1,4 @@
-//! What was counted of the locks, traced or not.
+//! The counts of the locks, traced or not.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use syncline_trace::Trace;
@@ -6,7 +6,7 @@ use syncline_trace::layout::{COUNTED_ONE_BY_ONE, WAITED};
 
 use crate::sets::Sets;
 
-/// What was counted, by lock and site.
+/// The counts, by lock and site.
 #[derive(Default)]
 pub struct Totals {
     pub by_lock: FxHashMap<u64, Total>,

@@ -1,5 +1,5 @@
-//! What data sections touch, by what it is part of: the blocks of the heap that one place allocates,
-//! or a word elsewhere, which names make part of a variable.
+//! The data that sections touch, grouped by what it is part of: the heap blocks of one allocation
+//! site, or a word elsewhere, which may belong to a variable with a name.
 
 use std::cmp::Reverse;
 
@@ -59,9 +59,9 @@ impl Touched {
     }
 }
 
-/// What the sections of some locks touch, the most first.
+/// The data that the sections of some locks touch, most touched first.
 pub fn touched(sets: &Sets, locks: &[&LockSections]) -> Vec<(Object, Touched)> {
-    // By word; only what is touched becomes real memory.
+    // By word; only touched pages become real memory.
     let mut sums = vec![0_u64; sets.words.end()];
     let mut words: Vec<u32> = Vec::new();
     for access in locks.iter().flat_map(|lock| &lock.sets).flat_map(|set| &set.accesses) {

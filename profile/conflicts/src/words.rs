@@ -1,8 +1,8 @@
 //! Words of memory by number: small numbers, by which everything else refers to them.
 //!
-//! Sections touch neighbours, so what is looked up is the line of eight words, and often it is the
-//! same one as before. The numbers of a line follow each other; a word that nobody touched has one
-//! too.
+//! Sections touch neighbouring words, so the index looks up lines of eight words; often the line is
+//! the same as before. The numbers of a line follow each other; a word that no thread touched has
+//! one too.
 
 use rustc_hash::FxHashMap;
 use syncline_trace::layout::ObjectRecord;
@@ -10,7 +10,7 @@ use syncline_trace::layout::ObjectRecord;
 /// Words of a line.
 const WORDS: u32 = 8;
 const BYTES: u64 = 8 * WORDS as u64;
-/// Of a word that no thread accessed.
+/// The first thread of a word that no thread accessed.
 const NOBODY: u32 = u32::MAX;
 
 /// Eight bytes of memory.
@@ -22,11 +22,11 @@ pub struct Word {
     pub object: Option<ObjectRecord>,
 }
 
-/// A line, and the block of the heap that it lay in, by its start and serial: one that grows where it
-/// is stays the same.
+/// A line, and the heap block that it lay in, identified by its start and serial number: a block
+/// that grows in place stays the same.
 type Key = (u64, Option<(u64, u64)>);
 
-/// All words of a trace. What was touched is known of each.
+/// All words of a trace, with what is known of the accesses to each.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     lines: Vec<Word>,

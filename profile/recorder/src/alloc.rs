@@ -1,8 +1,8 @@
 //! The library's own memory, so that it never enters the program's allocator.
 //!
-//! It allocates when it learns of a new module and in little else: a few hundred
-//! kilobytes over a program's life. So nothing is freed, and an allocation is one atomic
-//! addition: safe in a signal handler and after a fork at any point.
+//! It allocates when it learns of a new module and in little else: a few hundred kilobytes over a
+//! program's life. So nothing is freed, and an allocation is one atomic addition, which is safe in
+//! a signal handler and after a fork at any point.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::null_mut;
@@ -13,8 +13,8 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 /// Address space set aside; only what is used takes memory.
 const RESERVE: usize = 16 << 20;
 
-/// Whether this many bytes can still be allocated. If not, the caller has to do without: an
-/// allocation that fails would end the program.
+/// Whether this many bytes can still be allocated. If there is no room, the caller has to do
+/// without: a failed allocation would end the program.
 pub fn has_room(bytes: usize) -> bool {
     !ARENA.base().is_null() && ARENA.used.load(Ordering::Relaxed) + bytes < RESERVE
 }

@@ -30,8 +30,8 @@
 //! # What runs while the program holds a lock
 //!
 //! From the acquisition of a lock to the return into the program, and in a release, no code runs
-//! that could wait for that lock. Otherwise the thread would wait for itself: the lock may be the
-//! one of the program's allocator, of its `close`, of a destructor. By construction:
+//! that could wait for that lock. Otherwise the thread would wait for itself: the lock may be that
+//! of the program's allocator, of its `close`, or of a destructor. By construction:
 //!
 //! - the recorder of the process, also of a forked child, and the state of the thread are made
 //!   before a lock is tried (`thread::rows::spot`, `thread::attach::before_trying`), and so are

@@ -1,9 +1,9 @@
 //! The options that `syncline record` passes through the environment, or to a process that runs
 //! already (`live.rs`).
 //!
-//! The environment is read once, as early as possible: a program may rewrite it later, and
-//! its children record into the same folder all the same. Without these variables the
-//! library only passes calls on.
+//! The environment is read once, as early as possible: a program may rewrite it later, and its
+//! children record into the same folder nevertheless. Without these variables the library only
+//! passes calls on.
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;

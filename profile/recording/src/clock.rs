@@ -1,8 +1,8 @@
 //! The clock that a preloaded library reads, and its rate.
 //!
-//! The time stamp counter is the cheapest, and can be trusted where the processor says
-//! that it runs at one rate and never stops, and the kernel still offers it as a clock (it
-//! withdraws a counter that it caught out of step). Its rate is measured here, once, while the
+//! The time stamp counter is the cheapest clock. It can be trusted if the processor says that it
+//! runs at one rate and never stops, and if the kernel still offers it as a clock (the kernel
+//! withdraws a counter that it found out of step). Its rate is measured here, once, while the
 //! command makes its other preparations. On other machines the library asks the kernel for
 //! `CLOCK_MONOTONIC`, in nanoseconds.
 
@@ -52,8 +52,8 @@ mod counter {
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
-    /// An error of 100 ns at each end of this is one part in ten thousand. The program waits
-    /// for it, so it is short.
+    /// An error of 100 ns at each end of this is one part in ten thousand. The program waits for
+    /// this, so it is short.
     const MEASURED: Duration = Duration::from_millis(2);
     /// Readings at each end, of which the tightest counts.
     const READINGS: usize = 30;
@@ -118,7 +118,7 @@ mod counter {
     mod tests {
         use super::*;
 
-        /// What the kernel knows of the processor says the same as the processor.
+        /// The kernel's information about the processor agrees with the processor.
         #[test]
         fn the_kernel_agrees_on_whether_the_counter_is_invariant() {
             let processor = fs::read_to_string("/proc/cpuinfo").expect("it is always there");

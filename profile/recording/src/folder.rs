@@ -9,9 +9,9 @@
 //! them, whose name begins with [`OTHERS`]. Any user that knows its name may make files in it; the
 //! name is long, random, and known to the recorded program only.
 //!
-//! Of several runs of a program, the first is recorded in the folder itself, and each other one in a
-//! subfolder whose name begins with [`RUN`]. Of a run that is recorded in windows of time, each window is
-//! a recording of its own in a subfolder whose name begins with [`WINDOW`].
+//! If a program is recorded in several runs, the first is in the folder itself, and each other one
+//! in a subfolder whose name begins with [`RUN`]. If a run is recorded in windows of time, each
+//! window is a recording of its own, in a subfolder whose name begins with [`WINDOW`].
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};

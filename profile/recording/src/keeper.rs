@@ -10,8 +10,8 @@
 //! DIR/window-7/sums/           what was counted until its end, for `report --last`
 //! ```
 //!
-//! A window appears in one step, whole. The program does nothing for it, except that its logs begin
-//! anew, so that a window has all of its events and not the share that the log of a long run has.
+//! A window appears in one step, whole. The program only has to begin its logs anew, so that a
+//! window has all of its events and not the share that the log of a long run has.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -41,7 +41,7 @@ pub struct Wanted {
     pub most: u64,
 }
 
-/// A thread that keeps windows, until it is told to stop.
+/// A thread that keeps windows, until it is stopped.
 #[derive(Debug)]
 pub struct Keeper {
     stop: Sender<()>,
@@ -49,8 +49,8 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Begins with the first window. The first error, with the number of the window that is not kept
-    /// because of it, is passed to `failed`; later windows are tried all the same.
+    /// Begins with the first window. The first error is passed to `failed`, with the number of the
+    /// window that is not kept because of it; later windows are tried nevertheless.
     pub fn start(
         recording: &Path,
         session: &Session,
@@ -70,7 +70,7 @@ impl Keeper {
         let thread = spawn(move || {
             let mut until = Instant::now();
             loop {
-                // Counted from the begin, and not from the end of the work, so that windows have
+                // Counted from the beginning of the work and not from its end, so that windows have
                 // their full length.
                 until = (until + wanted.every).max(Instant::now());
                 let wait = until.saturating_duration_since(Instant::now());
@@ -102,7 +102,7 @@ struct Windows {
     wanted: Wanted,
     number: u32,
     began: SystemTime,
-    /// What was counted when the window before ended, of each process.
+    /// The counts of each process when the previous window ended.
     before: HashMap<PathBuf, ProcessFile>,
 }
 
@@ -193,7 +193,7 @@ fn take_logs(files: &[(PathBuf, ProcessFile)]) {
             let number = file.header.window.wrapping_add(1).to_ne_bytes();
             opened.write_all_at(&number, offset_of!(Header, window) as u64)
         };
-        // A log that goes on thins itself, as that of any long run.
+        // A log that is not taken thins itself, like that of any long run.
         let _ = take();
     }
 }
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
     use std::fs::write;
 
-    /// The windows that stay of these, each with this many bytes.
+    /// Which of these windows stay, given their sizes in bytes.
     fn forget(sizes: &[(u32, usize)], keep: usize, most: u64) -> Vec<u32> {
         let folder = tempfile::tempdir().unwrap();
         for (number, bytes) in sizes {

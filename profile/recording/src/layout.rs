@@ -10,10 +10,10 @@
 //!            handed out from its start; and a page for each forked child, its Header
 //! ```
 //!
-//! A forked child has its parent's file mapped, and mostly little to record. So it writes there, if
-//! there is room: it has a header of its own, in a page of the arena, and shares the regions and
-//! the arena. A thread and a module name their process ([`ThreadRecord::process`]); a stack may be
-//! used by any. [`Header::newest`] and [`Header::before`] link the children's headers.
+//! A forked child has its parent's file mapped, and mostly little to record. So the child writes
+//! there, if there is room: it has a header of its own, in a page of the arena, and shares the
+//! regions and the arena. A thread and a module name their process ([`ThreadRecord::process`]); a
+//! stack may be used by any. [`Header::newest`] and [`Header::before`] link the children's headers.
 //!
 //! All numbers are in the machine's own byte order, which [`Header::byte_order`] shows.
 //! Offsets are in bytes from the start of the file; a *unit* is 64 bytes, and offsets into
@@ -214,7 +214,7 @@ pub struct ModuleRecord {
 }
 
 impl ModuleRecord {
-    /// An object that lies from `start` to `end`. A path or a build id that is too long is cut.
+    /// An object that lies from `start` to `end`. A path or a build-id that is too long is cut off.
     pub fn new((start, end): (u64, u64), bias: u64, path: &[u8], build_id: &[u8]) -> ModuleRecord {
         let mut record = ModuleRecord { start, end, bias, ..Zeroable::zeroed() };
         let length = path.len().min(record.path.len() - 1);
@@ -231,14 +231,14 @@ pub const STACK_FRAMES: usize = 15;
 
 /// [`StackRecord::flags`]: there were more frames than fit.
 pub const STACK_CUT: u8 = 1;
-/// [`StackRecord::flags`]: unwinding ended early, for want of unwind information.
+/// [`StackRecord::flags`]: unwinding ended early, for lack of unwind information.
 pub const STACK_BROKEN: u8 = 2;
 
 /// A call stack, the innermost frame first.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct StackRecord {
-    /// For finding equal stacks; any value will do for a reader.
+    /// For finding equal stacks; readers accept any value.
     pub hash: u32,
     /// Frames in use; 0 if this record holds no stack.
     pub depth: u8,
@@ -260,7 +260,7 @@ pub const NOTE: u64 = 0xff;
 /// [`Row::depth`] of a row that stands for all further depths.
 pub const ANY_DEPTH: u32 = u32::MAX;
 
-/// What one thread did at one place to one lock, or to many ([`REST`]).
+/// The sums of one thread at one place for one lock, or for many ([`REST`]).
 ///
 /// The place is the return address and how deep the stack was: two paths to one call
 /// mostly differ in depth. Exactly one cache line.
@@ -278,7 +278,7 @@ pub struct Row {
     /// Ticks held, over those uncontended acquisitions that were timed, each as often as it counts in
     /// `held_samples`.
     pub held_ticks: u64,
-    /// The longest of them. Of a semaphore's creation, the value that it began with.
+    /// The longest of them. For a semaphore's creation: its first value.
     pub held_max: u64,
     /// How many were timed at one in [`Header::sample_period`]. Later ones of a row that counted much are
     /// rarer, and count for several each.
@@ -344,12 +344,12 @@ pub struct NestRecord {
 pub const EVENT_WAIT: u8 = 1;
 /// [`EventRecord::kind`]: the time in which a thread held a lock.
 pub const EVENT_HOLD: u8 = 2;
-/// [`EventRecord::who`]: not known, or nobody.
+/// [`EventRecord::who`]: unknown, or no thread.
 pub const NOBODY: u16 = u16::MAX;
 
-/// What a thread did from one moment to another: a wait, or a hold if [`Header::timeline`] says
-/// so. A hold ends where a wait releases the lock, and another begins after it. The events of a log
-/// are in the order in which they ended.
+/// A span of a thread's time: a wait, or a hold if [`Header::timeline`] is set. A hold ends where a
+/// wait releases the lock, and another begins after it. The events of a log are in the order in
+/// which they ended.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct EventRecord {

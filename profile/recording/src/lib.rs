@@ -1,4 +1,4 @@
-//! The recording: what a program did with its locks, as it is laid out on disk.
+//! The recording: how the counts of a program's locks are laid out on disk.
 //!
 //! A recording is a folder with one file for each process that was recorded, and a
 //! [`Session`] that says what was run. The preload library maps its process's file into

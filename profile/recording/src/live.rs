@@ -34,12 +34,12 @@ pub const DLSYM: &str = "syncline_live_dlsym";
 
 /// [`BEGIN`]: the request is of another version.
 pub const REFUSED_VERSION: i32 = 1;
-/// [`BEGIN`]: there is a recording, or what is left of one.
+/// [`BEGIN`]: there is a recording, or the remains of one.
 pub const REFUSED_BUSY: i32 = 2;
 /// [`BEGIN`]: the file could not be mapped.
 pub const REFUSED_FILE: i32 = 3;
 
-/// [`State::stage`]: nothing is recorded, and nothing is left of a recording.
+/// [`State::stage`]: nothing is recorded, and no recording was left behind.
 pub const RESTING: u32 = 0;
 /// [`State::stage`]: there is a recording; slots may be pointed to the recorder.
 pub const RECORDING: u32 = 1;
@@ -60,11 +60,11 @@ pub struct State {
     pub busy: AtomicU32,
     /// Slots that point to the recorder.
     pub pointed: AtomicU32,
-    /// Their notes, so many as [`State::pointed`] says; null before the first.
+    /// Their notes, [`State::pointed`] of them; null before the first.
     pub slots: AtomicPtr<Slot>,
 }
 
-/// What is to be recorded, and how.
+/// What to record, and how.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Request {

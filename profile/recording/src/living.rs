@@ -35,7 +35,8 @@ impl Living {
                 let find = || match numbers::maps(own, inode) {
                     Ok(true) => Some(own),
                     _ if is_here => None,
-                    // That process may not be looked at. If it is the one, the sampler says so.
+                    // This process is not allowed to inspect that process. If it is the right one,
+                    // the sampler reports that.
                     Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                         numbers::elsewhere(own, inode).or(Some(own))
                     }

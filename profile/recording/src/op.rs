@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-/// What kind of object an operation works on.
+/// The kind of object that an operation works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Primitive {
@@ -31,12 +31,12 @@ pub enum Primitive {
     OmpLock,
     /// OpenMP's barriers
     OmpBarrier,
-    /// The processor, which a thread leaves to others before it looks again: `sched_yield`
+    /// The processor, which a thread yields before it polls again: `sched_yield`
     Yield,
     /// A length of time: `nanosleep`, `usleep`
     Sleep,
-    /// A word that a thread looks at in a loop of its own instructions: no recorder sees it, samples
-    /// do
+    /// A word that a thread polls in a loop of its own instructions: the recorder does not see
+    /// that, but samples do
     Spin,
 }
 
@@ -57,9 +57,9 @@ pub enum Class {
     Try,
     /// Waits for an event, not for a lock: `calls` are waits, and each one counts as contended.
     Wait,
-    /// Lets others run before the thread looks again: `calls` counts, the time between calls that follow
-    /// each other at once, in which the thread does nothing but look, and the calls that took longer,
-    /// as waits.
+    /// Lets others run before the thread looks again: `calls` counts. The time between calls that
+    /// follow each other at once, in which the thread only polls, counts as waits, and so do calls
+    /// that took longer.
     Poll,
     /// Wakes others: only `calls` counts.
     Notify,
@@ -82,7 +82,7 @@ macro_rules! ops {
             /// Every operation, in the order of their codes.
             pub const ALL: &[Op] = &[$(Op::$name),*];
 
-            /// The operation with this code, if there is one.
+            /// The operation with this code. `None` if there is none.
             pub fn from_code(code: u8) -> Option<Op> {
                 match code {
                     $($code => Some(Op::$name),)*

@@ -1,4 +1,4 @@
-//! Writes a process that was read as a file again: as small as possible, and for the same reader.
+//! Writes a process that was read to a file again, as small as possible, for the same reader.
 //!
 //! ```text
 //! Header | modules | threads, each at its index | stacks | per thread: rows, waits, nests, log
@@ -67,7 +67,7 @@ impl ProcessFile {
     }
 }
 
-/// A region of this many records, with as many dropped as another.
+/// A region of this many records, with the same number of dropped records as another.
 fn region<T>(next: &mut u64, count: u32, of: &Region) -> Region {
     Region { count, dropped: of.dropped, ..Region::after::<T>(next, count) }
 }

@@ -18,10 +18,10 @@ pub struct Row {
     pub counts: layout::Row,
     /// The waits.
     pub waits: Option<Box<WaitRecord>>,
-    /// The locks that were held already, if any were ever seen.
+    /// The locks that were held already, if there were any.
     pub nest: Option<Box<NestRecord>>,
-    /// Whether its thread took more locks by this call than get rows of their own: the distribution
-    /// of its calls over them is then an estimate, and some locks may be missing.
+    /// Whether its thread took more locks by this call than get their own rows: then the
+    /// distribution of its calls over the locks is an estimate, and some locks may be missing.
     pub sampled: bool,
 }
 

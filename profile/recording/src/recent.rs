@@ -15,8 +15,8 @@ use crate::session::{Session, process_files};
 pub struct Recent(Option<PathBuf>);
 
 impl Recent {
-    /// The end of the latest window that leaves this much time to be shown; or, if no window is old
-    /// enough, the oldest moment that is still known.
+    /// The end of the latest window that is at least this old; or, if no window is old enough, the
+    /// oldest moment that is still known.
     ///
     /// # Errors
     /// Those of [`process_files`].

@@ -133,15 +133,16 @@ impl Source<'_> {
     }
 }
 
-/// Whether what was read between two looks at a thread's record was in one place all the time. The events
-/// of a log are moved while its count of that is odd; it stays odd if the process is killed then.
+/// Whether what was read between two looks at a thread's record was in one place all the time.
+/// While the events of a log are moved, its count of moves is odd; it stays odd if the process is
+/// killed then.
 fn is_settled(before: &ThreadRecord, now: &ThreadRecord, with_log: bool) -> bool {
     let place = |r: &ThreadRecord| (r.table, r.exchanges, r.log, r.log_thinned);
     place(before) == place(now) && !(with_log && now.log_thinned % 2 == 1)
 }
 
 /// Adds the rest of the counts of many locks, which is less than the counts between two samples, to
-/// the lock that has most, so that the sum of a call is exact; and marks the call's rows.
+/// the lock with most counts, so that the sum of a call is exact. Marks the call's rows.
 fn share_out(rows: &mut [Row], rests: &HashMap<(u64, Op), u64>) {
     let mut largest: HashMap<(u64, Op), &mut u64> = HashMap::new();
     if rests.is_empty() {

@@ -1,7 +1,7 @@
 //! Whether a file's process still runs, and the current time on its clock.
 //!
-//! A process that hangs adds nothing to its file: how long its threads have waited is seen only by the
-//! reader's clock.
+//! A process that hangs adds nothing to its file: only the reader's clock shows how long its
+//! threads have waited.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -16,8 +16,8 @@ use crate::{numbers, schedstat};
 pub struct Running {
     /// Its number here, by which `/proc` knows it.
     pid: u32,
-    /// The numbers of its threads here by those that they have for themselves, if these differ: it is in
-    /// another namespace.
+    /// The thread numbers of this namespace, by those of the process's own namespace, if it is in
+    /// another one.
     threads: Option<HashMap<u32, u32>>,
 }
 
@@ -27,7 +27,7 @@ pub fn says_so(header: &Header) -> bool {
 }
 
 /// The process of a file, if it still maps that. A process number alone is not enough: it may have
-/// been reused. `None` also for a process that this one may not inspect. In a container a process
+/// been reused. `None` for a process that this one may not inspect, too. In a container a process
 /// has another number; it is looked for if it was attached to.
 pub fn find(header: &Header, meta: &Metadata) -> Option<Running> {
     if !says_so(header) {
@@ -58,8 +58,8 @@ impl Running {
         Some(header.started.saturating_add(ticks as u64))
     }
 
-    /// Fills in the threads' processor time until now, as the process itself does for those that
-    /// live when it ends.
+    /// Fills in the threads' processor time until now, as the process itself does at its end for
+    /// threads that still live.
     pub fn look_at(&self, record: &mut ThreadRecord) {
         if record.state != THREAD_RUNNING {
             return;

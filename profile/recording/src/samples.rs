@@ -1,7 +1,7 @@
 //! `samples.json`: where threads were on a processor, and where they slept, as `syncline-sampler` saw it.
 //!
-//! The file is one for all processes of a recording, and written when the program has ended. A recording
-//! without it is whole: the kernel may refuse samples.
+//! The file is one for all processes of a recording, and written when the program has ended. A
+//! recording is complete without it: the kernel may refuse samples.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub struct Samples {
     pub version: u32,
     /// Samples that were taken and not kept.
     pub lost: u64,
-    /// Why there are none, if the kernel refused them.
+    /// Why there are no samples, if the kernel refused them.
     pub refused: Option<String>,
     /// The processes, by their numbers.
     pub processes: Vec<SampledProcess>,
@@ -102,7 +102,7 @@ impl SampledProcess {
             number.checked_sub(1).and_then(|at| self.frames.get(at))
         {
             stack.push(address);
-            // A caller has a lower number, so a damaged file can't lead round in circles.
+            // A caller has a lower number, so a damaged file can't cause an endless loop.
             if caller as usize >= number {
                 break;
             }

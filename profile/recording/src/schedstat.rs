@@ -1,6 +1,6 @@
-//! What Linux says of a thread in `/proc/PID/task/TID/schedstat`: how long it was on a processor, how
-//! long it was ready for one and had none, and how many time slices that were. Any user may read it
-//! of his own threads; a kernel without scheduler statistics has zeros there, or no file.
+//! Reads `/proc/PID/task/TID/schedstat` of Linux: how long a thread was on a processor, how long it
+//! was ready without one, and how many time slices it had. Any user may read it of his own threads;
+//! a kernel without scheduler statistics has zeros there, or no file.
 
 /// How long a thread was on a processor, and ready for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

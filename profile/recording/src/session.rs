@@ -38,9 +38,9 @@ pub struct Session {
     pub pid: u32,
     /// When it was started, in nanoseconds since 1970.
     pub started: u64,
-    /// How long it ran, in seconds; none while it runs or if the recorder was killed.
+    /// How long it ran, in seconds; `None` while it runs or if the recorder was killed.
     pub seconds: Option<f64>,
-    /// How it ended; none while it runs or if the recorder was killed.
+    /// How it ended; `None` while it runs or if the recorder was killed.
     pub ending: Option<Ending>,
     /// Processors that the program could use.
     pub processors: usize,
@@ -91,8 +91,8 @@ pub fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Optio
     }
 }
 
-/// What `refused.json` in a folder says: the last run into it recorded nothing and left the recording
-/// of an earlier one as it was.
+/// The content of `refused.json` in a folder: the last run into it recorded nothing and left the
+/// recording of an earlier run as it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The program and its arguments.
@@ -123,7 +123,7 @@ pub fn check_answers(recording: &Path) -> Result<(), Error> {
     if !recording.is_dir() {
         return Ok(());
     }
-    // A note that can't be read counts as none.
+    // An unreadable note is ignored.
     match read_json::<Refusal>(recording, Refusal::FILE) {
         Ok(Some(Refusal { command, why })) => {
             let (path, command) = (recording.to_owned(), command_line(&command));

@@ -1,4 +1,4 @@
-//! What a process did in a window of time: the difference of two readings of its recording.
+//! A process's figures in a window of time: the difference of two readings of its recording.
 //!
 //! - Counters of the earlier reading are subtracted, row by row. A row is identified by its thread,
 //!   operation, call, stack depth and lock.
@@ -32,8 +32,8 @@ fn key(row: &Row) -> Key {
 }
 
 impl ProcessFile {
-    /// What happened since an earlier reading of the same process; everything, if that reading was
-    /// of another.
+    /// The figures since an earlier reading of the same process; all figures, if that reading was
+    /// of another process.
     #[must_use]
     pub fn since(mut self, before: &ProcessFile) -> ProcessFile {
         let same = |file: &ProcessFile| {

@@ -60,7 +60,7 @@ impl Source<'_> {
         self.meta.len()
     }
 
-    /// What the system says of the file.
+    /// The file's metadata.
     pub fn meta(&self) -> &Metadata {
         &self.meta
     }

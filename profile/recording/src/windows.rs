@@ -1,8 +1,8 @@
 //! The parts of a run that a log keeps.
 //!
 //! A full log keeps all events of short windows, which lie evenly over the run, and forgets the
-//! events between them. It does not forget the oldest first. So it shows the whole run, and each
-//! window shows everything.
+//! events between them. It does not forget the oldest events first. So it covers the whole run, and
+//! each kept window is complete.
 //!
 //! Windows begin at multiples of a power of two of ticks, and last for a power of two. So the
 //! windows of a thread that forgot less contain those of a thread that forgot more, and no thread
@@ -17,8 +17,8 @@ pub struct Windows {
     length: u8,
 }
 
-/// Log 2 of how many windows there are at least: enough that they see each phase of a run.
-/// There are less than twice as many, so that each is long beside the waits in it.
+/// Log 2 of how many windows there are at least: enough that they see each phase of a run. There
+/// are less than twice as many, so that each window is long compared with the waits in it.
 const FEWEST: u32 = 3;
 
 impl Windows {
@@ -43,8 +43,8 @@ impl Windows {
         in_period < 1 << self.length || began >> self.period != ended >> self.period
     }
 
-    /// The next coarser windows for a run of this many ticks: half as many where there are more
-    /// than needed, otherwise half as long. The same if they can't be shorter.
+    /// The next coarser windows for a run of this many ticks: half as many if there are more than
+    /// needed, otherwise half as long. Unchanged if they can't be shorter.
     pub fn coarser(self, elapsed: u64) -> Windows {
         let enough = elapsed.max(1).ilog2().saturating_sub(FEWEST) as u8;
         if self == Windows::ALL {

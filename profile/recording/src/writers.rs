@@ -1,9 +1,9 @@
 //! The processes that still write to a recording.
 //!
-//! A process writes to its file through memory, so it is the maps of the processes in
-//! `/proc` that tell. A process number alone would not: it may have been given away again,
-//! or be the number in a container. A forked process that has made no file of its own yet
-//! still maps its parent's, and may make its own at any moment.
+//! A process writes to its file through memory, so the memory maps in `/proc` show which processes
+//! write. A process number alone would not: it may have been given away again, or be the number in
+//! a container. A forked process that has made no file of its own yet still maps its parent's, and
+//! may make its own at any moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -27,8 +27,8 @@ impl Writers {
         Writers::among(folder, |_| true)
     }
 
-    /// Looks through those that began after this one, as all do that it started, and what these
-    /// started. To read when a process began takes a small part of what its maps take.
+    /// Searches the processes that began after this one, as all its descendants did. Reading when a
+    /// process began takes a small part of the time that its maps take.
     pub fn of_newer(folder: &Path) -> Writers {
         let own = began("self");
         Writers::among(folder, |process| began(process).is_none_or(|began| Some(began) >= own))
@@ -67,8 +67,8 @@ impl Writers {
         self.by_file.values().flatten().copied().collect()
     }
 
-    /// Whether somebody may write to this file, which says that it is of this process. When
-    /// in doubt, yes: cutting a file that is in use would kill its process.
+    /// Whether a process may write to this file, whose header names this process. When in doubt,
+    /// yes: cutting a file that is in use would kill its process.
     pub fn has(&self, file: &Path, process: u32) -> bool {
         let maps = format!("/proc/{process}/maps");
         let hidden = Path::new(&maps).exists() && read(&maps).is_err();
@@ -80,7 +80,7 @@ impl Writers {
 fn began(process: &str) -> Option<u64> {
     /// Its place among the fields of `/proc/PID/stat` behind the name, which may hold anything.
     const START_TIME: usize = 19;
-    /// Longer than the file ever is. One call of the kernel reads it, of each process of the machine.
+    /// Longer than the file ever is. One system call reads it, for each process of the machine.
     const LONGEST: usize = 1024;
     let mut stat = [0; LONGEST];
     let length = File::open(format!("/proc/{process}/stat")).ok()?.read(&mut stat).ok()?;
@@ -94,8 +94,8 @@ fn ours(line: &[u8]) -> bool {
     line.ends_with(b".syncline") || line.ends_with(b".trace")
 }
 
-/// The name of a mapped file, if it is one of the folder's. A process may see other mounts
-/// than we, so a path that leads nowhere here counts if its last two parts are right.
+/// The name of a mapped file, if it is one of the folder's. A process may see other mounts than
+/// this one, so a path that does not exist here counts if its last two components match.
 fn in_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a OsStr> {
     let identity = |path: &Path| metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     let name = path.file_name()?;

@@ -12,11 +12,13 @@
 //! # }
 //! ```
 //!
-//! It analyses nothing: what it shows is in the analysis, and is the same in every form.
+//! It analyses nothing: everything that it shows is in the analysis, and is the same in every
+//! format.
 
 pub mod export;
 mod html;
 mod json;
+mod path;
 mod process;
 mod terminal;
 pub mod whatif;

@@ -52,14 +52,14 @@ pub fn seen(process: &Process, finding: usize) -> Option<String> {
     })
 }
 
-/// From this share of the threads' time on, time ready without a processor has a line.
+/// Time ready without a processor has a line if it takes at least this share of the threads' time.
 const SHORT: f64 = 0.05;
-/// So many processors more than there are is a number of threads that is too large.
+/// Threads that could use this many more processors than there are are too many.
 const MORE: f64 = 0.5;
-/// From this share of the processors on, a run had them to itself.
+/// A run that got at least this share of the processors had them to itself.
 const WHOLE: f64 = 0.9;
 
-/// Who had the processors that threads were ready for.
+/// Which programs had the processors that threads were ready for.
 #[derive(PartialEq)]
 enum Had {
     /// The run itself, all of them.
@@ -102,10 +102,11 @@ fn who_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> Had {
     }
 }
 
-/// How much of the processors threads got that ran, and were ready, for this long in a run of so many seconds.
+/// The share of the processors that threads got which ran, and were ready, for this long in a run
+/// of this many seconds.
 fn processors_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> String {
     let share = percent(ran / (seconds * processors as f64));
-    // How many processors they would have used on average, had there been one for each.
+    // How many processors they would have used on average if there had been one for each.
     let could_use = (ran + ready) / seconds;
     let all = counted(processors, "processor");
     match who_had(ran, ready, seconds, processors) {

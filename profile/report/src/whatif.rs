@@ -22,7 +22,7 @@ pub fn what(whatif: &WhatIf) -> String {
     format!("{times} {what} a run{}", each.unwrap_or_default())
 }
 
-/// From this share on, the effect matters.
+/// The effect matters if it is at least this share.
 const LITTLE: f64 = 0.2;
 
 /// Whether an interval excludes an effect that matters; `None` if it neither excludes nor shows

@@ -1,4 +1,4 @@
-//! Where threads sleep: in which call of the kernel, and with which stack.
+//! Where threads sleep: in which system call, and with which stack.
 //!
 //! `/proc/PID/task/TID/syscall` has the call, the stack pointer and the instruction of a thread that does
 //! not run. The thread is not stopped, so its stack may change while it is read: only what was read between

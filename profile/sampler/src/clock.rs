@@ -60,7 +60,7 @@ impl Clock {
         Ok(Clock { sampler: counter.sampled(BUFFER)? })
     }
 
-    /// Takes what came since the last call, and returns how many samples were lost.
+    /// Reads the samples since the last call, and returns how many were lost.
     pub fn read(&mut self, mut add: impl FnMut(&Sample)) -> u64 {
         let mut lost = 0;
         while let Some(record) = self.sampler.next_record() {

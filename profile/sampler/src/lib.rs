@@ -1,15 +1,15 @@
 //! Where a program's threads are while they run.
 //!
-//! A thread that waits in a loop of its own instructions makes no call that the recorder could see. So
-//! the kernel interrupts some threads some hundred times in a second of their processor time, and notes
-//! their registers and the tops of their stacks (`perf_event_open`, with the processor's clock as
-//! its event). [`Sampler`] reads these notes in a thread of its own, outside of the recorded program,
-//! unwinds the stacks and counts equal ones. What the instructions at an address do is for the analysis
-//! to say.
+//! A thread that waits in a loop of its own instructions makes no call that the recorder could see.
+//! So the kernel interrupts some threads some hundred times in a second of their processor time,
+//! and notes their registers and the tops of their stacks (`perf_event_open`, with the processor's
+//! clock as its event). [`Sampler`] reads these notes in a thread of its own, outside of the
+//! recorded program, unwinds the stacks and counts equal ones. The analysis finds out what the
+//! instructions at an address do.
 //!
-//! Threads that sleep are looked at now and then: what the kernel says of them has the call that they
-//! sleep in, and their stacks can be read. That tells what time is spent in the kernel for, besides waits
-//! that the recorder has seen.
+//! Threads that sleep are looked at now and then: what the kernel says of them has the call that
+//! they sleep in, and their stacks can be read. That shows what threads do in the kernel, besides
+//! the waits that the recorder has seen.
 //!
 //! The events are opened on threads that are seen to use the processors, and are not inherited: an
 //! inherited event makes the creation of threads slower, the more so the more processors there are. A thread
@@ -36,17 +36,17 @@ use syncline_recording::Samples;
 use gathered::Gathered;
 use threads::Threads;
 
-/// Samples threads until it is told to end.
+/// Samples threads until it is stopped.
 pub struct Sampler {
     ends: Arc<AtomicBool>,
     reader: JoinHandle<Samples>,
 }
 
 impl Sampler {
-    /// Begins. `processes` gives the numbers of the processes to sample, and is asked again and again.
-    /// The samples have the numbers by which processes and threads call themselves, which are others in
-    /// another namespace, as recordings do.
-    /// If the kernel refuses samples, [`Samples::refused`] says so at the end.
+    /// Begins. `processes` returns the numbers of the processes to sample, and is called
+    /// repeatedly. The samples have the numbers by which processes and threads call themselves,
+    /// which are others in another namespace, as recordings do. If the kernel refuses samples,
+    /// [`Samples::refused`] says so at the end.
     ///
     /// # Errors
     /// If no thread can be started.

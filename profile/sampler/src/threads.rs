@@ -17,7 +17,8 @@ use crate::window::{Window, stretch};
 
 /// Threads that are sampled at a time. Each has a buffer.
 const MOST: usize = 32;
-/// A thread is worth an event if it has used a processor for so long since the last look, in nanoseconds.
+/// A thread gets an event if it has used a processor for this long since the last look, in
+/// nanoseconds.
 const BUSY: u64 = 1_000_000;
 /// The time from the first look at the threads to the next, and the longest later.
 const FIRST: Duration = Duration::from_millis(20);
@@ -26,7 +27,7 @@ const LONGEST: Duration = Duration::from_millis(100);
 /// that may end windows. To be woken costs more than to read.
 const READING: Duration = Duration::from_millis(50);
 const ENDING: Duration = Duration::from_millis(20);
-/// Looks take one part of so many of a processor's time.
+/// Looks take at most this part of a processor's time, as a divisor.
 const SHARE: u32 = 100;
 
 /// The threads of some processes.
@@ -147,7 +148,7 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         if self.sampled.is_empty() { look } else { look.min(read) }
     }
 
-    /// Takes what came since the last call.
+    /// Reads the samples since the last call.
     pub fn read(&mut self, gathered: &mut Gathered) {
         for (&thread, window) in &mut self.sampled {
             window.read(thread, gathered);

@@ -145,11 +145,11 @@ pub const RECORD_SECTION: u32 = 1;
 pub const RECORD_COUNT: u32 = 2;
 /// [`RecordHeader::kind`]: a [`StackRecord`] and the words behind it.
 pub const RECORD_STACK: u32 = 3;
-/// This many acquisitions of a thread at a call site are counted one by one also where there is a
-/// budget; of those behind, some stand for the others.
+/// This many acquisitions of a thread at a call site are counted one by one even with a budget;
+/// after that, some stand for the others.
 pub const COUNTED_ONE_BY_ONE: u64 = 1 << 14;
 
-/// What stands before each record.
+/// The header of each record.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct RecordHeader {
@@ -171,14 +171,14 @@ pub const AFTER_WAIT: u32 = 1 << 3;
 pub const BEFORE_WAIT: u32 = 1 << 4;
 /// [`SectionRecord::flags`]: released by another thread than the one that acquired.
 pub const RELEASED_BY_OTHER: u32 = 1 << 5;
-/// [`SectionRecord::flags`]: traced as one of the first of its call site, which is not as likely as that
-/// others are.
+/// [`SectionRecord::flags`]: traced as one of the first of its call site, so not with the same
+/// probability as others.
 pub const EARLY: u32 = 1 << 6;
 /// [`SectionRecord::flags`]: a device was accessed in it: by an instruction for ports, or in memory.
 pub const IO: u32 = 1 << 7;
 
-/// An operation on a lock that is not the C library's and has so many bytes: its code is the lowest
-/// byte, and the size stands above it. Of the C library's locks the size is 0, since it is known.
+/// An operation on a lock that is not the C library's and has this many bytes: the lowest byte is
+/// its code, and the size is above it. For the C library's locks the size is 0, since it is known.
 pub fn lock_op(op: Op, bytes: u32) -> u32 {
     op as u32 | bytes << 8
 }
@@ -198,8 +198,8 @@ pub const STOP_UNKNOWN: u32 = 5;
 /// [`SectionRecord::stopped`]: for another reason.
 pub const STOP_OTHER: u32 = 6;
 
-/// One execution of a critical section: from an acquisition to the release, or to or from a
-/// wait for a condition in between. Behind it stand its arrays, in the order of their counts.
+/// One execution of a critical section: from an acquisition to the release, or to or from a wait
+/// for a condition in between. Its arrays follow it, in the order of their counts.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct SectionRecord {
@@ -218,8 +218,8 @@ pub struct SectionRecord {
     pub order: u64,
     /// The lock of the section that this one lies in; 0 if it lies in none.
     pub outer: u64,
-    /// Which of the locks that this address had in turn: another number where the memory was
-    /// freed and used again, or the lock initialised again. 0 if that is not known.
+    /// Which of the successive locks at this address: the number changes when the memory is freed
+    /// and reused, or the lock is initialised again. 0 if that is not known.
     pub incarnation: u64,
     /// Index of the thread that held the lock when this one had to wait; [`NONE`] if it did
     /// not, or that is not known.
@@ -232,7 +232,7 @@ pub struct SectionRecord {
     pub op: u32,
     /// Instructions executed.
     pub instructions: u64,
-    /// Of those, how many accessed memory.
+    /// How many of those accessed memory.
     pub memory_instructions: u64,
     /// Blocks of memory allocated.
     pub allocations: u32,
@@ -258,8 +258,8 @@ pub struct ObjectRecord {
     pub size: u64,
     /// Return address of the allocating call.
     pub site: u64,
-    /// Which of the blocks that this address had in turn: a freed and used again address is
-    /// another object.
+    /// Which of the successive blocks at this address: a freed and reused address is another
+    /// object.
     pub serial: u64,
 }
 
@@ -327,9 +327,9 @@ pub struct CountRecord {
     /// Acquisitions; where there is a budget, those of a thread at a site beyond
     /// [`COUNTED_ONE_BY_ONE`] are estimated.
     pub acquisitions: u64,
-    /// Of those, how many had to wait.
+    /// How many of those had to wait.
     pub contended: u64,
-    /// Of those, how many were traced.
+    /// How many of those were traced.
     pub traced: u64,
     /// Ticks that they waited.
     pub waited_ticks: u64,
@@ -343,9 +343,10 @@ pub struct CountRecord {
     pub reserved: u32,
 }
 
-/// A part of memory that a section wrote to and that is no variable's, no block's and not on its own
-/// thread's stack: perhaps another thread's, whose frames are found by what lies there. Eight bytes each,
-/// as they were after the section; zeros where there was no memory.
+/// A part of memory that a section wrote to and that belongs to no variable, no heap block and not
+/// to its own thread's stack. It is perhaps another thread's stack, whose frames are found by the
+/// return addresses in it. Eight bytes each, as they were after the section; zeros where there was
+/// no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct StackRecord {

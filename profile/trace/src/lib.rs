@@ -1,4 +1,4 @@
-//! The trace: what a program's critical sections did to memory, as it is laid out on disk.
+//! The trace: how the memory accesses of a program's critical sections are laid out on disk.
 //!
 //! A trace is a folder, as a recording is, with one file for each process (`PID.trace`) and a
 //! [`Session`](syncline_recording::Session). The library that traces maps its process's file
@@ -12,7 +12,7 @@
 //! - [`Trace`] reads a file and trusts none of its bytes: whatever they are, the answer is a
 //!   value or an [`Error`], never a panic.
 //!
-//! This crate knows nothing of how sections are traced, nor of what is made of them.
+//! This crate does not depend on how sections are traced, nor on what is done with them.
 
 pub mod layout;
 pub mod packed;

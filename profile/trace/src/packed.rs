@@ -1,13 +1,13 @@
 //! A section in few bytes.
 //!
 //! A record of a section and its arrays are numbers, of which most are small or near to one that
-//! came before. So each is written as its difference to that one where there is one, seven bits to
-//! a byte, the lowest first, with the highest bit set in all bytes but the last (LEB128; the sign of
-//! a difference is its lowest bit).
+//! came before. So a number is written as its difference from the earlier one, if there is one:
+//! seven bits to a byte, the lowest first, with the highest bit set in all bytes but the last
+//! (LEB128; the sign of a difference is its lowest bit).
 //!
-//! What a section executes is mostly what another one has executed, with other data. So a section is
-//! written in two parts: its *form*, which hangs on the code alone, and the rest, which is times and
-//! addresses of data. A form that the chunk has had is named by its number. A section of fifty
+//! A section mostly executes the same code as an earlier one, with other data. So a section is
+//! written in two parts: its *form*, which depends on the code alone, and the rest, which is times
+//! and addresses of data. A form that the chunk has had is named by its number. A section of fifty
 //! instructions takes some 200 bytes, where its plain records take 4 KiB: less memory for the
 //! program, and fewer pages to be made real by it.
 //!
@@ -32,9 +32,10 @@
 //!              high - low if the form doesn't say it
 //! ```
 //!
-//! The instructions of a form are told from the section's site, and the first section of a chunk from
-//! zeros, so each chunk is read by itself. A form is named only where it is at most `LONGER` times as
-//! long as the rest, so that a few bytes never stand for endless memory.
+//! The instructions of a form are written relative to the section's site, and the first section of
+//! a chunk relative to zeros, so each chunk can be read by itself. A form is referred to only if it
+//! is at most `LONGER` times as long as the rest, so that a few bytes never expand to unlimited
+//! memory.
 
 mod form;
 mod read;

@@ -14,7 +14,7 @@ const LARGEST: u32 = 20;
 const CLASSES: usize = (LARGEST - SMALLEST + 1) as usize;
 /// Bytes of a chunk.
 const CHUNK: u64 = 4 << 20;
-/// A user's address has so many bits.
+/// The number of bits of a user-space address.
 const ADDRESS_BITS: u32 = 48;
 const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
 

@@ -1,5 +1,5 @@
-//! The gate that all work of our own goes through which makes system calls, or needs more than a
-//! few hundred bytes of stack.
+//! The gate for all work of this library that makes system calls, or needs more than a few hundred
+//! bytes of stack.
 //!
 //! **System calls.** A program may forbid itself system calls (seccomp), and the kernel ends it when
 //! one is made that it didn't allow. So once it is left alone ([`close`]) this library makes none:
@@ -31,10 +31,12 @@ use crate::sandbox;
 
 /// Bytes of a stack; only what is used takes memory.
 const STACK: usize = 256 << 10;
-/// Stacks that wait to be used again: as many threads can be at work at once before one is made anew.
+/// How many unused stacks are kept: that many threads can work at the same time before another
+/// stack is made.
 const SPARE: usize = 64;
-/// [`close`] waits no longer than this many times 100 microseconds. Only a handler of a signal that
-/// interrupted our own work, and closes the gate, finds a thread inside for that long: itself.
+/// [`close`] waits no longer than this many times 100 microseconds. Only if a signal handler
+/// interrupts this library's work and closes the gate does it find a thread inside for that long:
+/// its own thread.
 const PATIENCE: u32 = 10_000;
 
 static SPARES: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; SPARE];
@@ -114,7 +116,7 @@ pub fn close() -> bool {
     true
 }
 
-/// In a forked child nobody but its one thread is inside, which is not: it forked.
+/// In a forked child there is only the thread that forked, which is not inside.
 pub extern "C" fn forked() {
     INSIDE.store(0, Relaxed);
 }

@@ -21,8 +21,9 @@ pub fn now() -> u64 {
     }
 }
 
-/// The processor time of this thread, in nanoseconds. What tracing costs is measured by it: not
-/// what others did meanwhile on the same processor, nor how long a system call slept.
+/// The processor time of this thread, in nanoseconds. It measures the cost of tracing, without what
+/// other threads did meanwhile on the same processor, and without the time that a system call
+/// slept.
 pub fn of_thread() -> u64 {
     nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID)
 }

@@ -1,19 +1,20 @@
-//! Sandboxes: a program that forbids itself system calls (seccomp), or the time stamp counter, is left
-//! alone from there on. Tracing needs both, and the kernel ends a program that uses what is forbidden.
+//! Sandboxes: a program that forbids itself system calls (seccomp), or the time stamp counter, is
+//! left alone from then on. Tracing needs both, and the kernel ends a program that uses what is
+//! forbidden.
 //!
 //! It is noticed before the kernel knows of it, wherever the program asks for it: in libc's `prctl`
 //! and `syscall`, which are interposed, and in a traced section at the instruction.
 //!
-//! An instruction of the program's own outside of traced sections is not seen. So before this library
-//! makes system calls it asks the kernel whether the thread is in a sandbox by now. That is a system
-//! call, too, but one that sandboxes mostly allow or refuse with an error; if the kernel ends the
-//! program for it, as in strict mode, it would have done so for the later calls too. A process that
-//! has been in a sandbox since its start, as containers are, is not asked: the answer is always
-//! yes.
+//! An instruction of the program's own outside of traced sections is not seen. So before this
+//! library makes system calls it asks the kernel whether the thread is in a sandbox by now. That is
+//! a system call too, but sandboxes mostly allow it or refuse it with an error. If the kernel kills
+//! the program for it, as in strict mode, it would have killed it for the later calls too. A
+//! process that has been in a sandbox since its start, as containers are, is not asked: the answer
+//! is always yes.
 //!
 //! A sandbox from before the library was loaded is a parent's: a program that it runs is left alone
-//! from the start. To find that out takes what the loader has just done to load this library: a
-//! file is opened, read and closed.
+//! from the start. Finding that out takes the same system calls that the loader has just made to
+//! load this library: a file is opened, read and closed.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -22,8 +23,8 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub const SYSTEM_CALLS: &str = "it forbids itself system calls (seccomp)";
 const COUNTER: &str = "it forbids itself the time stamp counter";
 
-/// Why a system call with these arguments means that the program is to be left alone, if it does.
-/// What only asks whether there is such a thing (it passes no filter) does not.
+/// Why a system call with these arguments means that the program is to be left alone, if it does. A
+/// call that only asks whether seccomp exists (it passes no filter) does not count.
 pub fn forbids(number: u64, a: u64, b: u64, c: u64) -> Option<&'static str> {
     const PRCTL: u64 = libc::SYS_prctl as u64;
     const SECCOMP: u64 = libc::SYS_seccomp as u64;

@@ -85,8 +85,9 @@ fn plain() -> String {
         }
     }
     text.push_str(
-        "\nA lock waits by a policy: `mcs-spin`, `mcs-yield`, `mcs-park`. Bytes are those of the lock \
-         and of\nthe queue node of an acquisition. docs/locks.md says which one to use.\n",
+        "\nA lock waits by a policy: `mcs-spin`, `mcs-yield`, `mcs-park`. Bytes are those\n\
+         of the lock and of the queue node of an acquisition. docs/locks.md says which\n\
+         lock to use.\n",
     );
     text
 }

@@ -94,7 +94,7 @@ fn show(args: &Machine, measurement: &Measurement) -> Result<()> {
 
 fn write(path: &Path, content: &[u8]) -> Result<()> {
     fs::write(path, content).with_context(|| format!("can't write {}", path.display()))?;
-    // Standard error may be closed; the file is written all the same.
+    // Standard error may be closed; the file is written nevertheless.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What `--help` says of exit statuses: of each command its own, and `syncline --help` of all.
+//! The exit statuses in `--help`: each command lists its own, and `syncline --help` lists all.
 
 macro_rules! running {
     () => {

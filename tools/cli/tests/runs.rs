@@ -46,7 +46,7 @@ fn further_runs_become_old_and_go_with_the_first() {
         assert!(output.status.success(), "{}", errors(&output));
     };
     record("2");
-    // The stand-in writes this beside the folder that it is told of.
+    // The stand-in writes this next to the folder that it gets.
     fs::remove_file(sandbox.path("syncline-recording/environment")).unwrap();
     record("1");
     assert!(sandbox.path("syncline-recording.old/run-2").is_dir());

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A text that is written so that HTML shows it as it is, in elements and in attributes.
+/// A text that is escaped for HTML, in elements and in attributes.
 pub struct Escaped<'a>(pub &'a str);
 
 impl fmt::Display for Escaped<'_> {

@@ -1,7 +1,7 @@
 //! The shell of the pages that Syncline writes: one HTML file that needs no other file and no
 //! network, readable in light and dark, on a telephone and on paper.
 //!
-//! What stands between [`Page::begin`] and [`Page::end`] is its writer's. Texts from elsewhere are
+//! The caller writes what comes between [`Page::begin`] and [`Page::end`]. Texts from elsewhere are
 //! written [`Escaped`]; and the page's policy forbids scripts and styles other than its own, so
 //! that an element that a name smuggled in would do nothing.
 
@@ -29,7 +29,7 @@ pub struct Page<'a> {
     pub content: (&'a str, &'a str),
     /// Styles besides those of every page.
     pub style: &'a str,
-    /// What runs once the page is there; empty if nothing does.
+    /// The script that runs once the page is loaded; empty if there is none.
     pub script: &'a str,
 }
 

@@ -2,7 +2,7 @@
 
 use super::style::Style;
 
-/// What a line that goes on is indented more than its first.
+/// The extra indent of continuation lines.
 const MORE: usize = 3;
 
 /// Breaks lines that are too long: behind a comma or the like if there is one, or else at a space; not
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(joined, words.trim());
     }
 
-    /// What stands behind the indent may begin with a space, where a line begins with a short word.
+    /// The text after the indent may begin with a space, if a line begins with a short word.
     #[test]
     fn lines_break_between_words_and_not_in_them() {
         let numbers = vec!["100 % of"; 30].join(" ");

@@ -5,7 +5,7 @@
 pub enum Scheme {
     /// S: no classification, no directory; every line is invalidated at every acquire.
     Shared,
-    /// P/S: a line that one node uses is private to it.
+    /// P/S: a line that only one node uses is private to it.
     Private,
     /// P/S3: shared lines are classified by the number of their writers as well.
     Writers,

@@ -5,9 +5,10 @@
 //! unchanged.
 //!
 //! A condition variable that processes share stays the C library's if it is used with mutexes that
-//! are left to it: another process may not have this library. If the process that shares one uses
-//! it with a replaced mutex, it is ours for as long as a thread waits that way; a thread that then
-//! comes with a mutex of the other kind is refused (EINVAL, as POSIX allows of different mutexes).
+//! are left to it: another process may not have this library. If the process uses a shared
+//! condition variable with a replaced mutex, this library handles it for as long as a thread waits
+//! that way; meanwhile a thread with a mutex of the other kind is refused (EINVAL, as POSIX allows
+//! for different mutexes).
 //!
 //! ```text
 //!   bytes   the C library's              ours
@@ -20,11 +21,10 @@
 //! waiter held the mutex; so none is lost. The kernel wakes in the order of arrival. A waiter may
 //! wake for no reason, as POSIX allows: if it was about to sleep when another was notified.
 //!
-//! Waiters count themselves, so that a notification without waiters is a look at a word, and
-//! destroying waits until the woken threads are gone, as POSIX requires.
+//! Waiters count themselves, so that a notification without waiters reads one word, and destroying
+//! waits until the woken threads have left, as POSIX requires.
 //!
-//! A thread that is cancelled while it waits has perhaps taken a notification with it, and passes
-//! one on.
+//! A thread that is cancelled while it waits may have consumed a notification, so it passes one on.
 
 mod object;
 mod wait;

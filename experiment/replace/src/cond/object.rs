@@ -29,7 +29,7 @@ const MONOTONIC: u32 = 2;
 /// It is ours. The C library counts waiters in these bits, and doesn't get so far.
 const OURS: u32 = 1 << 31;
 
-/// One waiter, as the C library counts them in the mode.
+/// One waiter, as the C library counts waiters in the mode.
 const THEIR_WAITER: u32 = 8;
 
 /// A thread waits for the last waiter to be gone.

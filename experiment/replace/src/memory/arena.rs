@@ -1,9 +1,8 @@
-//! Memory of our own, from which lines are cut. Nothing goes back to it; what is freed is kept for the
-//! next ([`Cells`](super::Cells)).
+//! Memory of our own, from which lines are cut. Memory is never returned to it; freed pieces are
+//! kept for reuse ([`Cells`](super::Cells)).
 //!
-//! It is mapped chunk by chunk, as it is needed: a program may limit its address space, and loses
-//! only what is mapped. A line is known by a number of 25 bits, the chunk's and the line's in the
-//! chunk:
+//! It is mapped chunk by chunk, as needed: a program may limit its address space, and only what is
+//! mapped counts. A line is known by a number of 25 bits, the chunk's and the line's in the chunk:
 //!
 //! ```text
 //!   number -> line     the table of chunks says where the chunk is
@@ -11,7 +10,7 @@
 //! ```
 //!
 //! Once a lock is in use, its queue nodes are indispensable. So the first chunk is a part of the
-//! library, and is kept for them: it is there where nothing may be mapped.
+//! library, and is reserved for them: it exists even if nothing may be mapped.
 
 use core::cell::UnsafeCell;
 use core::ptr::{NonNull, null_mut};

@@ -1,8 +1,8 @@
 //! Lists of equal, unused pieces of the arena.
 //!
-//! A list is Treiber's stack. Its head is a piece's number with a tag that every change counts
-//! up, so that a piece that has left and come back isn't mistaken for one that has stayed. There
-//! is no lock in it that a fork could leave held.
+//! A list is Treiber's stack. Its head is a piece's number with a tag that every change increments,
+//! so that a piece that was taken and given back isn't mistaken for one that has stayed. There is
+//! no lock in it that a fork could leave held.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{
@@ -29,8 +29,8 @@ impl Cells {
         Cells { head: AtomicU64::new(0), limit, count: AtomicU32::new(0) }
     }
 
-    /// A piece of this many lines, all callers asking for as many: one as it was given back, or a
-    /// fresh one that is all zero.
+    /// A piece of this many lines (the same for all callers): either one in the state in which it
+    /// was given back, or a fresh one that is all zero.
     pub fn take(&self, lines: usize) -> Option<NonNull<u8>> {
         // Acquire: pairs with the AcqRel in `give`, so that the piece's link is seen.
         let mut head = self.head.load(Acquire);

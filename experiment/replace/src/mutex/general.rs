@@ -135,7 +135,7 @@ pub unsafe fn lock_until<L: TryLock<Memory = Own>, U: Until<L>>(
             if !is_stranded(mutex) && lock.try_acquire(node) {
                 return 0;
             }
-            // As the C library has it for mutexes, and for them only, whatever the nanoseconds are.
+            // As in the C library: for mutexes, and only for them, whatever the nanoseconds are.
             if deadline::is_before_1970(time) {
                 return ETIMEDOUT;
             }

@@ -24,7 +24,7 @@ use crate::slot::Slot;
 pub struct Mutex {
     /// The generation of the process in which it was acquired; 0 if no thread holds it.
     pub generation: AtomicU32,
-    /// How often the owner of a recursive mutex has it, beyond the first time.
+    /// How often the owner of a recursive mutex has locked it, beyond the first time.
     pub depth: AtomicU32,
     /// The owner of a recursive or error-checking mutex.
     pub owner: AtomicU32,
@@ -74,7 +74,7 @@ impl Mutex {
     /// The kind as the C library notes it.
     #[inline(always)]
     pub fn raw_kind(&self) -> c_int {
-        // Relaxed: it changes only when nobody uses the mutex.
+        // Relaxed: it changes only when no thread uses the mutex.
         self.kind.load(Relaxed)
     }
 

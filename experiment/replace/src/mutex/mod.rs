@@ -1,4 +1,4 @@
-//! Mutexes: the position of a replaced one's lock, and the behaviour that POSIX requires of each
+//! Mutexes: where a replaced mutex keeps its lock, and the behaviour that POSIX requires of each
 //! kind, over any lock.
 
 mod general;

@@ -29,7 +29,7 @@ impl<L: TimedLock<Memory = Own>> Until<L> for Timed {
     }
 }
 
-/// By trying again and again, for a lock whose waiters can't give up: at first at once, then with
+/// Repeated tries, for a lock whose waiters can't give up: at first without a pause, then with
 /// sleeps of up to [`LONGEST_NAP`]. Others may overtake.
 pub struct Polled(PhantomData<()>);
 

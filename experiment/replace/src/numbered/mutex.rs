@@ -142,8 +142,8 @@ unsafe fn unlock(mutex: *const Mutex) -> c_int {
     unsafe { (of_used(mutex).unlock)(mutex) }
 }
 
-/// Acquires one that may have any lock of a policy, of which `L` is the first. That one, which is
-/// the only one where a single place was tuned, is found without a second jump.
+/// Acquires one that may have any lock of a policy, of which `L` is the first. The first lock,
+/// which is the only one if a single call site was tuned, is found without a second jump.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! The functions under a policy: each lock goes to those of the one whose number it notes.
+//! The functions under a policy: each object uses those of the lock whose number it notes.
 
 use core::sync::atomic::Ordering::Relaxed;
 

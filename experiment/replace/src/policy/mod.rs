@@ -71,7 +71,7 @@ pub fn start(text: &'static [u8], mut have: impl FnMut(Lock) -> u8) {
     POLICY.store(keep(policy), Relaxed);
 }
 
-/// The number of an object's lock; 0 if that can't be said before it is acquired.
+/// The number of an object's lock; 0 if it is not known before the object is acquired.
 #[cold]
 pub fn decide(kind: u8, object: usize, moment: Moment) -> u16 {
     // Relaxed: it is set before the functions that lead here.

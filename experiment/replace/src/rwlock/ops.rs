@@ -147,7 +147,7 @@ unsafe fn find<'a, L: Suited>(lock: *const Rwlock) -> Option<(&'a Rwlock, &'a L)
     Some((shown, shown.room.get::<L>(&LARGE)?))
 }
 
-/// The same for a thread that is about to acquire it, which counts where it isn't.
+/// Like [`find`], for a thread that is about to acquire it: counts a lock that isn't replaced.
 ///
 /// # Safety
 ///

@@ -11,7 +11,7 @@ use super::load::Load;
 
 /// The variable with a rank's work; if it is set, this process is a rank.
 pub const LOAD: &str = "SYNCLINE_BENCH_DHT";
-/// The table begins behind the words of the ranks' meetings.
+/// The table begins after the words for the ranks' barriers.
 const OPTIONS: Options = Options { at: 4096, bytes: None, buckets: 64 };
 const MET: Position = Position { rank: 0, at: 0 };
 

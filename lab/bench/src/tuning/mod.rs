@@ -44,7 +44,7 @@ struct Summary {
 /// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   workloads          workloads whose known fix is another lock
-  found              those for which tune keeps a lock, as faster beyond doubt
+  found              those for which tune keeps a lock as certainly faster
   gain_error_median  median difference of predicted and measured gain, as shares of the time;
                      1 if nothing was predicted
 ";

@@ -24,8 +24,8 @@ impl Engine<'_> {
         state.stops();
         self.leave_processor(thread);
         if let Some(deadline) = deadline {
-            // If another thread wakes this one before the deadline, it has gone on by then, and the
-            // event is stale.
+            // If another thread wakes this one before the deadline, this thread runs again by then,
+            // and the event is stale.
             let at = self.machine.in_cycles(deadline).max(self.now);
             self.plan(at, thread);
         }

@@ -3,8 +3,8 @@
 use super::selector::Selector;
 use crate::memory::{Memory, Padded};
 
-/// The bell of an end, or of an inbox, which then has one for all its channels. It is written when
-/// its owner falls asleep or wakes up, and read after each message, in the reader's own cache.
+/// The bell of an end, or of an inbox. An inbox has one bell for all its channels. It is written
+/// when its owner falls asleep or wakes up, and read after each message, in the reader's own cache.
 #[derive(Default)]
 pub struct Bell<M: Memory> {
     /// Whether its owner sleeps.

@@ -12,7 +12,7 @@ use crate::memory::{Memory, Word};
 pub struct Counted<T, M: Memory>(NonNull<Inner<T, M>>);
 
 struct Inner<T, M: Memory> {
-    /// Owners beside the first.
+    /// The number of owners besides the first.
     others: M::Word,
     value: T,
 }
@@ -34,8 +34,8 @@ impl<T, M: Memory> Counted<T, M> {
 
     /// One more owner.
     pub fn share(&self) -> Self {
-        // Relaxed: we are one, so nobody frees it meanwhile. There can't be too many owners, since
-        // each takes memory.
+        // Relaxed: the caller is an owner, so no thread frees the value meanwhile. The count can't
+        // overflow, since each owner takes memory.
         self.inner().others.fetch_add(1, Relaxed);
         Self(self.0)
     }

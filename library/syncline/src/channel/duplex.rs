@@ -1,4 +1,4 @@
-//! Two channels, one each way: for ends that ask and get answers.
+//! Two channels, one in each direction, for requests and replies.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
@@ -19,13 +19,13 @@ pub struct Duplex<
     S: RawChannel<Item = Out> = Single<Out>,
     R: RawChannel<Item = In> = Single<In>,
 > {
-    /// The way out.
+    /// The channel to the other end.
     pub sender: Sender<Out, S>,
-    /// The way in.
+    /// The channel from the other end.
     pub receiver: Receiver<In, R>,
 }
 
-/// The other end is gone, before or while it was asked.
+/// The other end was dropped, before or during the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disconnected;
 
@@ -69,7 +69,7 @@ impl<Out: Send, In: Send, S: RawChannel<Item = Out>, R: RawChannel<Item = In>>
         (Self { sender, receiver }, Duplex { sender: inlet, receiver: outlet })
     }
 
-    /// Sends a message, and waits for the next one that comes.
+    /// Sends a message, and waits for the next message from the other end.
     ///
     /// # Errors
     ///

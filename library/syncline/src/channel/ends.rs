@@ -1,8 +1,8 @@
 //! The two ends of a channel.
 //!
-//! Each end has its own notes of how far it is; the end that is dropped last frees what both share.
-//! A receiver that is dropped drops the messages that were not taken; messages that arrive at that
-//! moment are dropped with the last end.
+//! Each end keeps its own position; the end that is dropped last frees what both share. A receiver
+//! that is dropped drops the messages that were not taken; messages that arrive at that moment are
+//! dropped with the last end.
 
 use core::fmt;
 use core::mem;
@@ -30,7 +30,7 @@ pub struct Channel<Q: RawChannel> {
     left: <Memory<Q> as crate::memory::Memory>::Data<Q::Reader>,
 }
 
-// SAFETY: the notes go from the receiver to the thread that goes last, and may.
+// SAFETY: the notes move from the receiver to the thread that drops the last end, and are `Send`.
 unsafe impl<Q: RawChannel> Sync for Channel<Q> {}
 // SAFETY: as above.
 unsafe impl<Q: RawChannel> Send for Channel<Q> {}
@@ -82,7 +82,7 @@ pub struct Sender<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
 ///
 /// let (mut sender, receiver) = channel::bounded(8);
 /// drop(receiver);
-/// assert!(sender.send("nobody receives this").is_err());
+/// assert!(sender.send("no receiver takes this").is_err());
 /// ```
 pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     channel: Counted<Channel<Q>, Q::Memory>,
@@ -127,8 +127,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
     ///
     /// # Errors
     ///
-    /// If the receiver is gone. One that goes at the same time may still let the message in; it
-    /// is then dropped with this end.
+    /// If the receiver is gone. If the receiver is dropped at the same time, the message may still
+    /// be accepted; it is then dropped with this end.
     #[inline]
     pub fn send(&mut self, message: T) -> Result<(), SendError<T>> {
         match self.wait() {
@@ -144,7 +144,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
     ///
     /// # Errors
     ///
-    /// If there is none, or as [`send`](Self::send).
+    /// If there is no room, or the receiver is gone.
     #[inline]
     pub fn try_send(&mut self, message: T) -> Result<(), TrySendError<T>> {
         // SAFETY: see above.
@@ -260,12 +260,12 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
         if self.wait(None) == Look::Gone { Err(RecvError) } else { Ok(self.take()) }
     }
 
-    /// Waits for a message, at most for this time. Where there is no clock, without `std` on other
-    /// systems than Linux, the time never comes.
+    /// Waits for a message, at most for this time. Without a clock (without `std` on systems other
+    /// than Linux) the wait never times out.
     ///
     /// # Errors
     ///
-    /// If none came in time, or as [`recv`](Self::recv).
+    /// If no message came in time. Same errors as [`recv`](Self::recv) otherwise.
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         match self.look() {
             Look::Ready => Ok(self.take()),
@@ -294,7 +294,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
     ///
     /// # Errors
     ///
-    /// If there is none, or as [`recv`](Self::recv).
+    /// If there is no message. Same errors as [`recv`](Self::recv) otherwise.
     #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         match self.look() {
@@ -342,8 +342,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Selectable<Q::Wait, Q::Memory> for Receiv
 
 impl<T: Send, Q: RawChannel<Item = T>> Drop for Receiver<T, Q> {
     fn drop(&mut self) {
-        /// Leaves the notes to the thread that goes last, also if a message panics when it is
-        /// dropped.
+        /// Leaves the notes to the thread that drops the last end, even if dropping a message
+        /// panics.
         struct Leave<'a, T: Send, Q: RawChannel<Item = T>>(&'a mut Receiver<T, Q>);
         impl<T: Send, Q: RawChannel<Item = T>> Drop for Leave<'_, T, Q> {
             fn drop(&mut self) {
@@ -354,7 +354,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Drop for Receiver<T, Q> {
         }
         let receiver = Leave(self);
         let Receiver { channel, reader, .. } = &mut *receiver.0;
-        // Closing comes first, so that a quick sender can't keep us here. SAFETY: see above.
+        // Closing comes first, so that a quick sender can't keep this thread here. SAFETY: see
+        // above.
         unsafe {
             channel.queue.close_reader(reader, &channel.senders);
             drain(&channel.queue, reader);

@@ -16,8 +16,8 @@ pub enum TrySendError<T> {
     Disconnected(T),
 }
 
-/// The sender is gone, and all its messages were taken. For an [`Inbox`](super::Inbox): that of all
-/// senders that were asked for.
+/// The sender is gone, and all its messages were taken. For an [`Inbox`](super::Inbox): all senders
+/// that the call waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError;
 
@@ -26,7 +26,7 @@ pub struct RecvError;
 pub enum TryRecvError {
     /// There is none now.
     Empty,
-    /// There will be none: as [`RecvError`].
+    /// There will be none: the senders are gone, as in [`RecvError`].
     Disconnected,
 }
 
@@ -35,7 +35,7 @@ pub enum TryRecvError {
 pub enum RecvTimeoutError {
     /// None came in time.
     Timeout,
-    /// There will be none: as [`RecvError`].
+    /// There will be none: the senders are gone, as in [`RecvError`].
     Disconnected,
 }
 

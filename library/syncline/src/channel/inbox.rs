@@ -1,8 +1,9 @@
 //! One receiver of many senders, each with a channel of its own.
 //!
-//! Senders don't disturb each other: they share nothing but the receiver's attention. It looks at
-//! its channels in turn, beginning behind the one that was served last, so that a busy sender holds
-//! no other up. A look at a channel without news is a look into the receiver's own cache.
+//! Senders don't disturb each other: they share nothing but the receiver's attention. The receiver
+//! checks its channels in turn, beginning after the one that was served last, so that a busy sender
+//! does not hold up the others. Checking a channel without news reads a line that is in the
+//! receiver's own cache.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1: receiving from any other thread, or from a subset.
 
@@ -50,7 +51,7 @@ impl<T: Send> Inbox<T> {
     ///
     /// # Panics
     ///
-    /// If there are no slots, or there is no room for messages.
+    /// If the number of slots or the room for messages is 0.
     pub fn new(slots: usize, capacity: usize) -> Self {
         Self::over(slots, capacity)
     }
@@ -92,18 +93,18 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     ///
     /// # Errors
     ///
-    /// If all senders are gone and all their messages were received, or there was none.
+    /// If all senders are gone and all their messages were received, or there never was a sender.
     pub fn recv(&mut self) -> Result<(usize, T), RecvError> {
         let slots = self.slots.len();
         self.wait(None, |inbox| inbox.look(inbox.next, slots)).message()
     }
 
-    /// Waits for a message from any sender, at most for this time. Where there is no clock, without
-    /// `std` on other systems than Linux, the time never comes.
+    /// Waits for a message from any sender, at most for this time. Without a clock (without `std`
+    /// on systems other than Linux) the wait never times out.
     ///
     /// # Errors
     ///
-    /// If none came in time, or as [`recv`](Self::recv).
+    /// If no message came in time. Same errors as [`recv`](Self::recv) otherwise.
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<(usize, T), RecvTimeoutError> {
         self.recv_until(Q::Memory::now().saturating_add(timeout))
     }
@@ -127,7 +128,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     ///
     /// # Panics
     ///
-    /// If there is no slot of a number.
+    /// If a number is not the number of a slot.
     pub fn recv_from(&mut self, slots: &[usize]) -> Result<(usize, T), RecvError> {
         self.wait(None, |inbox| inbox.look_at(slots.iter().copied())).message()
     }
@@ -136,7 +137,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     ///
     /// # Errors
     ///
-    /// If there is none, or as [`recv`](Self::recv).
+    /// If there is no message. Same errors as [`recv`](Self::recv) otherwise.
     pub fn try_recv(&mut self) -> Result<(usize, T), TryRecvError> {
         match self.look(self.next, self.slots.len()) {
             Found::Message(slot, message) => Ok((slot, message)),
@@ -150,7 +151,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         self.slots.len()
     }
 
-    /// Looks at all slots once, from one on.
+    /// Looks at all slots once, beginning with one of them.
     fn look(&mut self, first: usize, slots: usize) -> Found<T> {
         self.look_at((first..slots).chain(0..first))
     }

@@ -6,13 +6,14 @@
 //!   slots  the messages, in turn the sender's and the receiver's
 //! ```
 //!
-//! Each flag has one writer, so setting one is an ordinary store and no news are lost. Its number
-//! counts in steps of [`STEP`]: bit 0 stays clear, as in all words that waiting policies wait for,
-//! and bit 1 says that its writer is [`GONE`]. Numbers wrap around; two that are compared are less
-//! than 2^29 messages apart.
+//! Each flag has one writer, so setting one is an ordinary store and no news are lost. A flag's
+//! number counts in steps of [`STEP`]: bit 0 stays clear, as in all words that waiting policies
+//! wait for, and bit 1 says that the flag's writer is [`GONE`]. Numbers wrap around; two that are
+//! compared are less than 2^29 messages apart.
 //!
-//! As many messages share a line as fit; one that doesn't fit goes over several lines, the first
-//! of which has the flags. Either is a *unit*.
+//! As many messages share a line as fit into it; a message that doesn't fit into one takes several
+//! lines, the first of which has the flags. One line, or the lines of a large message, are a
+//! *unit*.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1: libssmp's buffers of one line with a flag in it. That
 //! the flags are numbers, and that small messages share a line, is new here.
@@ -25,7 +26,7 @@ use alloc::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 use crate::memory::{Data, Memory};
 
-/// What a flag's number grows by with each message.
+/// How much each message adds to a flag's number.
 pub const STEP: u32 = 4;
 /// A flag's writer is gone; the number is its last.
 pub const GONE: u32 = 2;
@@ -52,8 +53,8 @@ const LINE: usize = 64;
 /// Bytes of native flags.
 const FLAGS: usize = 8;
 
-/// Messages of a type in a unit. It follows from the sizes in native memory; a checker's units
-/// are larger, and have as many.
+/// Messages of a type in a unit. It follows from the sizes in native memory; a checker's units are
+/// larger, and hold as many messages.
 pub const fn per_unit<T>() -> usize {
     let first = if align_of::<T>() > FLAGS { align_of::<T>() } else { FLAGS };
     let room = LINE.saturating_sub(first);
@@ -65,7 +66,7 @@ pub const fn per_unit<T>() -> usize {
     }
 }
 
-/// This many units, one behind the other.
+/// This many units, one after the other.
 pub struct Units<T, M: Memory> {
     start: NonNull<u8>,
     count: usize,
@@ -85,7 +86,7 @@ impl<T, M: Memory> Units<T, M> {
         let (line, slot) = (LINE, align_of::<Slot<T, M>>());
         if slot > line { slot } else { line }
     };
-    /// From a unit to the next.
+    /// The distance in bytes from one unit to the next.
     const STRIDE: usize =
         (Self::SLOTS + per_unit::<T>() * size_of::<Slot<T, M>>()).next_multiple_of(Self::ALIGNMENT);
 
@@ -101,7 +102,7 @@ impl<T, M: Memory> Units<T, M> {
         let start = start.unwrap_or_else(|| handle_alloc_error(layout));
         let units = Self { start, count, owns: PhantomData };
         for unit in 0..count {
-            // SAFETY: both are within what was allocated, and nobody else's.
+            // SAFETY: both are within the allocation, and no other thread uses them yet.
             unsafe {
                 units.address(unit).cast().write(Flags::<M>::default());
                 for slot in 0..per_unit::<T>() {
@@ -153,7 +154,7 @@ impl<T, M: Memory> Units<T, M> {
     ///
     /// # Safety
     ///
-    /// There is such a slot; it is empty, and the caller's.
+    /// The slot exists, is empty, and is the caller's.
     #[inline(always)]
     pub unsafe fn write(&self, unit: usize, slot: usize, message: T) {
         // SAFETY: the slot was written in `new`, and is the caller's.
@@ -164,11 +165,11 @@ impl<T, M: Memory> Units<T, M> {
     ///
     /// # Safety
     ///
-    /// There is such a slot; it has a message, and is the caller's.
+    /// The slot exists, has a message, and is the caller's.
     #[inline(always)]
     pub unsafe fn read(&self, unit: usize, slot: usize) -> T {
-        // SAFETY: as above; the message is there, and nobody reads it again. Reading only, since
-        // the line need not become ours.
+        // SAFETY: as above; the message is there, and no thread reads it again. A load, since this
+        // processor need not own the line.
         unsafe { self.slot_place(unit, slot).as_ref().look(|slot| (*slot).assume_init_read()) }
     }
 }
@@ -176,7 +177,7 @@ impl<T, M: Memory> Units<T, M> {
 impl<T, M: Memory> Drop for Units<T, M> {
     fn drop(&mut self) {
         for unit in 0..self.count {
-            // SAFETY: written in `new`; nobody uses them any more.
+            // SAFETY: they were written in `new`, and no thread uses them any more.
             unsafe {
                 self.address(unit).cast::<Flags<M>>().drop_in_place();
                 for slot in 0..per_unit::<T>() {
@@ -191,7 +192,7 @@ impl<T, M: Memory> Drop for Units<T, M> {
     }
 }
 
-/// How far an end has come.
+/// The position of an end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Position {
     /// Messages so far, as flags count them.
@@ -203,7 +204,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Goes on by a message, and says whether that was the last one of its unit.
+    /// Advances by a message, and returns whether that was the last one of its unit.
     #[inline(always)]
     pub fn advance<T, M: Memory>(&mut self, units: &Units<T, M>) -> bool {
         self.number = self.number.wrapping_add(STEP);

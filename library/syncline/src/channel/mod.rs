@@ -27,8 +27,8 @@
 //! `channel::over::<Single<u64, Spin>>(1)` makes one of another kind. Policies are those of
 //! [`wait`](crate::wait): [`Park`](crate::wait::Park), the default, sleeps after a while;
 //! [`Spin`](crate::wait::Spin) and [`Yield`](crate::wait::Yield) keep a processor while they wait.
-//! A message is an ordinary store under all of them, and under `Park` also a read, of a line in the
-//! sender's own cache, of whether the receiver sleeps.
+//! Sending is an ordinary store under all of them. Under `Park` the sender also reads, from a line
+//! in its own cache, whether the receiver sleeps.
 //!
 //! **Messages** of up to 56 bytes travel in a line, by value; several together if they fit.
 //! Larger ones take several lines.
@@ -75,7 +75,7 @@ pub use ring::Ring;
 pub use select::{Select, Selectable};
 pub use single::{Exclusive, Fetch, Shared, Single};
 
-/// A channel with room for this many messages at least, whose ends sleep after a while of waiting.
+/// A channel with room for this many messages at least, whose ends spin for a while and then sleep.
 ///
 /// # Panics
 ///

@@ -1,7 +1,8 @@
-//! How an end hears of the other: waiting for a flag, and writing one that is waited for.
+//! How one end notifies the other: waiting for a flag, and writing a flag that the other end waits
+//! for.
 //!
-//! An end that falls asleep says so on its bell, and an end that writes a flag looks at the bell
-//! after it:
+//! An end that falls asleep marks its bell, and an end that writes a flag reads the bell
+//! afterwards:
 //!
 //! ```text
 //!   the sleeper                         the writer
@@ -10,11 +11,12 @@
 //!     looks at the flag, sleeps           looks at the bell, rings
 //! ```
 //!
-//! No wake-up is lost: each side stores, has a barrier and looks at what the other one stores, so
-//! one of them sees the other. Either the sleeper finds the news, or it is rung for. Messages are
-//! many and sleeps few, so the sleeper pays for both barriers ([`Memory::heavy_barrier`]): a
-//! message costs its sender a store and a read that hits its own cache, and the sender does not
-//! wait until the line has arrived, as an atomic exchange or a fence would.
+//! No wake-up is lost: each side stores, executes a barrier and then reads what the other one
+//! stores, so at least one of them sees the other's store. Either the sleeper finds the message, or
+//! the other end wakes it. Messages are many and sleeps few, so the sleeper pays for both barriers
+//! ([`Memory::heavy_barrier`]): a message costs its sender a store and a read that hits its own
+//! cache, and the sender does not wait until the line has arrived, as an atomic exchange or a fence
+//! would.
 //!
 //! Source: looking for sleepers after a store and a barrier is what Dekker's mutual exclusion and
 //! event counts do; the barrier of two unequal sides is that of user-space RCU (Desnoyers et al.,
@@ -66,7 +68,7 @@ fn ring<M: Memory>(bell: &Bell<M>) {
     }
 }
 
-/// Notes on a bell that its owner sleeps on several, as this selector says.
+/// Notes on a bell that its owner sleeps on several bells, and its selector.
 pub fn select<M: Memory>(bell: &Bell<M>, selector: &Selector<M>) {
     // Relaxed: seen by the thread that sees the state.
     bell.selector.store(Some(M::refer(selector)), Relaxed);
@@ -81,16 +83,16 @@ pub fn selected<M: Memory>(bell: &Bell<M>) -> bool {
     bell.state.swap(AWAKE, Relaxed) == AWAKE
 }
 
-/// Sleeps until a thread rings or the deadline has passed, unless there is news already. To be
-/// called again if there is none afterwards.
+/// Sleeps until a thread rings or the deadline has passed, unless there is news already. The caller
+/// calls it again if there is no message afterwards.
 #[cold]
 pub fn sleep<M: Memory>(
     bell: &Bell<M>,
     deadline: Option<Duration>,
     is_there_news: impl FnOnce() -> bool,
 ) {
-    // Relaxed: the barrier orders it before the look. Swaps, both, so that they have their place in
-    // the word's order among late rings, also to a checker.
+    // Relaxed: the barrier orders it before the look. Both are swaps, so that they are ordered in
+    // the word's modification order among late rings, for a checker as well.
     bell.state.swap(ASLEEP, Relaxed);
     M::heavy_barrier();
     if !is_there_news() {
@@ -100,7 +102,7 @@ pub fn sleep<M: Memory>(
     bell.state.swap(AWAKE, Relaxed);
 }
 
-/// Waits until a flag's value is not [`Look::NotYet`], or the deadline has passed, with `fetch`
+/// Waits until a flag's value is not [`Look::NotYet`], or the deadline has passed. Calls `fetch`
 /// before each look. The bell is the caller's, and known to the thread that writes the flag.
 #[inline]
 pub fn wait_fetching<W: Wait, M: Memory>(

@@ -2,9 +2,9 @@
 //!
 //! It spins for about as long as a message needs, then yields between looks, and only then sleeps:
 //! waking a sleeper costs the other end as much as many messages. How long it spins at first is
-//! learned. If a yield took long, another thread has run, perhaps the one that is waited for. Then
-//! spinning has kept that thread off the processor, and the next wait begins with a yield. If no
-//! thread wanted the processor, spinning was free.
+//! learned. If a yield took long, another thread has run, perhaps the one that this end waits for.
+//! Then spinning kept that thread off the processor, so the next wait begins with a yield. If no
+//! other thread was ready to run, spinning cost nothing.
 //!
 //! The idea that a waiter learns from its last waits is that of adaptive mutexes; what is learned
 //! here is not how long waits are, but whether the processor is shared.
@@ -14,22 +14,23 @@ use core::time::Duration;
 use crate::memory::Memory;
 use crate::wait::Wait;
 
-/// The longest pause between two looks, in those of [`Memory::pause`]: a receiver that looks more
+/// The longest pause between two looks, in units of [`Memory::pause`]: a receiver that looks more
 /// often takes the line from a sender that fills it.
 const LONGEST_PAUSE: u32 = 16;
 /// A yield takes longer than this only if another thread ran: the system call alone takes less than
 /// half of it, and two switches of threads take more.
 const SOMEBODY_RAN: Duration = Duration::from_nanos(800);
-/// An end that waits for us in turn gives the processor back sooner. A thread that keeps it for
-/// longer has work of its own, and yielding to it again takes longer than to sleep and be woken.
+/// An end that waits for this one gives the processor back sooner. A thread that keeps the
+/// processor for longer has other work, and yielding to it again would take longer than sleeping
+/// and being woken.
 const SOMEBODY_ELSE_RAN: Duration = Duration::from_micros(100);
 /// The most looks before a yield, as a part of [`Memory::PATIENCE`] (native: 25 looks, some
 /// microseconds).
 const PART_LOOKING: u32 = 4;
-/// The most yields without success before a sleep, likewise (native: 50 times). That is about as
-/// long as falling asleep and being woken takes a few times.
+/// The most yields without success before a sleep, likewise (native: 50 yields). That takes as long
+/// as falling asleep and being woken a few times.
 const PART_AWAKE: u32 = 2;
-/// How much patience a yield costs, if no thread ran meanwhile and if one did. Where others use the
+/// How much patience a yield costs, if no thread ran meanwhile and if one did. If others use the
 /// time, staying awake costs them little.
 const IN_VAIN: u32 = 4;
 const WELL_USED: u32 = 1;
@@ -37,7 +38,7 @@ const WELL_USED: u32 = 1;
 /// How long an end looks before it yields.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// This many looks, if there is as much patience at all.
+    /// This many looks, if that much patience is left.
     looks: u32,
 }
 

@@ -1,6 +1,6 @@
-//! What a channel's algorithm is: how messages and news of them get from one end to the other.
-//! The ends themselves, [`Sender`](super::Sender) and [`Receiver`](super::Receiver), are made of
-//! this for all algorithms alike.
+//! What a channel's algorithm is: how messages and news of them get from one end to the other. The
+//! ends, [`Sender`](super::Sender) and [`Receiver`](super::Receiver), are built on it, and are the
+//! same for all algorithms.
 
 use core::time::Duration;
 
@@ -28,8 +28,8 @@ pub enum Look {
 /// Messages arrive once, in the order in which they were written. What happened before a message
 /// was written happens before it is taken.
 ///
-/// Of all methods that are unsafe: the first argument holds the notes of this end, the same as in
-/// all its earlier calls, and calls of one end are not concurrent. No method is called for an end
+/// Every unsafe method requires that its first argument is the notes of this end, the same as in
+/// all earlier calls, and that calls of one end are not concurrent. No method is called for an end
 /// that was closed, except that messages may still be taken.
 pub unsafe trait RawChannel: Send + Sync {
     /// What is sent.
@@ -57,7 +57,7 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As said above.
+    /// The requirements of the trait hold.
     unsafe fn room(&self, writer: &Self::Writer) -> Look;
 
     /// Waits until [`room`](Self::room) is not [`Look::NotYet`].
@@ -81,7 +81,7 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As said above; there is room. The bell is the receiver's.
+    /// The requirements of the trait hold, and there is room. The bell is the receiver's.
     unsafe fn write(
         &self,
         writer: &mut Self::Writer,
@@ -108,7 +108,7 @@ pub unsafe trait RawChannel: Send + Sync {
     /// Same requirements as [`write`](Self::write).
     unsafe fn publish(&self, writer: &mut Self::Writer, bell: &Bell<Self::Memory>);
 
-    /// The sender goes. Publishes what it has written.
+    /// The sender is being dropped. Publishes what it has written.
     ///
     /// # Safety
     ///
@@ -119,7 +119,7 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As said above.
+    /// The requirements of the trait hold.
     unsafe fn look(&self, reader: &mut Self::Reader) -> Look;
 
     /// Waits until [`look`](Self::look) is not [`Look::NotYet`], or until the deadline on the
@@ -127,7 +127,7 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As said above; the bell is the receiver's, and no inbox's.
+    /// The requirements of the trait hold. The bell is the receiver's, and not an inbox's.
     unsafe fn wait(
         &self,
         reader: &mut Self::Reader,
@@ -140,20 +140,21 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As said above; there is one.
+    /// The requirements of the trait hold, and there is a message.
     unsafe fn take(&self, reader: &mut Self::Reader) -> Self::Item;
 
-    /// Gives the sender the room of the messages that were taken, sooner or later.
+    /// Makes the room of the taken messages available to the sender, at once or after some more
+    /// messages.
     ///
     /// # Safety
     ///
-    /// As said above; not after `close_reader`. The bell is the sender's.
+    /// The requirements of the trait hold. Not after `close_reader`. The bell is the sender's.
     unsafe fn release(&self, reader: &mut Self::Reader, bell: &Bell<Self::Memory>);
 
-    /// The receiver goes.
+    /// The receiver is being dropped.
     ///
     /// # Safety
     ///
-    /// As said above. The bell is the sender's.
+    /// The requirements of the trait hold. The bell is the sender's.
     unsafe fn close_reader(&self, reader: &Self::Reader, bell: &Bell<Self::Memory>);
 }

@@ -1,15 +1,16 @@
 //! A ring of lines: the channel for throughput.
 //!
-//! Small messages share a line, and a line goes over once. The sender raises the number in a
-//! line's flag with each message, which is free while the receiver is elsewhere; a receiver that
-//! is behind fetches a line and finds several. If it keeps up, each message goes over by itself,
-//! at once. The receiver writes nothing to the lines; it says how many messages it has taken in
-//! a word of its own, once in a quarter of the ring. So a message costs one transfer of a line or
-//! a part of one, and the invalidation of the line that the receiver had.
+//! Small messages share a line, and a line is transferred once. The sender raises the number in a
+//! line's flag with each message, which costs nothing while the receiver does not access the line;
+//! a receiver that is behind fetches a line and finds several messages in it. If it keeps up, each
+//! message is transferred by itself, at once. The receiver writes nothing to the lines; once in a
+//! quarter of the ring it publishes how many messages it has taken, in a word of its own. So a
+//! message costs one transfer of a line or a part of one, and the invalidation of the line that the
+//! receiver had.
 //!
-//! Of messages that are sent together the first line's flag is written last, and announces all of
-//! them. So the receiver, which looks at that line only, takes no line from a sender that still
-//! writes, and is woken once.
+//! If messages are sent together, the first line's flag is written last, and announces all of them.
+//! So the receiver, which looks at that line only, takes no line from a sender that still writes,
+//! and is woken once.
 //!
 //! With [`Single`](super::Single) a sender knows when its message is taken; here it doesn't.
 //!
@@ -30,7 +31,7 @@ use super::raw::{Look, RawChannel};
 use crate::memory::{Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
-/// The receiver says how far it is whenever it has emptied this part of the ring: seldom enough
+/// The receiver publishes its position whenever it has emptied this part of the ring: seldom enough
 /// to cost little, often enough for the sender to have most of the ring.
 const PART: usize = 4;
 
@@ -48,11 +49,11 @@ const MOST: usize = 1 << 28;
 /// A channel of many messages.
 pub struct Ring<T, W: Wait = Park, M: Memory = Native> {
     units: Units<T, M>,
-    /// Units that the receiver empties before it says so.
+    /// Units that the receiver empties before it publishes its position.
     part: usize,
     /// Slots of all units, as flags count messages.
     size: u32,
-    /// Units that the sender fills, of messages sent together, before it says so.
+    /// Units of messages sent together that the sender fills before it publishes them.
     together: usize,
     /// How many messages the receiver has taken.
     taken: Padded<M::Word>,
@@ -82,7 +83,7 @@ pub struct Reader {
     number: u32,
     /// Messages that are known to be sent in all, likewise.
     told: u32,
-    /// Units emptied since the receiver last said how far it is.
+    /// Units emptied since the receiver last published its position.
     emptied: usize,
 }
 
@@ -151,8 +152,8 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     fn with_capacity(capacity: usize) -> Self {
         assert!(capacity <= MOST, "a channel has room for at most {MOST} messages, not {capacity}");
         let wanted = capacity.div_ceil(per_unit::<T>());
-        // The sender lacks the slots that were emptied and not yet announced: all but a part's last
-        // message.
+        // The sender can't use yet the slots that were emptied and not announced: at most a part
+        // less one message.
         let part = wanted.div_ceil(PART);
         let units = wanted + part;
         Self {
@@ -200,8 +201,8 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         writer.unpublished = true;
         if writer.position.advance(&self.units) {
             if unit != writer.first {
-                // No receiver waits for this flag: it is not further than the first unit. Release,
-                // as in `post`, and so that the number is never far from those to come.
+                // No receiver waits for this flag: the receiver has not passed the first unit.
+                // Release, as in `post`, and so that the number is never far from those to come.
                 self.units.flags(unit).sent.store(writer.position.number, Release);
             }
             writer.filled += 1;
@@ -267,7 +268,7 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         let sent = &self.units.flags(reader.unit).sent;
         let message = |sent| Self::message_by(sent, reader);
         wait_fetching::<W, M>(sent, bell, patience, deadline, |_| (), message);
-        // SAFETY: our caller's promise. It finds again what the wait has found, or more.
+        // SAFETY: our caller's promise. This look finds what the wait has found, or more.
         unsafe { self.look(reader) }
     }
 
@@ -319,7 +320,7 @@ mod tests {
         let ring = Numbers::with_capacity(20);
         let bell = Bell::default();
         let size = (ring.units.count() * per_unit::<u64>()) as u32;
-        // As if all but ten of the numbers had been used.
+        // The state in which all but ten of the numbers have been used.
         ring.taken.store(BEFORE, Relaxed);
         for unit in 0..ring.units.count() as u32 {
             let end = BEFORE.wrapping_sub((size - (unit + 1) * per_unit::<u64>() as u32) * STEP);

@@ -1,12 +1,12 @@
 //! Waiting for whichever of several receivers is first to have a message.
 //!
-//! Looking at several receivers means looking at one after the other; each look hits the thread's
-//! own cache. A thread that sleeps leaves a note on the bells of all of them: that it sleeps, and
-//! on what, the *selector*, which is its own for this sleep. A thread that rings a bell takes the
-//! note from it, wakes the sleeper by the selector, and counts itself there as the last thing it
-//! does with it. Once awake, the sleeper takes its notes back from the bells that were not rung.
-//! The other notes were taken by threads that know the selector, so it waits until as many have
-//! counted themselves; then no thread uses the selector any more.
+//! The thread checks the receivers one after the other; each check hits its own cache. Before it
+//! sleeps, it leaves a note on the bells of all of them, which refers to its *selector*: the word
+//! that it sleeps on, which is used for this sleep only. A thread that rings a bell takes the note
+//! from the bell and wakes the sleeper by the selector. Counting itself in the selector is the last
+//! thing that it does with it. Once awake, the sleeper takes its notes back from the bells that
+//! were not rung. The other notes were taken by threads that know the selector, so it waits until
+//! as many have counted themselves; then no thread uses the selector any more.
 //!
 //! No wake-up is lost, for the reason that is given in `news`: one heavy barrier lies between the
 //! notes on all bells and the last looks at all receivers.
@@ -49,9 +49,9 @@ use crate::wait::{Park, Wait};
 /// assert_eq!(seen, ["7", "closing"]);
 /// ```
 ///
-/// A receiver whose senders are gone is ready as well, to report that, and stays ready: leave it
-/// out from then on. Receivers have one owner, so what is ready stays ready until its message is
-/// taken.
+/// A receiver whose senders are gone is ready as well, so that its `recv` can report that, and
+/// stays ready: leave it out from then on. Receivers have one owner, so what is ready stays ready
+/// until its message is taken.
 pub struct Select<W: Wait = Park, M: Memory = Native> {
     /// The receiver that is looked at first.
     next: usize,
@@ -74,7 +74,7 @@ pub trait Selectable<W: Wait = Park, M: Memory = Native> {
 type Receivers<'a, 'b, W, M> = &'a mut [&'b mut dyn Selectable<W, M>];
 
 impl Select {
-    /// For receivers that park, as those of [`bounded`](super::bounded) do.
+    /// A `Select` over receivers that park, as those of [`bounded`](super::bounded) do.
     pub fn new() -> Self {
         Self::default()
     }
@@ -95,8 +95,8 @@ impl<W: Wait, M: Memory> Select<W, M> {
         }
     }
 
-    /// Like [`ready`](Self::ready), but returns `None` if none is ready in time. Where there is no
-    /// clock, without `std` on other systems than Linux, the time never comes.
+    /// Like [`ready`](Self::ready), but returns `None` if none is ready in time. Without a clock
+    /// (without `std` on systems other than Linux) the wait never times out.
     ///
     /// # Panics
     ///

@@ -27,7 +27,7 @@ impl<M: Memory> Selector<M> {
         M::unpark(address, Some(0), 1);
     }
 
-    /// Waits until as many have rung as have taken it.
+    /// Waits until as many threads have rung as have taken it from a bell.
     pub(super) fn wait_for(&self, taken: u32) {
         let mut looks = 0;
         // Acquire: pairs with the Release in `ring`: they are done with it.

@@ -1,14 +1,13 @@
 //! SSYNC's channel: one buffer of a cache line, with the flags in it.
 //!
-//! A message goes over in two transfers of the line: the sender fetches it to see that it is
-//! empty, and writes; the receiver fetches it to see that it is full, and reads. There is room for
-//! one message; so the thread that sends knows that the one before was taken. Use it for latency,
-//! round trips, and where an answer is waited for anyway; for throughput use a
-//! [`Ring`](super::Ring).
+//! A message goes over in two transfers of the line: the sender fetches it to see that it is empty,
+//! and writes; the receiver fetches it to see that it is full, and reads. There is room for one
+//! message; so a sender knows that the message before was taken. Use it for latency, for round
+//! trips, and if the sender waits for a reply anyway; for throughput use a [`Ring`](super::Ring).
 //!
-//! Each side looks before it writes. A machine that first shares the line for the look then has
-//! to invalidate for the write. So both sides fetch it for writing at once, as SSYNC does on the
-//! Opteron; [`Shared`] is without that, to compare with.
+//! Each side reads the line before it writes to it. A machine that shares the line for the read has
+//! to invalidate the other copy for the write. So both sides fetch it for writing at once, as SSYNC
+//! does on the Opteron; [`Shared`] does not, for comparison.
 //!
 //! Source: SSYNC (SOSP'13), sections 4.1, 5.3 and 6.2.
 

@@ -1,16 +1,17 @@
 //! CC-Synch: waiters form a queue, and the first one runs the sections of those behind it.
 //!
 //! The lock is a link to the queue's tail, a node without a request. A newcomer swaps in a fresh
-//! node as the new tail, and writes its request into the old one, its place. The helper walks
-//! along the queue, runs each request and says so in its place. After a bounded number it makes
-//! the owner of the next place the helper; at the queue's end, the next thread to come. It runs all
-//! sections in order of arrival, and is the baseline for combining.
+//! node as the new tail, and writes its request into the old tail, which is then its *place*. The
+//! helper walks along the queue, runs each request and marks its place as done. After a bounded
+//! number of requests it makes the owner of the next place the helper; at the queue's end, the next
+//! thread that arrives. It runs all sections in order of arrival, and is the baseline for
+//! combining.
 //!
 //! The paper's threads always wait. Here a section may be detached, and a detached one's owner
 //! can't be made the helper. So the thread that leaves and the one that detaches exchange the
-//! place's state, and one of them finds the other's mark. A helper at its limit that would have to
-//! hand over to a detached place goes on, and says that it is tired: from then on also the threads
-//! that delegate wait in their places, until one of them has become the helper.
+//! place's state, and one of them finds the other's mark. A helper that has reached its limit can't
+//! hand over to a detached place, so it continues and marks the lock as tired: from then on threads
+//! that delegate wait in their places too, until one of them has become the helper.
 //!
 //! ```text
 //!   state   WAITING -> DONE         run; the owner gives the place back
@@ -19,7 +20,8 @@
 //! ```
 //!
 //! Source: Fatourou and Kallimanis, "Revisiting the Combining Synchronization Technique", PPoPP
-//! 2012, Algorithm 1. There each thread keeps a node between calls, and the lock is born with one.
+//! 2012, Algorithm 1. There each thread keeps a node between calls, and the lock is created with
+//! one.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -121,7 +123,7 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
         }
     }
 
-    /// Runs the requests from a node on, as the helper, until another one is.
+    /// Runs the requests from a node on, as the helper, until another thread becomes the helper.
     unsafe fn serve(&self, mut first: M::Ref<Node<M>>) {
         // Relaxed: a hint for the threads that come, which the helper alone writes.
         if self.tired.load(Relaxed) != 0 {
@@ -213,7 +215,7 @@ impl<W: Wait, M: Memory> Drop for CcSynch<W, M> {
     fn drop(&mut self) {
         // Relaxed: the thread that drops the lock has it alone.
         if let Some(tail) = self.tail.load(Relaxed) {
-            // SAFETY: the last helper has left it, and nobody will come.
+            // SAFETY: the last helper has left it, and no thread will come.
             unsafe { M::free(tail) };
         }
     }

@@ -16,14 +16,28 @@ use crate::memory::{Data, Memory, Native};
 
 /// A value that one section at a time can reach, under the delegation lock `D`.
 ///
-/// The [module's text](super) says which thread runs a section, in which order, and what becomes
-/// of its panic.
+/// The [module's documentation](super) says which thread runs a section, in which order, and what
+/// happens if it panics.
+///
+/// ```
+/// use std::thread;
+/// use syncline::delegation::Delegated;
+///
+/// let sum = Delegated::<u64>::new(0);
+/// thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| sum.with(|sum| *sum += 1));
+///     }
+/// });
+/// assert_eq!(sum.into_inner(), 4);
+/// ```
 pub struct Delegated<T, D: RawDelegation = Qd> {
     lock: D,
     value: <D::Memory as Memory>::Data<T>,
 }
 
-// SAFETY: the lock lets one section at a time reach the value, which so moves between threads.
+// SAFETY: the lock lets one section at a time reach the value, which moves between threads that
+// way.
 unsafe impl<T: Send, D: RawDelegation> Sync for Delegated<T, D> {}
 // SAFETY: it owns its value.
 unsafe impl<T: Send, D: RawDelegation> Send for Delegated<T, D> {}
@@ -56,7 +70,7 @@ impl<T, D: RawDelegation> Delegated<T, D> {
         Self { lock, value: Data::new(value) }
     }
 
-    /// Has a section run, here or by a helper, waits for it, and returns what it returns.
+    /// Runs a section, in this thread or by a helper, waits for it, and returns its result.
     ///
     /// The section may borrow from the caller. It needs no allocation.
     ///
@@ -74,12 +88,12 @@ impl<T, D: RawDelegation> Delegated<T, D> {
         frame.into_outcome().unwrap_or_else(|panic| panic.resume())
     }
 
-    /// Hands a section in, and returns at once; unless the lock is free, and this thread runs the
-    /// section, and then those that others hand in meanwhile, up to the lock's limit; or the
-    /// lock's queue is full.
+    /// Delegates a section, and returns at once in most cases. If the lock is free, this thread
+    /// runs the section itself, and then those that others delegate meanwhile, up to the lock's
+    /// limit. If the lock's queue is full, it waits.
     ///
-    /// Up to about ten words of captured variables, or of result, need no memory from the
-    /// allocator.
+    /// It does not allocate if the captured variables, and the result, take at most about ten
+    /// words.
     ///
     /// # Panics
     ///

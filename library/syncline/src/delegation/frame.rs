@@ -28,7 +28,8 @@ impl<T, F: FnOnce(&mut T) -> R, R, M: Memory> Frame<T, F, R, M> {
     ///
     /// # Safety
     ///
-    /// The value is alive and nobody else's meanwhile, and so is the frame. It has not been run.
+    /// The value and the frame are alive, and no other thread uses them meanwhile. It has not been
+    /// run.
     #[inline]
     pub(super) unsafe fn run(&self) {
         // SAFETY: the frame is ours.

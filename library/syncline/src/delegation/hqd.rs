@@ -1,15 +1,15 @@
 //! Hierarchical queue delegation (HQD): a [`Qd`] lock for each group of near processors, under a
 //! global lock.
 //!
-//! A section is handed to a helper of its own group only. The helper holds the global lock for
-//! its turn, so the groups take turns, each with as many sections as its queue has. In a turn
-//! neither the data nor the sections leave the group: on one machine that saves the traffic
-//! between sockets, in distributed shared memory the invalidations and downgrades of all but the
-//! global lock.
+//! A thread hands its section to a helper of its own group only. The helper holds the global lock
+//! for its turn, so the groups take turns, each with as many sections as its queue has. In a turn
+//! neither the data nor the sections leave the group: on one machine that saves the traffic between
+//! sockets, in distributed shared memory the invalidations and downgrades of all but the global
+//! lock.
 //!
-//! The queue opens before its helper has the global lock. In Argo it opens after; but the group's
-//! threads have only this queue to go to, and can as well put their sections there while the
-//! helper waits.
+//! The queue opens before its helper has the global lock. In Argo it opens afterwards. But the
+//! group's threads can use no other queue, so they may put their sections there while the helper
+//! waits.
 //!
 //! One thread's sections run in the order of its calls while it stays in its group. If it moves to
 //! another, a detached section that it hasn't waited for may run after a later one.
@@ -32,7 +32,8 @@ use crate::lock::{About, Algorithm, Described, Order, RawLock};
 use crate::memory::{Memory, Native, Own, Padded};
 use crate::wait::Park;
 
-/// The hierarchical queue delegation lock, for up to `GROUPS` groups; of more, some share a queue.
+/// The hierarchical queue delegation lock, for up to `GROUPS` groups. With more groups, some share
+/// a queue.
 #[repr(C)]
 pub struct Hqd<
     W: Line = Park,
@@ -65,7 +66,7 @@ where
 impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize>
     Hqd<W, M, G, GROUPS, SLOTS>
 {
-    /// Under this global lock, which may stand for one that others share.
+    /// A lock under this global lock, which may be a handle of a lock that others share.
     pub fn under(global: G) -> Self {
         Self { global: Padded(global), groups: array::from_fn(|_| Padded::default()) }
     }

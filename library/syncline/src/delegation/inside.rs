@@ -22,7 +22,7 @@ mod noted {
         outer: *const Running,
     }
 
-    /// Runs a section on a value, which must not panic.
+    /// Runs a section on a value. The section must not panic.
     pub(crate) fn inside<V, R>(value: *const V, section: impl FnOnce() -> R) -> R {
         let running = Running { value: value.cast(), outer: INNERMOST.get() };
         INNERMOST.set(&raw const running);

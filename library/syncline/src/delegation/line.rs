@@ -1,8 +1,8 @@
-//! The lock at which threads line up that have to run their sections themselves.
+//! The lock for threads that have to run their sections themselves.
 //!
 //! If waiters sleep it stands behind a [gate](crate::lock::Gate), for the same reason as any queue
-//! lock. Here a hand-over to a sleeper costs even more: until it is back all others delegate to
-//! it, and sleep as well.
+//! lock. Here a hand-over to a sleeper costs even more: until the sleeper runs again, all others
+//! delegate to it, and sleep as well.
 
 use crate::lock::{Contended, Gate, Mcs, RawLock, TryLock};
 use crate::memory::Memory;
@@ -13,7 +13,7 @@ pub trait Line: Wait {
     /// The lock.
     type Lock<M: Memory>: TryLock<Memory = M>;
 
-    /// Whether a thread stands in line to which the lock will be handed, before newcomers.
+    /// Whether a thread waits in line that will get the lock before any newcomer.
     ///
     /// # Safety
     ///

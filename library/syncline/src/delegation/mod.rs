@@ -2,8 +2,8 @@
 //!
 //! Under an ordinary lock the protected data moves to each next holder's processor. Here a thread
 //! hands its section to the lock's holder, the *helper*, which runs many of them in a row with the
-//! data in its own cache. For short sections on contended data that is the quickest way there is. A
-//! thread need not wait for a section whose result it doesn't want at once.
+//! data in its own cache. For short sections on contended data no other kind of lock here is as
+//! fast. A thread need not wait for a section whose result it doesn't want at once.
 //!
 //! ```
 //! use syncline::delegation::Delegated;
@@ -18,10 +18,10 @@
 //!
 //! **Which thread runs a section:** any that is inside a call to this lock. So a section must be
 //! `Send`, and its thread-local variables, its thread's name and its recursive locks are the
-//! helper's. A section must not call its own lock, nor wait for a [`Pending`] of it: it would
-//! wait for itself, also where the helper is another thread. (Debug builds panic in
-//! [`Delegated`]'s calls by the thread that runs a section of it.) Whatever a section waits for, its
-//! helper waits for as well, and so do all threads whose sections the helper has taken on.
+//! helper's. A section must not call its own lock, nor wait for a [`Pending`] of it: it would wait
+//! for itself, even if the helper is another thread. (Debug builds panic in [`Delegated`]'s calls
+//! by the thread that runs a section of it.) If a section waits for something, so do its helper and
+//! all threads whose sections the helper has accepted.
 //!
 //! **Order:** each section runs exactly once; those of one thread in the order of its calls
 //! ([`Hqd`] has an exception). A section sees what happened before its call, and what earlier

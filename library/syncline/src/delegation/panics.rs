@@ -1,5 +1,5 @@
-//! What becomes of a section's panic: it must not unwind through the helper, whose other requests
-//! would never be completed.
+//! What happens to a section's panic: it must not unwind through the helper, since the helper's
+//! other requests would then never be completed.
 
 #[cfg(feature = "std")]
 pub use caught::{Panic, catch};

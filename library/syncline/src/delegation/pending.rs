@@ -1,4 +1,4 @@
-//! A detached section: one whose caller goes on, and its result.
+//! A detached section, whose caller continues without waiting for it, and its result.
 //!
 //! The request, the section and the result are in a node of the memory's pool, where they have
 //! room for [`SPACE`] words; larger ones are in a box of their own. The node has two users, the
@@ -22,8 +22,8 @@ const SPACE: usize = 11;
 
 /// The result of a section that may not have run yet.
 ///
-/// Dropping it lets the section run all the same; its result is then dropped, by the helper if
-/// need be.
+/// Dropping it does not cancel the section; its result is then dropped, by the helper if the
+/// section runs later.
 #[must_use = "to let the section run on, drop this explicitly"]
 pub struct Pending<R, D: RawDelegation> {
     node: Node<D::Memory>,
@@ -34,7 +34,7 @@ pub struct Pending<R, D: RawDelegation> {
 
 type Node<M> = <M as Memory>::Ref<Detached<M>>;
 
-// SAFETY: it owns the result, which comes from another thread anyway.
+// SAFETY: it owns the result, which may be sent, since it comes from another thread anyway.
 unsafe impl<R: Send, D: RawDelegation> Send for Pending<R, D> {}
 // SAFETY: shared, it only says whether it is done.
 unsafe impl<R: Send, D: RawDelegation> Sync for Pending<R, D> {}
@@ -48,7 +48,7 @@ impl<R, D: RawDelegation> Pending<R, D> {
         let node = D::Memory::allocate::<Detached<D::Memory>>();
         // SAFETY: the node is ours.
         let detached = unsafe { D::Memory::follow(node) };
-        // SAFETY: nobody else has it yet.
+        // SAFETY: no other thread has it yet.
         unsafe {
             detached.node.with(|own| *own = Some(node));
             detached.put(Frame::<T, F, R, D::Memory>::new(value, section));
@@ -201,6 +201,7 @@ unsafe fn discard<T, F: FnOnce(&mut T) -> R, R, M: Memory>(node: *const ()) {
         }
         outcome
     };
-    // A result's destructor may panic, too, and what it then leaves may again. Nobody waits.
+    // A result's destructor may panic too, and so may dropping the panic's payload. No thread
+    // waits.
     let _leaked = ManuallyDrop::new(catch(|| drop(outcome)));
 }

@@ -7,9 +7,9 @@
 //! no thread starves.
 //!
 //! When the helper leaves, and a thread is in line at the lock, it opens the queue on behalf of
-//! that thread, which might be off its processor. Otherwise all that come until it is back would
-//! have to line up behind it, and never get to delegate. Where waiters sleep the lock is not handed
-//! over but left to the thread that runs, and the queue opens with the next turn.
+//! that thread, which might be off its processor. Otherwise all threads that arrive before it runs
+//! again would have to line up behind it, and could not delegate. If waiters sleep, the lock is not
+//! handed over but left to whichever thread runs, and the queue opens with the next turn.
 //!
 //! Not for long sections, which others could run at the same time on their own data; nor for
 //! sections that depend on the thread that runs them.
@@ -105,7 +105,7 @@ pub(super) struct Turn<'a, W: Line, M: Memory, const SLOTS: usize> {
 }
 
 impl<W: Line, M: Memory, const SLOTS: usize> Turn<'_, W, M, SLOTS> {
-    /// Runs the request, which is left to be completed, and runs and completes the queue's.
+    /// Runs the request, which the caller completes, and runs and completes those of the queue.
     #[inline]
     pub(super) fn serve(self) {
         // SAFETY: we hold the lock, and each request is out of the queue when it runs.

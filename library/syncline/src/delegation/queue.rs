@@ -48,7 +48,8 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
     /// How many requests a turn takes.
     const LIMIT: u32 = if M::BATCH < SLOTS as u32 { M::BATCH } else { SLOTS as u32 };
 
-    /// Lets others enter requests. The caller holds the lock, the queue is closed.
+    /// Opens the queue, so that others can enter requests. The caller holds the lock, the queue is
+    /// closed.
     #[inline]
     pub(super) fn open(&self) {
         // Release: pairs with the Acquire in `enter`: the slots are empty. A swap, so that the
@@ -72,7 +73,8 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
     #[inline]
     pub(super) unsafe fn enter(&self, request: &Request<M>) -> bool {
         let has_room = |state: u32| state & OPEN != 0 && state & !OPEN < Self::LIMIT;
-        // Relaxed: it spares the others our useless writes, and the counter its overflow.
+        // Relaxed: a hint. It avoids useless writes that disturb the others, and an overflow of the
+        // counter.
         if !has_room(self.state.load(Relaxed)) {
             return false;
         }

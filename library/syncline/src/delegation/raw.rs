@@ -1,4 +1,4 @@
-//! What a delegation lock is: it has requests run, one at a time.
+//! The trait of delegation locks: they run requests, one at a time.
 
 use super::request::Request;
 use crate::memory::Memory;
@@ -17,7 +17,8 @@ pub unsafe trait RawDelegation: Default + Send + Sync {
     /// How its waiters wait.
     type Wait: Wait;
 
-    /// Has a request run, here or by a helper, and returns when it has run. Does not complete it.
+    /// Runs a request, in this thread or by a helper, and returns when it has run. Does not
+    /// complete it.
     ///
     /// # Safety
     ///

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   state   PENDING -> DONE         the helper has run it
-//!           PENDING -> ABANDONED    nobody wants the result of this detached one any more
+//!           PENDING -> ABANDONED    no thread wants the result of this detached one any more
 //!           ABANDONED -> DONE       run as well; the helper discards it
 //!           DONE -> ABANDONED       too late: the side that abandons it discards it
 //! ```
@@ -57,11 +57,11 @@ impl<M: Memory> Request<M> {
     ///
     /// It is not handed in yet.
     pub(super) unsafe fn set(&self, new: Task) {
-        // SAFETY: nobody else has it yet.
+        // SAFETY: no other thread has it yet.
         unsafe { self.task.with(|task| *task = new) };
     }
 
-    /// Whether nobody waits for it in the call that handed it in.
+    /// Whether the request is detached: no thread waits in the call that handed it in.
     #[inline]
     pub fn is_detached(&self) -> bool {
         self.task().discard.is_some()
@@ -79,8 +79,8 @@ impl<M: Memory> Request<M> {
         unsafe { (task.run)(task.frame) };
     }
 
-    /// Says that the section has run. The request may be gone then, and is gone before this
-    /// returns if it was given up: so it is named, and not borrowed.
+    /// Says that the section has run. The request may be freed then, and is freed before this
+    /// returns if it was abandoned; so the function takes a pointer and not a reference.
     ///
     /// # Safety
     ///
@@ -95,7 +95,7 @@ impl<M: Memory> Request<M> {
                 // Acquire (in `replace`): pairs with the Release in `abandon`, whose caller has
                 // done with the request.
                 if W::replace::<M>(state, DONE) == ABANDONED {
-                    // SAFETY: nobody else uses it any more.
+                    // SAFETY: no other thread uses it any more.
                     unsafe { discard(task.frame) };
                 }
             }
@@ -112,13 +112,13 @@ impl<M: Memory> Request<M> {
     /// Whether it is completed. Acquire, if it is.
     #[inline]
     pub(super) fn is_done(&self) -> bool {
-        // Acquire: pairs with the Release of `hand_over` or `replace` in `complete`. Nobody is
-        // parked here: only the owner waits, and asks here instead.
+        // Acquire: pairs with the Release of `hand_over` or `replace` in `complete`. No thread is
+        // parked here: only the owner waits, and it polls here instead.
         self.state.load(Acquire) == DONE
     }
 
-    /// Gives up a detached request, and says whether it had been completed; then it is the
-    /// caller's to discard, otherwise the helper's.
+    /// Abandons a detached request, and says whether it had been completed. If it had, the caller
+    /// must discard it; otherwise the helper does.
     #[inline]
     pub(super) fn abandon<W: Wait>(&self) -> bool {
         // AcqRel (in `replace`): pairs with the same in `complete`.

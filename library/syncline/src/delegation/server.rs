@@ -29,8 +29,8 @@ type Answers<W, M> = Single<Answer, W, M>;
 
 /// A value, and the thread that will serve it.
 ///
-/// The value never leaves the server's cache: a call is a message there and one back. Dropped
-/// instead of run, it drops the value; its clients' calls are then refused.
+/// The value never leaves the server's cache: a call is a message there and one back. If it is
+/// dropped and not run, it drops the value, and its clients' calls fail.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -47,7 +47,8 @@ type Answers<W, M> = Single<Answer, W, M>;
 /// });
 /// ```
 pub struct Server<T, W: Wait = Park, M: Memory = Native> {
-    // In this order: a client that hears of the end relies on its section being gone.
+    // In this order: a client that sees that the server is gone relies on its section having been
+    // dropped.
     asks: Inbox<Job<T>, Asks<T, W, M>>,
     answers: Vec<Option<Sender<Answer, Answers<W, M>>>>,
     value: T,
@@ -55,7 +56,7 @@ pub struct Server<T, W: Wait = Park, M: Memory = Native> {
 
 /// Sends sections to a [`Server`]. Dropping it disconnects.
 pub struct Client<T, W: Wait = Park, M: Memory = Native> {
-    /// None once the server is gone.
+    /// `None` once the server is gone.
     ask: Option<Sender<Job<T>, Asks<T, W, M>>>,
     answer: Receiver<Answer, Answers<W, M>>,
 }
@@ -86,7 +87,7 @@ impl<T, W: Wait, M: Memory> Server<T, W, M> {
     ///
     /// # Errors
     ///
-    /// If all slots are taken. That of a client that is gone is free again.
+    /// If all slots are taken. The slot of a client that was dropped is free again.
     pub fn connect(&mut self) -> Result<Client<T, W, M>, NoSlot> {
         let (slot, ask) = self.asks.connect()?;
         let (answers, answer) = channel::over(1);
@@ -99,7 +100,7 @@ impl<T, W: Wait, M: Memory> Server<T, W, M> {
         while let Ok((slot, job)) = self.asks.recv() {
             let answer = job.run(&mut self.value);
             if let Some(answers) = &mut self.answers[slot] {
-                // The client waits, so it is there.
+                // The client waits, so the receiver exists.
                 let _ = answers.send(answer);
             }
         }
@@ -108,8 +109,8 @@ impl<T, W: Wait, M: Memory> Server<T, W, M> {
 }
 
 impl<T, W: Wait, M: Memory> Client<T, W, M> {
-    /// Has a section run by the server, waits for it, and returns what it returns. The section may
-    /// borrow from the caller. It sees what happened before, and what earlier sections did.
+    /// Lets the server run a section, waits for it, and returns its result. The section may borrow
+    /// from the caller. It sees what happened before, and what earlier sections did.
     ///
     /// A section must not call its own server: it would wait for itself.
     ///
@@ -119,7 +120,7 @@ impl<T, W: Wait, M: Memory> Client<T, W, M> {
     ///
     /// # Panics
     ///
-    /// Panics if the section does; the server goes on.
+    /// Panics if the section does; the server continues.
     #[inline]
     pub fn with<R: Send>(
         &mut self,
@@ -153,14 +154,14 @@ impl<T, W: Wait, M: Memory> Client<T, W, M> {
         {
             return Ok(answer);
         }
-        // The job may still be in the channel, and may borrow from our caller. The server has
-        // dropped its end before it let us know, so this drops it here and now.
+        // The job may still be in the channel, and may borrow from our caller. The server dropped
+        // its end before it reported that, so the job is dropped here and now.
         self.ask = None;
         Err(Disconnected)
     }
 }
 
-/// Room for a section, beside what can be done with it.
+/// Room for a section, next to the functions for it.
 type Section = [MaybeUninit<u64>; 5];
 
 /// Room for an outcome.
@@ -241,7 +242,7 @@ impl<T, F: FnOnce(&mut T) -> R, R> Kind<T, F, R> {
     };
 }
 
-/// Whether a value can be put into such room.
+/// Whether a value fits into this much room.
 const fn fits<V, Room>() -> bool {
     size_of::<V>() <= size_of::<Room>() && align_of::<V>() <= align_of::<u64>()
 }
@@ -260,7 +261,7 @@ fn put<V, const N: usize>(value: V) -> [MaybeUninit<u64>; N] {
 ///
 /// # Safety
 ///
-/// One of this type was put there, and is taken once.
+/// A value of this type was put there, and is taken once.
 #[inline]
 unsafe fn take<V>(words: &[MaybeUninit<u64>]) -> V {
     // SAFETY: our caller's promise.

@@ -124,7 +124,7 @@ fn leaks_nothing<D: RawDelegation>(threads: usize, rounds: usize) {
     assert_eq!(Arc::strong_count(&token), 1);
 }
 
-/// A panic reaches the thread that waits, or nobody, and the helper goes on.
+/// A panic reaches the thread that waits, or no thread, and the helper goes on.
 fn survives_panics<D: RawDelegation>(threads: usize, rounds: usize) {
     /// A result whose destructor panics.
     struct Grenade;

@@ -1,4 +1,4 @@
-//! What the catalogue says about a lock, apart from what its traits and size say themselves.
+//! What the catalogue says about a lock, besides what follows from its traits and size.
 
 /// A lock as the documentation describes it.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub enum Algorithm {
 /// Which waiter gets a contended lock next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The thread that comes at the right moment; a waiter may starve.
+    /// Whichever thread tries at the right moment; a waiter may starve.
     Any,
     /// First come, first served.
     Fifo,
@@ -58,8 +58,8 @@ pub enum Order {
     ReadersFirst,
     /// Writers before readers; a reader may starve.
     WritersFirst,
-    /// The thread that comes at the right moment; but a writer that waits for readers to leave goes
-    /// before all readers that come later. A waiter may starve because of writers.
+    /// Whichever thread tries at the right moment; but a writer that waits for readers to leave
+    /// goes before all readers that come later. A waiter may starve because of writers.
     NewReadersLast,
 }
 

@@ -1,9 +1,9 @@
 //! Anderson's array lock: waiters draw tickets, and each waits on a slot of its own.
 //!
-//! As the ticket lock it draws a number, but each number is announced in a slot on its own lines.
-//! A hand-over moves one line, as in a queue of nodes, and there is neither a node to allocate nor
-//! a moment in which a neighbour isn't linked yet. The price is the array in every lock: with 16
-//! slots two kilobytes. So it suits the few hot locks of a program, and never a lock per object.
+//! As in the ticket lock, each waiter draws a number, but each number is announced in a slot on its
+//! own lines. A hand-over moves one line, as in a queue of nodes, but there is no node to allocate,
+//! and no moment in which a neighbour isn't linked yet. The price is the array in every lock: with
+//! 16 slots two kilobytes. So it suits the few hot locks of a program, and never a lock per object.
 //!
 //! A slot holds the ticket that was let in through it last, so more waiters than slots do no
 //! harm: some share a slot, and look again when another of them is let in.
@@ -92,7 +92,7 @@ unsafe impl<W: Wait, M: Memory, const N: usize> RawLock for Anderson<W, M, N> {
     }
 }
 
-// SAFETY: as above. Nobody holds the lock or waits when the next ticket is let in already, and
+// SAFETY: as above. No thread holds the lock or waits when the next ticket is let in already, and
 // drawing that ticket takes the lock.
 unsafe impl<W: Wait, M: Memory, const N: usize> TryLock for Anderson<W, M, N> {
     #[inline]

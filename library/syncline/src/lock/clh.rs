@@ -7,11 +7,11 @@
 //! takes it over for later use. A waiter watches a line that another thread has brought, which is
 //! slow on machines where the line stays in that thread's memory; there MCS is better.
 //!
-//! A lock that was ever used keeps one line, until it is dropped, and it can't be tried: only
-//! the thread that has swapped a node in knows that the one before is still there to look at. To
-//! look at the tail's node first, and exchange it if it is released, would not do: meanwhile it may
-//! have been taken over, freed, or swapped in again, and be held at the same address. The timed
-//! form ([`TimedClh`](super::TimedClh)) has neither limit, and a slower release.
+//! A lock that was ever used keeps one line until it is dropped. It has no try: only the thread
+//! that has swapped a node in knows that the node before still exists. A try that reads the tail's
+//! node first, and exchanges it if it is released, would be wrong: meanwhile that node may have
+//! been taken over, freed, or swapped in again, so the lock may be held with a node at the same
+//! address. The timed form ([`TimedClh`](super::TimedClh)) has neither limit, and a slower release.
 //!
 //! Source: Craig, "Building FIFO and Priority-Queuing Spin Locks from Atomic Swap" (1993);
 //! Magnusson, Landin and Hagersten, "Queue Locks on Cache Coherent Multiprocessors" (1994);
@@ -101,7 +101,7 @@ impl<W: Wait, M: Memory> Drop for Clh<W, M> {
     fn drop(&mut self) {
         // Relaxed: the thread that drops the lock is ordered after all threads that used it.
         if let Some(last) = self.tail.load(Relaxed) {
-            // SAFETY: the tail is the queue's own, and nobody uses the lock any more.
+            // SAFETY: the tail is the queue's own, and no thread uses the lock any more.
             unsafe { M::free(last) }
         }
     }

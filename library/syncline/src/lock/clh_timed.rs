@@ -1,14 +1,14 @@
 //! A CLH lock whose waiters can give up.
 //!
 //! As in [`Clh`](super::Clh), each watches the node before its own. A thread that gives up as the
-//! last in the queue takes its node out, by restoring the tail to the node before. A thread that
-//! has somebody behind it leaves its node with a link to the node before; the one behind follows
-//! the link, and frees the node. No thread waits for a neighbour, not even to leave.
+//! last in the queue removes its node, by restoring the tail to the node before. If another thread
+//! is behind it, it leaves its node in the queue with a link to the node before; the thread behind
+//! follows the link, and frees the node. No thread waits for a neighbour, not even to leave.
 //!
-//! A release takes the node out as well, if it is the last: so a free lock is none, nothing is
-//! kept in it, and it costs an exchange more than in [`Clh`](super::Clh). Only if the last waiter
-//! gives up during the release does a released node stay behind, or several that were left; the
-//! next acquisition frees them. A try enters the queue and leaves it at once.
+//! A release also removes its node if it is the last: so a free lock has no node, and a release
+//! costs an exchange more than in [`Clh`](super::Clh). Only if the last waiter gives up during the
+//! release does a released node stay behind, or several that were left; the next acquisition frees
+//! them. A try enters the queue and leaves it at once.
 //!
 //! ```text
 //!   state  previous
@@ -56,8 +56,8 @@ pub struct QueueNode<M: Memory> {
 unsafe impl<W: Wait, M: Memory> Zeroable for TimedClh<W, M> where M::Link<QueueNode<M>>: Zeroable {}
 
 impl<W: Wait, M: Memory> TimedClh<W, M> {
-    /// Joins the queue and waits for its turn, or leaves. `wait` waits until the state that it is
-    /// given is done, and says whether it is.
+    /// Joins the queue and waits for its turn, or leaves. `wait` waits until the state that it gets
+    /// is done, and returns whether it is.
     ///
     /// # Safety
     ///
@@ -76,7 +76,8 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
         // of the one before us, or with the last holder's exchange in `release`.
         let Some(mut previous) = self.tail.swap(Some(mine), AcqRel) else { return true };
         loop {
-            // SAFETY: the queue node before ours stays until we, the only one behind it, are done.
+            // SAFETY: the queue node before ours stays until this thread, the only one behind it,
+            // is done.
             let before = unsafe { M::follow::<QueueNode<M>>(previous) };
             if !wait(&before.state) {
                 // SAFETY: our queue node is in the queue behind this one, and it is not our turn.
@@ -179,7 +180,7 @@ impl<W: Wait, M: Memory> Drop for TimedClh<W, M> {
         // used it.
         let mut last = self.tail.load(Relaxed);
         while let Some(queue_node) = last {
-            // SAFETY: what is in the queue is its own, and nobody uses the lock any more.
+            // SAFETY: what is in the queue is its own, and no thread uses the lock any more.
             unsafe {
                 last = M::follow::<QueueNode<M>>(queue_node).previous.load(Relaxed);
                 M::free(queue_node);

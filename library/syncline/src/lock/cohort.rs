@@ -1,24 +1,24 @@
 //! Lock cohorting: a lock per group of near processors, and one between the groups.
 //!
-//! A thread that wants the lock takes its group's first, and then the global one; unless the one
-//! before it in its group has left the global lock to the group. A holder that sees others of its
-//! group wait does that, at most [`Memory::BATCH`] times in a row. So the lock, and what it
-//! protects, stays in caches near by. The global lock can be any that is [`ThreadOblivious`], the
-//! local one any that is [`Contended`]. Cohorts are both, so that trees can be built. On a machine
-//! of one group it costs two locks and gains nothing.
+//! A thread that wants the lock takes its group's lock first, and then the global lock, unless the
+//! thread before it in its group has left the global lock to the group. A holder leaves the global
+//! lock to its group if others of the group wait, at most [`Memory::BATCH`] times in a row. So the
+//! lock, and what it protects, stays in caches near by. The global lock can be any that is
+//! [`ThreadOblivious`], the local one any that is [`Contended`]. A cohort is both, so cohorts can
+//! be nested into trees. On a machine of one group it costs two locks and gains nothing.
 //!
-//! Waiters can give up if those of both locks can. Then the global lock must not be left to a
-//! group whose waiters are all about to go, or nobody would release it: so it is left together
-//! with the local lock, by [`Contended::release_to_waiter`], which says whether the local lock has
-//! got to somebody. A thread that gives up the global lock releases the local one, and the next of
-//! its group waits for the global lock anew.
+//! Waiters can give up if those of both locks can. Then the global lock must not be left to a group
+//! whose waiters are all about to give up, or no thread would release it. So it is left together
+//! with the local lock, by [`Contended::release_to_waiter`], which says whether a waiter got the
+//! local lock. A thread that gives up waiting for the global lock releases the local one, and the
+//! next of its group waits for the global lock anew.
 //!
-//! Source: Dice, Marathe and Shavit, "Lock Cohorting: A General Technique for Designing NUMA
-//! Locks" (PPoPP 2012), section 3.6 for the abortable ones; the hierarchical ticket lock of SSYNC
+//! Source: Dice, Marathe and Shavit, "Lock Cohorting: A General Technique for Designing NUMA Locks"
+//! (PPoPP 2012), section 3.6 for the abortable ones; the hierarchical ticket lock of SSYNC
 //! (SOSP'13), section 4.1. The paper's abortable cohorts have the spinlock or Scott's CLH lock as
-//! the local one, and a flag by which a waiter that goes takes back that it is there
-//! (A-C-BO-BO, A-C-BO-CLH). Here the local one is the MCS lock of He, Scherer and Scott, in which
-//! a waiter goes by the very exchange by which it would be handed the lock: it needs no flag.
+//! the local one, and a flag with which a waiter that gives up withdraws its announcement that it
+//! waits (A-C-BO-BO, A-C-BO-CLH). Here the local one is the MCS lock of He, Scherer and Scott, in
+//! which giving up and being handed the lock compete for the same exchange: no flag is needed.
 
 use core::array;
 use core::fmt;
@@ -90,7 +90,7 @@ pub type CohortMcs<W = Park, M = Native> = Cohort<Mcs<W, M>, Mcs<W, M>>;
 /// A spinlock with back-off among MCS locks: few compete for the spinlock, and it is quick.
 pub type CohortTtasMcs<W = Park, M = Native> = Cohort<Ttas<W, M>, Mcs<W, M>>;
 
-/// A spinlock with back-off among MCS locks, all of which can be given up.
+/// A spinlock with back-off among MCS locks; waiters of all of them can give up.
 pub type TimedCohort<W = Park, M = Native> = Cohort<Ttas<W, M>, TimedMcs<W, M>>;
 
 /// What a group has in common.
@@ -109,7 +109,7 @@ pub struct Node<G: ThreadOblivious, L: RawLock> {
     /// A spare for the group, or the node that was taken from the group to release the global lock
     /// with.
     global: Lazy<G::Node, G::Memory>,
-    /// The thread may be elsewhere when it releases.
+    /// Noted here, since the thread may have moved to another group when it releases.
     group: Private<G::Memory>,
 }
 
@@ -169,7 +169,7 @@ where
     G: ThreadOblivious,
     L: RawLock,
 {
-    /// Under this global lock, which may stand for one that others share.
+    /// A lock under this global lock, which may be a handle of a lock that others share.
     pub fn under(global: G) -> Self {
         Self { global: Padded(global), ..Self::default() }
     }
@@ -188,7 +188,8 @@ where
 }
 
 impl<G: ThreadOblivious, L: Contended<Memory = G::Memory>> Group<G, L> {
-    /// Leaves both locks to a waiter of the group, if there is one whose turn it is.
+    /// Leaves both locks to a waiter of the group, if the group has a waiter and its turns are not
+    /// used up.
     ///
     /// # Safety
     ///
@@ -212,7 +213,8 @@ where
     G: ThreadOblivious,
     L: Contended<Memory = G::Memory>,
 {
-    /// Takes the global lock for the group unless it has it, or releases the local one.
+    /// Acquires the global lock for the group unless the group has it; on failure releases the
+    /// local one.
     ///
     /// # Safety
     ///
@@ -274,7 +276,7 @@ where
             group.passes.store(0, Relaxed);
             group.node.exchange(&node.global);
             group.local.release(&node.local);
-            // The lock may be gone after.
+            // The lock may be freed after this.
             self.global.release(node.global.get());
         }
     }

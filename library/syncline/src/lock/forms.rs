@@ -1,11 +1,11 @@
-//! What the catalogue says of a lock, and the forms in which each lock can be asked for by name.
+//! The catalogue's entries, and the forms in which each lock can be requested by name.
 //!
-//! A form is a lock under a waiting policy: `ticket-spin`, `ticket-yield`, `ticket-park`. Under
-//! the parking policy a lock whose waiters queue stands behind a [`Gate`](super::Gate), or an
+//! A form is a lock under a waiting policy: `ticket-spin`, `ticket-yield`, `ticket-park`. Under the
+//! parking policy a lock whose waiters queue stands behind a [`Gate`](super::Gate), or an
 //! [`RwGate`](super::RwGate) if it can be shared: `mcs-park` is `Gate<Mcs<Park>>`. Otherwise each
-//! hand-over would wait until a sleeper is back on a processor. A lock that always parks has one
-//! form, without a suffix; one that never sleeps has no parking form. The second word of a lock's
-//! line in the catalogue decides which forms it has ([`for_each_lock`](crate::for_each_lock)).
+//! hand-over would wait until a sleeping waiter runs again. A lock that always parks has one form,
+//! without a suffix; one that never sleeps has no parking form. The second word of a lock's line in
+//! the catalogue decides which forms it has ([`for_each_lock`](crate::for_each_lock)).
 
 use super::about::{About, Order};
 
@@ -64,9 +64,9 @@ pub struct Form {
 }
 
 impl Form {
-    /// Whether this form of a lock can replace POSIX' locks. Those can be tried, and so can every
-    /// lock behind a gate, where parking forms stand. And their objects have no room for a node of
-    /// each reader.
+    /// Whether this form of a lock can replace POSIX' locks. POSIX' locks have a try, and so has
+    /// every lock behind a gate, as the parking forms are. And POSIX' objects have no room for a
+    /// node of each reader.
     pub fn replaces_posix(&self, entry: &Entry) -> bool {
         self.waiting == Waiting::Parks || entry.can_try && !(entry.shared && entry.node_bytes != 0)
     }

@@ -1,12 +1,13 @@
 //! The futex mutex: one word with three states, whose waiters sleep in the kernel.
 //!
 //! What the C library and the standard library do, as the baseline for everything else. Without
-//! contention it is an exchange and a swap. The third state says that somebody may sleep, so that
-//! a release enters the kernel only then. A thread that is woken competes with newcomers, so a
-//! waiter may starve; in return the lock never stands idle until a sleeper is back on a processor.
+//! contention an acquisition is an exchange and a release a swap. The third state says that a
+//! waiter may sleep, so that a release enters the kernel only then. A thread that is woken competes
+//! with newcomers, so a waiter may starve; in return the lock is never idle while a woken waiter
+//! gets back onto a processor.
 //!
-//! It always parks. That it has a policy is for the catalogue's sake, whose locks all have one;
-//! the policy changes nothing.
+//! It always parks. It takes a waiting policy only because all locks of the catalogue do; the
+//! policy changes nothing.
 //!
 //! ```text
 //!   acquire   FREE -> HELD                otherwise, after some looks:
@@ -15,7 +16,8 @@
 //! ```
 //!
 //! A thread that was woken takes the lock as CONTENDED, since it can't know whether others still
-//! sleep. A thread that gives up leaves the mark behind; at worst the next release wakes nobody.
+//! sleep. A thread that gives up leaves the mark behind; at worst the next release makes a wake-up
+//! call that wakes no thread.
 //!
 //! Source: Drepper, "Futexes Are Tricky" (2011), the third of its mutexes.
 
@@ -32,7 +34,7 @@ use crate::wait::{Park, Wait};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
-/// Held, and somebody may sleep.
+/// Held, and a waiter may sleep.
 const CONTENDED: u32 = 2;
 
 /// The three-state futex mutex.
@@ -59,7 +61,7 @@ impl<W: Wait, M: Memory> Futex<W, M> {
             return true;
         }
         // The swap comes before the look at the clock: the thread that was woken either has the
-        // lock, or leaves the mark for the next release to wake somebody else. Acquire: as in
+        // lock, or leaves the mark, so that the next release wakes another waiter. Acquire: as in
         // `take`.
         while self.word.swap(CONTENDED, Acquire) != FREE {
             if deadline.is_some_and(|deadline| M::now() >= deadline) {
@@ -70,7 +72,7 @@ impl<W: Wait, M: Memory> Futex<W, M> {
         true
     }
 
-    /// Looks for a while, unless others sleep already.
+    /// Spins for a while, unless others sleep already.
     fn spin(&self) -> bool {
         for looks in 1..M::PATIENCE {
             // Relaxed: the exchange orders.

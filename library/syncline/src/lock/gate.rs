@@ -1,20 +1,20 @@
 //! A gate before a queue: the lock for programs with more threads than processors.
 //!
-//! A queue lock hands over to the next waiter, wherever that is. If it sleeps, or is off its
-//! processor, the lock stands idle until the scheduler brings it back: a context switch for each
+//! A queue lock hands over to the next waiter, whatever that waiter does. If it sleeps, or has lost
+//! its processor, the lock is idle until the scheduler runs it again: a context switch for each
 //! critical section, a hundred times the section itself. Here the queue only orders the threads
-//! that wait. The lock is a word before it, the gate, which is *released*, not handed over: the
-//! thread that runs can take it, a newcomer before the queue's head. The head alone watches the
-//! gate; the others wait in the queue, one of any kind. So a contended gate is as quiet as a queue
-//! lock, and never waits for a sleeper.
+//! that wait. The lock is a word before the queue, the gate, which is *released*, not handed over:
+//! any running thread can take it, even a newcomer before the queue's head. The head alone watches
+//! the gate; the others wait in the queue, one of any kind. So a contended gate is as quiet as a
+//! queue lock, and never waits for a sleeper.
 //!
-//! Newcomers could overtake the head for ever. A head that was woken `IN_VAIN` times and found
-//! the gate taken closes it to newcomers: the next release leaves it to the head.
+//! Newcomers could overtake the head for ever. A head that was woken `IN_VAIN` times and found the
+//! gate taken closes the gate to newcomers: the next release leaves it to the head.
 //!
 //! Acquiring needs no node, since the head leaves the queue as soon as it has the gate.
 //!
 //! ```text
-//!   gate's word   HELD        somebody holds the lock
+//!   gate's word   HELD        a thread holds the lock
 //!                 PARKED      the head sleeps; without HELD: it is being woken
 //!                 CLOSED      newcomers stay out: the head is next
 //!
@@ -45,13 +45,13 @@ const CLOSED: u32 = 4;
 /// is smaller.
 const IN_VAIN: u32 = 4;
 
-/// A newcomer looks this many times less often than a waiter that can't sleep; the head, whose wait
-/// may end at any release, looks somewhat more often. The pause between looks grows by a line's
+/// A newcomer makes this many times fewer looks than a waiter that can't sleep; the head, whose
+/// wait may end at any release, makes somewhat more. The pause between looks grows by a line's
 /// transfer each time: a look takes the line from the holder, which needs it for the release and,
-/// if the data is beside the lock, in the section. Looks closer together took up to 40 % of the
-/// throughput of a thread that comes again and again. In all, the head looks for about as long as
-/// falling asleep and being woken takes; while it looks, no other waiter may learn that the holder
-/// is off its processor.
+/// if the data is beside the lock, in the section. With shorter pauses, a thread that acquires
+/// again and again lost up to 40 % of its throughput. In all, the head spins for about as long as
+/// falling asleep and being woken takes. While it spins, no other waiter may find out that the
+/// holder has lost its processor.
 const NEWCOMER_FEWER: u32 = 8;
 const HEAD_FEWER: u32 = 6;
 
@@ -63,8 +63,8 @@ pub struct Gate<Q: RawLock = TimedClh> {
     queue: Q,
 }
 
-/// A gate before a queue that waiters can leave, in which none of their places stay: so threads that
-/// give up again and again, while the gate is held for long, need no memory for it.
+/// A gate before a queue that waiters can leave without leaving a node behind: so threads that give
+/// up again and again while the gate is held for long need no memory for that.
 pub type GatedClh<W = Park, M = Native> = Gate<TimedClh<W, M>>;
 
 // SAFETY: zero is a free gate before a free lock.
@@ -77,7 +77,8 @@ impl<Q: RawLock> Gate<Q> {
         self.word.exchange(0, HELD, Acquire).is_ok()
     }
 
-    /// Takes the gate if none of these bits is set. A head's mark goes: it is being woken.
+    /// Takes the gate if none of these bits is set. This clears the head's mark, since it is being
+    /// woken.
     #[inline]
     fn take_if(&self, unset: u32) -> bool {
         // Relaxed: the exchange orders.
@@ -92,7 +93,7 @@ impl<Q: RawLock> Gate<Q> {
         if self.take_if(HELD | CLOSED) {
             return;
         }
-        // The section may be about to end; not if the head sleeps, which has waited for that.
+        // The section may be about to end, unless the head sleeps: it has already spun that long.
         for looks in 1..Q::Memory::PATIENCE / NEWCOMER_FEWER {
             // Relaxed: a hint.
             if self.word.load(Relaxed) & PARKED != 0 {
@@ -128,7 +129,8 @@ impl<Q: RawLock> Gate<Q> {
                 continue;
             }
             if deadline.is_some_and(|deadline| Q::Memory::now() >= deadline) {
-                // A thread that holds the gate may believe that we sleep, and wake nobody.
+                // The holder of the gate may still believe that this thread sleeps, and make a
+                // wake-up call that wakes no thread.
                 return false;
             }
             // Relaxed: the exchange orders.

@@ -1,9 +1,10 @@
-//! The node that a caller brings to a queue lock whose nodes in the queue outlive the call.
+//! The caller's node of a queue lock whose queue nodes outlive the call.
 //!
 //! If the next waiter in the queue reads a node after its owner has left, the node can't be on the
-//! owner's stack. Such a queue node is a line of the memory's, and changes owners: what is in the queue
-//! belongs to the queue. The handle remembers which one its acquisition has put there, and keeps
-//! one to spare, so that acquiring again with the same handle allocates nothing.
+//! owner's stack. So such a queue node is a line that the memory allocates, and it changes owners:
+//! a node in the queue belongs to the queue. The handle remembers which node its acquisition has
+//! put there, and keeps a spare one, so that acquiring again with the same handle allocates
+//! nothing.
 
 use core::fmt;
 
@@ -13,7 +14,7 @@ use crate::memory::{Data, Memory};
 pub struct Handle<P: Default, M: Memory>(M::Data<QueueNodes<P, M>>);
 
 struct QueueNodes<P: Default, M: Memory> {
-    /// What this acquisition has put into the queue. It belongs to the queue.
+    /// The queue node that this acquisition has put into the queue. It belongs to the queue.
     enqueued: Option<M::Ref<P>>,
     /// A queue node that is in no queue. It belongs to the handle.
     spare: Option<M::Ref<P>>,
@@ -52,8 +53,8 @@ impl<P: Default, M: Memory> Handle<P, M> {
     ///
     /// # Safety
     ///
-    /// No other thread uses the handle meanwhile; the queue node that it had enqueued is no more its
-    /// own.
+    /// No other thread uses the handle meanwhile; the queue node that it had enqueued no longer
+    /// belongs to it.
     #[inline]
     pub unsafe fn stay_at(&self, queue_node: M::Ref<P>) {
         // SAFETY: the handle is the caller's alone, and no reference to its data escapes.

@@ -1,24 +1,25 @@
-//! The hierarchical CLH lock: queues of near waiters, spliced whole into one for all.
+//! The hierarchical CLH lock: queues of near waiters, which are spliced as a whole into one queue
+//! for all.
 //!
 //! As in the CLH lock each waiter watches the node before its own. A thread that wants the lock
 //! appends its node to its group's queue. The first there is the group's master, which appends all
 //! nodes that gather in that queue within a short delay to the global one at once. So neighbours in
 //! the global queue are near each other, and the global tail is written once for all of them. The
-//! last node that it took stays the tail of the group's queue, with a mark: the thread that is
-//! behind it there, or comes later, is the next master.
+//! last node that the master spliced stays the tail of the group's queue, with a mark: the thread
+//! behind it there, or the next one to come, is the next master.
 //!
-//! An acquisition alone costs two exchanges; the delay is left out where the group's last
-//! master did not have to wait. How many gather is a matter of luck: the cohort locks and
-//! [`Hmcs`](super::Hmcs), which came later, keep the lock near for longer.
+//! An acquisition alone costs two exchanges; the delay is left out where the group's last master
+//! did not have to wait. How many nodes gather depends on timing. The cohort locks and
+//! [`Hmcs`](super::Hmcs), which were published later, keep the lock near for longer.
 //!
 //! The literature packs a node's state into one word, and sees from the group's number in it
-//! whether the node has been reused; that takes threads that stay in their groups. Here the last
-//! node of a splice is watched by two threads, each on a word of its own, the next master and the
-//! one behind in the global queue; the second to leave it frees it. So threads may move, and each
-//! word has one waiter, as parking requires.
+//! whether the node has been reused; that takes threads that stay in their groups. Here two threads
+//! watch the last node of a splice, each a word of its own: the next master, and the thread behind
+//! it in the global queue. The second of them to leave the node frees it. So threads may move, and
+//! each word has one waiter, as parking requires.
 //!
-//! It can't be tried, for the reason that [`Clh`](super::Clh) can't; and a thread that has appended
-//! a node to its group's queue can't take it back, since a master may have spliced it in already.
+//! It has no try, for the same reason as [`Clh`](super::Clh); and a thread that has appended a node
+//! to its group's queue can't withdraw it, since a master may have spliced it in already.
 //!
 //! Source: Luchangco, Nussbaum and Shavit, "A Hierarchical CLH Queue Lock" (Euro-Par 2006);
 //! Herlihy and Shavit, "The Art of Multiprocessor Programming" (2008), section 7.8.2.
@@ -72,13 +73,13 @@ pub struct QueueNode<M: Memory> {
     local: M::Word,
     /// Watched by the one behind in the global queue, if `local` is `SPLICED`.
     global: M::Word,
-    /// Whether one of those two, if they are two, has left a node that is `SPLICED`.
+    /// For a node that is `SPLICED`, and so has two watchers: whether one of them has left it.
     left: M::Word,
 }
 
 impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GROUPS, LEVEL> {
-    /// Moves the group's queue, of which we are the first, to the end of the global one, and
-    /// returns the last that was there, if any.
+    /// Moves the group's queue, of which this thread is the first, to the end of the global one,
+    /// and returns the node that was last there, if any.
     fn splice(&self, group: &Group<M>) -> Option<M::Ref<QueueNode<M>>> {
         // Relaxed: a hint.
         if group.crowded.load(Relaxed) != 0 {
@@ -105,7 +106,7 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
         let left = unsafe { &M::follow::<QueueNode<M>>(queue_node).left };
         // AcqRel: the first one's use comes before the second one frees it.
         if left.load(Acquire) != 0 || left.swap(1, AcqRel) != 0 {
-            // SAFETY: released, as one of the two waited for, and nobody is behind it any more.
+            // SAFETY: released, as one of the two waited for, and no thread is behind it any more.
             unsafe { node.keep(queue_node) };
         }
     }
@@ -142,7 +143,7 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
             W::wait::<M>(state, 0, None, |state| state != WAITING);
             // Relaxed: we have just waited for it, and it does not change any more.
             if state.load(Relaxed) != SPLICED {
-                // SAFETY: released, and nobody else was behind it.
+                // SAFETY: released, and no other thread was behind it.
                 return unsafe { node.keep(before) };
             }
         }
@@ -187,9 +188,10 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Drop
         // Relaxed: we are the last to use the lock.
         let last = self.global.load(Relaxed);
         let tails = self.groups.iter().map(|group| group.tail.load(Relaxed));
-        // Of a group's tail that isn't the last of all, the one behind it globally has left it.
+        // If a group's tail isn't the global tail, the thread behind it in the global queue has
+        // left it.
         for queue_node in tails.filter(|&tail| tail != last).chain([last]).flatten() {
-            // SAFETY: the tails are the queues' own, and nobody uses the lock any more.
+            // SAFETY: the tails are the queues' own, and no thread uses the lock any more.
             unsafe { M::free(queue_node) };
         }
     }

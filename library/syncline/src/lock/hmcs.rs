@@ -1,19 +1,20 @@
 //! HMCS: a tree of MCS queues, one for each group of near processors at each level.
 //!
-//! A thread queues in the smallest group it is in. The first of a queue queues for the group in
-//! the next larger one, with the group's own node, and so on up to the whole machine. A thread that
-//! releases hands over to the one behind it in the smallest group that has one, together with all
-//! that its groups hold above; so the lock goes to the nearest waiter, at most [`Memory::BATCH`]
-//! times in a row at each level. How often it was passed on is counted in the word that the waiter
-//! watches anyway, so a hand-over within a group moves one line.
+//! A thread queues in the smallest group that it belongs to. The first thread of a queue then
+//! queues on behalf of its group in the next larger group, with the group's own node, and so on up
+//! to the whole machine. A thread that releases hands over to the one behind it in the smallest
+//! group that has one, together with all that its groups hold above; so the lock goes to the
+//! nearest waiter, at most [`Memory::BATCH`] times in a row at each level. How often it was passed
+//! on is counted in the word that the waiter watches anyway, so a hand-over within a group moves
+//! one line.
 //!
 //! A thread that hands over further up first leaves the queues below, taking the group's node
 //! along: the next of the group queues anew, behind the threads that wait there. (In the paper it
-//! is the other way around. Then the release would go on in the group's queue while somebody else
-//! has the lock, and may free it.)
+//! is the other way around. Then the release would still work on the group's queue while another
+//! thread has the lock, and may free it.)
 //!
-//! Uncontended it costs a queue lock for each level that divides the machine, and one for all of
-//! it; use it with very many waiters on a machine of several sockets.
+//! Without contention it costs one queue lock for each level that divides the machine, and one for
+//! the whole machine; use it with very many waiters on a machine with several sockets.
 //!
 //! Source: Chabbi, Fagan and Mellor-Crummey, "High Performance Locks for Multi-level NUMA
 //! Systems" (PPoPP 2015), Listing 2.
@@ -73,7 +74,7 @@ struct Entry<M: Memory> {
 #[derive(Debug, Default)]
 pub struct Node<M: Memory> {
     entry: Entry<M>,
-    /// Which queue it is in; the thread may be elsewhere when it releases.
+    /// The queue that it is in; the thread may have moved to another group when it releases.
     index: Private<M>,
 }
 
@@ -101,7 +102,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         }
     }
 
-    /// Takes the group's node in the queue above along, as the first of its own queue.
+    /// As the first of the group's own queue, takes over the group's node in the queue above.
     #[inline]
     fn leave_above<'a>(&self, index: usize, entry: &'a Entry<M>) -> &'a Entry<M> {
         // SAFETY: as in `enter_above`.
@@ -129,7 +130,8 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
                 return;
             }
         }
-        // Relaxed: of use to the thread that holds the lock through this entry, in turn.
+        // Relaxed: used only by the threads that hold the lock through this entry, one after
+        // another.
         entry.status.store(GRANTED, Relaxed);
         if index > 0 {
             self.acquire_at(above(index), self.enter_above(index, entry));
@@ -153,11 +155,11 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         }
         let groups = self.leave_above(index, entry);
         self.leave(index, entry, CLIMB);
-        // The lock may be gone after.
+        // The lock may be freed after this.
         self.release_at(above(index), groups);
     }
 
-    /// Leaves a queue, and tells the one behind, if any, whether it has the lock.
+    /// Leaves a queue, and tells the thread behind, if any, whether it has the lock.
     #[inline]
     fn leave(&self, index: usize, entry: &Entry<M>, status: u32) {
         if let Some(next) = self.successor(index, entry) {

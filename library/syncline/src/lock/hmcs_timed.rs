@@ -1,30 +1,31 @@
 //! HMCS whose waiters can give up: a tree of MCS queues that can be left.
 //!
-//! As in [`Hmcs`](super::Hmcs), a thread queues in the smallest group that it is in; the first of
-//! a queue queues for the group in the next larger one; and the thread that releases hands over to
+//! As in [`Hmcs`](super::Hmcs), a thread queues in the smallest group that it is in; the first of a
+//! queue queues for the group in the next larger one; and the thread that releases hands over to
 //! the nearest waiter, together with all that its groups hold above, at most [`Memory::BATCH`]
 //! times in a row at each level. The queues are those of [`TimedMcs`](super::TimedMcs)
-//! (`timed_queue.rs`), in which it is known at once of each grant whether a waiter has got it: what
-//! a group holds is only ever left to a waiter that takes it, even if its deadline has just passed.
+//! (`timed_queue.rs`), in which each grant shows at once whether a waiter got it. So what a group
+//! holds is only ever left to a waiter that accepts it, even if its deadline has just passed.
 //!
-//! A thread that gives up in its own group's queue marks its queue node and goes. A thread that gives up
-//! in a queue further up was the first of those below: it marks the group's queue node there, and then
-//! tells the next one in the group that it is first now, but that the group does not have the lock.
-//! That thread queues for the lock again, behind those of other groups. So giving up takes a few
-//! steps at each level, and an exchange for each queue node of its group that was left behind it.
+//! A thread that gives up in its own group's queue marks its queue node and leaves. A thread that
+//! gives up in a queue further up was the first of the queues below: it marks the group's queue
+//! node there, and then tells the next thread in the group that it is first now, but that the group
+//! does not have the lock. That thread queues for the lock again, behind those of other groups. So
+//! giving up takes a few steps at each level, and an exchange for each abandoned queue node of its
+//! group that is behind it.
 //!
-//! As there, a thread that hands over further up first leaves the queues below, and takes the
-//! group's stand along: so a release ends with the hand-over, after which the lock may be gone.
+//! As in `Hmcs`, a thread that hands over further up first leaves the queues below, and takes the
+//! group's stand along: so a release ends with the hand-over, after which the lock may be freed.
 //!
 //! Uncontended it costs more than [`Hmcs`](super::Hmcs), since queue nodes are on lines of the
 //! memory's and not on the caller's stack. A lock that is dropped while it is held leaks what is
 //! in its queues.
 //!
-//! Source: Chabbi, Amer, Wen and Liu, "An Efficient Abortable-Locking Protocol for Multi-level
-//! NUMA Systems" (PPoPP 2017), HMCS-T: a thread that gives up a level has the group's next one
-//! climb again. There a thread keeps the node that it has left, and takes up its old queue node if it
-//! comes again before another thread has freed it; here the queue node is the queue's, as in He, Scherer
-//! and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and a
+//! Source: Chabbi, Amer, Wen and Liu, "An Efficient Abortable-Locking Protocol for Multi-level NUMA
+//! Systems" (PPoPP 2017), HMCS-T: a thread that gives up a level has the group's next one climb
+//! again. There a thread keeps the node that it has left, and reuses it if it comes again before
+//! another thread has freed it; here the queue node belongs to the queue, as in He, Scherer and
+//! Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and a
 //! thread that comes again queues anew.
 
 use core::array;
@@ -44,7 +45,7 @@ use super::tree::{above, smallest_group};
 use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
-/// Granted: to be the first of a group that has the lock. Grows by [`STEP`] each time that it is
+/// The grant for the first of a group that has the lock. Grows by [`STEP`] each time that it is
 /// passed on within the group; [`FIRST`] alone says that the group does not have it.
 const HELD: u32 = FIRST + STEP;
 const STEP: u32 = 2;
@@ -61,7 +62,7 @@ pub struct TimedHmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 2
 #[derive(Debug, Default)]
 struct Group<M: Memory> {
     queue: Queue<M>,
-    /// The group's stand in the queue above. Used by the queue's first.
+    /// The group's stand in the queue above. Used by the first of the queue.
     above: Lazy<Stand<M>, M>,
 }
 
@@ -77,7 +78,7 @@ struct Stand<M: Memory> {
 /// An acquisition.
 pub struct Node<M: Memory> {
     stand: Stand<M>,
-    /// Which group it is in; the thread may be elsewhere when it releases.
+    /// The group that it is in; the thread may have moved to another group when it releases.
     group: Private<M>,
 }
 
@@ -125,7 +126,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
     ///
     /// # Safety
     ///
-    /// The stand is the caller's alone, until it has left the queue. To join is [`Queue::join`].
+    /// The stand is the caller's alone, until it has left the queue. Joining is [`Queue::join`].
     unsafe fn acquire_at(&self, group: usize, mine: &Stand<M>, join: impl Join<M>) -> bool {
         let queue = &self.groups[group].queue;
         // SAFETY: our caller's promise; if we are the queue's first, the stand above is ours.
@@ -198,7 +199,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
             }
             stand.exchange(&mine.above);
             queue.leave::<W>(&mine.handle, FIRST);
-            // The lock may be gone after.
+            // The lock may be freed after this.
             self.release_at(above(group), mine.above.get());
         }
     }

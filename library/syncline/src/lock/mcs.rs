@@ -85,7 +85,7 @@ impl<W: Wait, M: Memory> Mcs<W, M> {
     }
 }
 
-// SAFETY: as above; an empty queue means that nobody holds the lock.
+// SAFETY: as above; an empty queue means that no thread holds the lock.
 unsafe impl<W: Wait, M: Memory> TryLock for Mcs<W, M> {
     #[inline]
     unsafe fn try_acquire(&self, node: &Node<M>) -> bool {

@@ -1,22 +1,23 @@
 //! An MCS lock whose waiters can give up.
 //!
 //! As in [`Mcs`](super::Mcs), waiters are linked and each watches its own queue node. A thread that
-//! gives up marks its queue node, and the holder that comes to it frees it and goes on to the next
-//! (`timed_queue.rs`).
+//! gives up marks its queue node, and the holder that reaches it frees it and continues with the
+//! next (`timed_queue.rs`).
 //!
-//! So giving up takes a count and an exchange, and no thread waits for another. But the queue node stays
-//! in the queue until a holder comes by; and when there are 64 of them, a thread that comes with a
-//! deadline waits beside the queue. Where many waits with short timeouts meet a lock that is held
-//! for long, use [`TimedClh`](super::TimedClh), whose waiters remove each other's queue nodes and keep
-//! their order. A lock that is dropped while it is held leaks what is in its queue.
+//! So giving up takes a count and an exchange, and no thread waits for another. But the queue node
+//! stays in the queue until a holder reaches it; and while there are 64 of them, a thread that
+//! arrives with a deadline waits outside the queue. If many threads wait with short timeouts for a
+//! lock that is held for long, use [`TimedClh`](super::TimedClh), whose waiters remove each other's
+//! queue nodes and keep their order. A lock that is dropped while it is held leaks what is in its
+//! queue.
 //!
-//! Source: He, Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin
-//! Locks" (HiPC 2005), the MCS time-published lock without the published time: waiters are not
-//! passed over for being off their processors, and a thread that comes again does not take up its
-//! old queue node: there, as in Chabbi et al.'s HMCS-T (PPoPP 2017), a thread keeps its node for the
-//! lock, so that each thread has one node in a queue at most. Here a thread may forget a lock, and
-//! has no room to keep nodes of all locks that it ever gave up; so what was left is bounded for
-//! each queue.
+//! Source: He, Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks"
+//! (HiPC 2005), the MCS time-published lock without the published time: waiters are not passed over
+//! for being off their processors, and a thread that comes again does not reuse its old queue node.
+//! In that lock, as in Chabbi et al.'s HMCS-T (PPoPP 2017), a thread keeps its node for the lock,
+//! so that each thread has one node in a queue at most. Here a thread may forget a lock, and has no
+//! room to keep nodes of all locks that it ever gave up; so the number of abandoned nodes is
+//! bounded for each queue.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -61,7 +62,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for TimedMcs<W, M> {
     }
 }
 
-// SAFETY: as above; an empty queue means that nobody holds the lock.
+// SAFETY: as above; an empty queue means that no thread holds the lock.
 unsafe impl<W: Wait, M: Memory> TryLock for TimedMcs<W, M> {
     #[inline]
     unsafe fn try_acquire(&self, node: &Self::Node) -> bool {
@@ -79,7 +80,7 @@ unsafe impl<W: Wait, M: Memory> TimedLock for TimedMcs<W, M> {
     }
 }
 
-// SAFETY: the thread that is granted the lock has it, also if its deadline has passed.
+// SAFETY: the thread that is granted the lock has it, even if its deadline has passed.
 unsafe impl<W: Wait, M: Memory> Contended for TimedMcs<W, M> {
     #[inline]
     unsafe fn is_contended(&self, node: &Self::Node) -> bool {

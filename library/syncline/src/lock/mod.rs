@@ -92,13 +92,13 @@ pub use upgradable::Upgradable;
 ///
 /// 1. How many threads can hold it: one at a time, `exclusive` ([`RawLock`]), or several, `shared`
 ///    ([`RawSharedLock`]).
-/// 2. How its waiters wait, which decides in which [forms](crate::for_each_form) it comes. It
-///    `waits` as its policy says, or it `queues`: waiters follow each other in a queue, so that
-///    the parking form has a gate before it. It `parks` always, in a way of its own, or it only
-///    `spins`, or yields.
+/// 2. How its waiters wait, which decides which [forms](crate::for_each_form) it has. It `waits` as
+///    its policy says, or it `queues`: waiters follow each other in a queue, so that the parking
+///    form has a gate before it. It always `parks`, without using its policy, or it only `spins` or
+///    yields.
 /// 3. What else it can do or promises: `try` ([`TryLock`]), `timed` ([`TimedLock`]), `fifo` if
-///    waiters are served in the order in which they came, `near` if they are so within a group of
-///    near processors.
+///    waiters are served in order of arrival, `near` if that holds within a group of near
+///    processors.
 ///
 /// What follows the macro's name, if anything, is passed on before the name: with
 /// `for_each_lock!(each, what)` the calls are `each! { what name, Type, features }`.

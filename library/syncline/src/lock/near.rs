@@ -139,7 +139,7 @@ type Tree<W> = Cohort<Mcs<W, Grouped>, Cohort<Ticket<W, Grouped>, Mcs<W, Grouped
 /// Clusters of cores, with a cohort of sockets among them.
 type Upside<W> = Cohort<Cohort<Clh<W, Grouped>, Mcs<W, Grouped>, 2>, Ticket<W, Grouped>, 4, 1>;
 
-/// The same of locks that can be given up: sockets of clusters, and clusters among sockets.
+/// Locks whose waiters can give up: sockets of clusters, and clusters among sockets.
 type TimedTree<W> = Cohort<Ttas<W, Grouped>, TimedGroups<W, 1>, 2>;
 type TimedUpside<W> = Cohort<TimedGroups<W, 0>, TimedMcs<W, Grouped>, 4, 1>;
 type TimedGroups<W, const LEVEL: usize> =

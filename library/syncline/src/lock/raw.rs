@@ -1,7 +1,8 @@
 //! What a lock can do: acquire and release, and more that some locks can.
 //!
-//! A lock implements [`RawLock`], and of the other traits those that it can keep. What a program
-//! uses, [`Mutex`](crate::Mutex) and [`RwLock`](crate::RwLock), is made of these for all locks alike.
+//! A lock implements [`RawLock`], and those of the other traits whose promises it can keep. The
+//! types that a program uses, [`Mutex`](crate::Mutex) and [`RwLock`](crate::RwLock), are built on
+//! these traits and are the same for all locks.
 
 use core::time::Duration;
 
@@ -15,8 +16,8 @@ use crate::memory::Memory;
 /// # Safety
 ///
 /// From an acquisition to its release, no other acquisition of the same lock succeeds, and the
-/// orderings above hold. A lock that is all zero bits, in a memory in which that is possible, is
-/// a fresh one. A lock whose holder has forgotten it can be moved and dropped.
+/// orderings above hold. A lock that is all zero bits, in a memory in which that is possible, is a
+/// fresh one. A lock can be moved and dropped even if it is held by a guard that was forgotten.
 pub unsafe trait RawLock: Default + Send + Sync {
     /// The memory that the lock is in.
     type Memory: Memory;
@@ -27,8 +28,8 @@ pub unsafe trait RawLock: Default + Send + Sync {
     ///
     /// # Safety
     ///
-    /// `node` is in no other use, and stays where it is, alive, until `release` with it has
-    /// returned; also when the release never comes.
+    /// `node` is not used otherwise, and stays alive at its address until `release` with it has
+    /// returned; for ever, if it is never released.
     unsafe fn acquire(&self, node: &Self::Node);
 
     /// Releases the lock, which the next one may then acquire.
@@ -45,8 +46,8 @@ pub unsafe trait RawLock: Default + Send + Sync {
 ///
 /// Same requirements as [`RawLock`].
 pub unsafe trait TryLock: RawLock {
-    /// Takes the lock if it is free, and says whether it did. May be refused while others wait,
-    /// but never while the lock is free and nobody else uses it.
+    /// Takes the lock if it is free, and says whether it did. May be refused while others wait, but
+    /// never while the lock is free and no other thread uses it.
     ///
     /// # Safety
     ///
@@ -140,9 +141,9 @@ pub unsafe trait TrySharedLock: RawSharedLock + TryLock {
     /// is free.
     unsafe fn try_acquire_shared(&self, node: &Self::SharedNode) -> bool;
 
-    /// Like [`RawSharedLock::acquire_shared`], but returns `false` at once where that panics since
-    /// more readers share the lock than it can count. A lock that counts to 2^28 or more may panic
-    /// here as well.
+    /// Like [`RawSharedLock::acquire_shared`], but returns `false` at once if more readers share
+    /// the lock than it can count, in which case `acquire_shared` panics. A lock that counts to
+    /// 2^28 or more may panic here as well.
     ///
     /// # Safety
     ///
@@ -194,8 +195,8 @@ pub unsafe trait Downgrade: RawSharedLock {
 /// # Safety
 ///
 /// Same requirements as [`RawSharedLock`]; no other thread has the lock exclusively, or an
-/// upgradable share of it, from an upgradable acquisition to its release, also while it is
-/// upgraded.
+/// upgradable share of it, from an upgradable acquisition to its release, including the time while
+/// it is upgraded.
 pub unsafe trait Upgrade: TrySharedLock {
     /// Waits until no thread holds the lock alone or has the upgradable share, and takes the share.
     ///

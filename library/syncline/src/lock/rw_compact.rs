@@ -2,14 +2,12 @@
 //!
 //! The word counts the readers inside and the writers that wait, so that the thread that leaves
 //! knows whom to wake: one writer if any waits, else all the readers. Readers don't starve writers;
-//! a stream of writers, of which one always waits, starves readers. Among themselves writers take
-//! the lock in any order, as the thread that runs first gets it. All readers write to the word:
-//! where many cores read, in sections so short that its line is the bottleneck, this lock doesn't
-//! scale.
+//! a stream of writers, of which one always waits, starves readers. Writers get the lock in any
+//! order: the one that runs first takes it. All readers write to the word: if many cores read, in
+//! sections so short that its line is the bottleneck, this lock doesn't scale.
 //!
-//! It always parks. That it has a policy is for the catalogue's sake, whose locks all have one;
-//! the policy changes nothing. A thread that never sleeps has less to do with [two
-//! words](super::FlagRw).
+//! It always parks. It takes a waiting policy only because all locks of the catalogue do; the
+//! policy changes nothing. For threads that never sleep, [two words](super::FlagRw) cost less.
 //!
 //! ```text
 //!   bits      31     13 12      3        2           1       0
@@ -24,10 +22,10 @@
 //!
 //! 1. A thread that sleeps has set `PARKED` in a word that kept it out, and sleeps only while the
 //!    word stays as it was.
-//! 2. A writer sleeps only while it is counted. It is kept out by the thread that is inside; the
-//!    last of these finds the mark and the count, and wakes one writer. A writer takes the mark
-//!    away with that, so that no other thread wakes more while that one is on its way: it sets the
-//!    mark again when it enters or goes back to sleep, since others may sleep still.
+//! 2. A writer sleeps only while it is counted. The threads inside keep it out; the last of them to
+//!    leave finds the mark and the count, and wakes one writer. With that it clears the mark, so
+//!    that no other thread wakes more writers while the woken one is on its way. The woken writer
+//!    sets the mark again when it enters or goes back to sleep, since others may still sleep.
 //! 3. A reader is kept out by writers, inside or waiting, and sleeps only under `READER_WAITS`,
 //!    which keeps the mark in place. The last of these writers, leaving or giving up, finds both,
 //!    takes them away, and wakes all readers.
@@ -72,7 +70,7 @@ const READERS: u32 = 0;
 const WRITERS: u32 = 1;
 const UNCOUNTED: u32 = 2;
 
-/// How long a writer sleeps that came when no more could be counted, and isn't woken.
+/// How long a writer sleeps that arrived when the count of writers was full: it isn't woken.
 const NAP: Duration = Duration::from_millis(1);
 
 /// The reader-writer lock in one word.
@@ -212,7 +210,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         }
     }
 
-    /// Shares the lock; false if there are too many readers to count.
+    /// Shares the lock. Returns false if there are too many readers to count.
     #[inline]
     fn share(&self) -> bool {
         // Without a look first, since reading a line that was just written costs more than a failed
@@ -223,7 +221,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         true
     }
 
-    /// False if it is too late, or there are too many readers to count.
+    /// Returns false if the deadline has passed, or there are too many readers to count.
     #[cold]
     fn contend_shared(&self, deadline: Option<Duration>) -> bool {
         loop {
@@ -253,8 +251,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         }
     }
 
-    /// Wakes the threads that may go on, after the last one inside has left `word`, which may be
-    /// gone.
+    /// Wakes the threads that may enter, after the last one inside has left `word` as the lock's
+    /// state. The lock may already be freed.
     #[cold]
     fn wake(address: Address, word: u32) {
         if word & ALL_WAITING != 0 {
@@ -265,8 +263,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     }
 }
 
-// SAFETY: a writer enters when nobody is inside, and while it is nobody enters. All changes of
-// the word are atomic additions and exchanges; so the Acquire of the thread that enters sees the
+// SAFETY: a writer enters when no thread is inside, and while it is no thread enters. All changes
+// of the word are atomic additions and exchanges; so the Acquire of the thread that enters sees the
 // Release of all threads that have left.
 unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
     type Memory = M;
@@ -308,7 +306,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for CompactRw<W, M> {
         let address = self.word.address();
         // Release: pairs with the Acquire of `take`.
         let word = self.word.fetch_sub(READER, Release) - READER;
-        // Without a writer that waits, no reader sleeps either.
+        // If no writer waits, no reader sleeps either.
         if word & PARKED != 0 && word & ALL_WAITING != 0 && word < READER {
             Self::wake(address, word);
         }

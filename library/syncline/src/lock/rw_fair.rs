@@ -1,25 +1,26 @@
 //! The fair reader-writer queue lock: readers and writers stand in one queue, and readers next to
 //! each other share the lock.
 //!
-//! As in the [MCS lock](super::Mcs) a newcomer swaps its node in at the tail, and each waits on
-//! its own node. A writer holds the lock from the queue's head and hands over to the node behind.
-//! A reader that is inside lets a reader behind it in at once; one that still waits does so as soon
-//! as it is inside. Readers leave in any order, so they are counted. The first writer behind them
-//! is noted, and the reader that brings the count to zero wakes it.
+//! As in the [MCS lock](super::Mcs) a newcomer swaps its node in at the tail, and each waits on its
+//! own node. A writer holds the lock from the queue's head and hands over to the node behind. A
+//! reader inside admits a reader behind it at once; a reader that still waits does so as soon as it
+//! is inside. Readers leave in any order, so they are counted. The first writer behind them is
+//! noted, and the reader that brings the count to zero wakes it.
 //!
-//! No thread overtakes another: with a writer in the queue, later readers wait. That costs sharing
-//! where writers are frequent. All readers write to the count, so the lock does not suit short
-//! sections of many readers.
+//! No thread overtakes another: with a writer in the queue, later readers wait. With frequent
+//! writers that leaves less sharing. All readers write to the count, so the lock does not suit
+//! short sections of many readers.
 //!
 //! Two races had to be closed. A reader sets `READER_BEHIND` in the node before its own, whose
 //! reader sets `OPEN` there once it is inside. Both swap bits of one word, and whichever thread
-//! comes second lets the newcomer in. A writer is announced and the readers are counted in one
-//! word, so that exactly one of them finds that it was the last. (The paper has two words, between
-//! which a writer can be woken twice or, as its authors noted later, at the wrong time.)
+//! swaps second admits the newcomer. A writer is announced and the readers are counted in one word,
+//! so that exactly one of them finds that it was the last. (The paper has two words, between which
+//! a writer can be woken twice or, as its authors noted later, at the wrong time.)
 //!
-//! There is no try operation. Only the node at the tail says whether its thread is a reader inside,
-//! with which another may share; only the thread behind a node may read it, and a thread in the
-//! queue can't leave. Behind a gate ([`RwGate`](super::RwGate)) the lock can be tried.
+//! There is no try operation. A try would have to know whether the tail's thread is a reader
+//! inside, which only the tail's node says. But only the thread behind a node may read the node,
+//! and a thread in the queue can't leave. Behind a gate ([`RwGate`](super::RwGate)) the lock can be
+//! tried.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the fair lock with local-only spinning.
@@ -78,10 +79,10 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for FairRw<W, M> where
 {
 }
 
-// SAFETY: the swaps of `tail` put acquisitions in an order. A writer waits until the writer
-// before it hands over, or until all readers before it have left, and those let no reader behind it
-// in. Readers' sections reach the writer by `readers`, a writer's reach those behind it by their
-// gates, and through an empty queue by `tail`.
+// SAFETY: the swaps of `tail` put acquisitions in an order. A writer waits until the writer before
+// it hands over, or until all readers before it have left; they admit no reader that is behind it.
+// Readers' sections reach the writer by `readers`, a writer's reach those behind it by their gates,
+// and through an empty queue by `tail`.
 unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
     type Memory = M;
     type Node = Node<M>;
@@ -126,8 +127,9 @@ unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
     }
 }
 
-// SAFETY: as above. A reader enters when the queue is empty, when a reader before it is inside,
-// or when the one before it lets it in; each time it is counted before anyone behind it can be.
+// SAFETY: as above. A reader enters when the queue is empty, when a reader before it is inside, or
+// when the thread before it admits it. In each case it is counted before any thread behind it can
+// be.
 unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
     type SharedNode = Node<M>;
 
@@ -192,7 +194,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
 }
 
 impl<W: Wait, M: Memory> FairRw<W, M> {
-    /// Puts a node at the end of the queue; returns the one before it, which stays until linked.
+    /// Puts a node at the end of the queue. Returns the node before it, which stays until linked.
     #[inline]
     fn enqueue(&self, node: &Node<M>) -> Option<&Node<M>> {
         // Relaxed: the swap publishes them.
@@ -226,9 +228,9 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         }
     }
 
-    /// Leaves at once and panics: there are too many readers. A reader that the one before it
-    /// counted is not refused; each of those is a waiting thread, and the other half of the count
-    /// has room for them.
+    /// Leaves at once and panics: there are too many readers. A reader that was counted by the
+    /// reader before it is not refused: each of those is a waiting thread, and the other half of
+    /// the count has room for them.
     ///
     /// # Safety
     ///

@@ -2,10 +2,10 @@
 //! readers.
 //!
 //! With a word of its own for the flag, a reader changes the count without having to know what it
-//! was, and a writer releases with a store. So this is the quickest lock here for reading, as long
-//! as the readers' one word isn't what they wait for. Waiters are not visible to other threads:
-//! threads that should sleep need the [compact lock](super::CompactRw). A policy that sleeps yields
-//! here.
+//! was, and a writer releases with a store. So this is the quickest lock here for reading, unless
+//! the readers' shared word itself becomes the bottleneck. Waiters are not visible to other
+//! threads: threads that should sleep need the [compact lock](super::CompactRw). A policy that
+//! sleeps yields here.
 //!
 //! ```text
 //!   reader    readers + 1, then looks at the flag     raised: readers - 1, waits until it is not
@@ -19,7 +19,7 @@
 //! 2. If it is the reader, it steps back. If it is the writer, it waits; no reader that comes
 //!    later stays, so the count gets to 0.
 //! 3. Only the first look must be SeqCst: a reader that the writer has missed there has seen the
-//!    flag. A count of 0 that is seen later comes from the last one to leave.
+//!    flag. A count of 0 that is read later was written by the last reader to leave.
 //!
 //! A writer that has raised the flag goes before all readers that come later, so readers don't
 //! starve writers. When it has left, the threads that waited take their chances, readers and
@@ -44,8 +44,8 @@ use crate::wait::{Spin, Wait, Yield};
 const RAISED: u32 = 2;
 /// One reader.
 const READER: u32 = 2;
-/// More readers than are let in, so that the count of those that step back does not overflow to
-/// zero.
+/// The limit of readers: below the counter's range, so that readers which step back can't make it
+/// overflow to zero.
 const FULL: u32 = 1 << 31;
 
 /// The reader-writer lock of a flag and a count.
@@ -146,8 +146,8 @@ impl<W: Wait, M: Memory> FlagRw<W, M> {
 }
 
 // SAFETY: one writer at a time has raised the flag, and is inside when it has then seen no reader.
-// By (1) readers that it has not seen have seen the flag, and have stepped back. A thread that
-// comes later sees what was done before, by the pairings above.
+// By (1), readers that the writer has not seen have seen the flag, and have stepped back. A thread
+// that comes later sees what was done before, by the pairings above.
 unsafe impl<W: Wait, M: Memory> RawLock for FlagRw<W, M> {
     type Memory = M;
     type Node = ();
@@ -189,7 +189,8 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FlagRw<W, M> {
 unsafe impl<W: Wait, M: Memory> TryLock for FlagRw<W, M> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
-        // Relaxed: `alone` looks again. So a flag that is raised for nothing disturbs few readers.
+        // Relaxed: `alone` looks again. So few readers are disturbed by a flag that is raised and
+        // withdrawn.
         if self.readers.load(Relaxed) != 0 || !self.raise() {
             return false;
         }

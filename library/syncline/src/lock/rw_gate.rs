@@ -1,8 +1,8 @@
 //! A gate before a shared lock: what the [gate](super::Gate) is to exclusive locks.
 //!
 //! The lock is a word that counts the readers inside or says that a writer is. A thread that runs
-//! and finds the gate open goes in. A thread that can't lines up in the queue, a shared lock of any
-//! kind, as a reader or as a writer; so the threads that wait come in the order that the queue
+//! and finds the gate open goes in. A thread that can't enter lines up in the queue, a shared lock
+//! of any kind, as a reader or as a writer; so waiters are served in the order that the queue
 //! prefers. A thread that has the queue *stands at the gate*: one writer, or some readers. It waits
 //! to be let in, and then releases the queue at once. So readers follow each other, and the lock
 //! never waits for a sleeper.
@@ -11,9 +11,10 @@
 //! to newcomers, since among many readers always one may be inside. So does the thread that was
 //! woken `IN_VAIN` times.
 //!
-//! A queue that prefers readers promises more: that none ever waits for a writer that waits, with
-//! which programs may read while they read, or wait for another reader. So there readers don't
-//! line up but wait at the gate, before whose writer they go, and no writer closes it to them.
+//! A queue that prefers readers promises more: a reader never waits for a writer that waits. So a
+//! program may read while it reads, or wait for another reader. With such a queue readers don't
+//! line up but wait at the gate, where they go before the writer, and no writer closes the gate to
+//! them.
 //!
 //! ```text
 //!   bits      31      4      3         2       1       0
@@ -25,11 +26,12 @@
 //!   at the gate the same, whatever is closed, and leaving it open
 //! ```
 //!
-//! 1. A thread that sleeps has set `PARKED` in a word with somebody inside, and is woken by the
-//!    writer that leaves, or the last reader. At a free gate the mark is out of date; a thread that
-//!    goes in removes it.
-//! 2. `PREFERRED` keeps the writer at the gate out while readers wait. It may sleep meanwhile with
-//!    no mark, and nobody inside: the reader that goes in and removes `PREFERRED` sets `PARKED`.
+//! 1. A thread that sleeps has set `PARKED` in a word that says that a thread is inside, and is
+//!    woken by the writer that leaves, or the last reader. At a free gate the mark is outdated; a
+//!    thread that enters clears it.
+//! 2. `PREFERRED` keeps the writer at the gate out while readers wait. It may sleep meanwhile
+//!    without a mark and with no thread inside: the reader that enters and clears `PREFERRED` sets
+//!    `PARKED`.
 //! 3. A release doesn't touch the lock after the change that lets others in, which may drop it.
 //!
 //! Source: as for the [gate](super::Gate).
@@ -57,15 +59,15 @@ const READER: u32 = 1 << 4;
 /// zero.
 const FULL: u32 = 1 << 31;
 const ALL_READERS: u32 = !(READER - 1);
-/// Somebody is inside.
+/// A thread is inside.
 const HELD: u32 = WRITER | ALL_READERS;
 
 /// The keys under which threads sleep.
 const READERS: u32 = 0;
 const WRITERS: u32 = 1;
 
-/// How often one at the gate may be woken for nothing before it closes it; a checker's batch is
-/// smaller.
+/// How often a thread at the gate may be woken and find it taken before it closes the gate; a
+/// checker's batch is smaller.
 const IN_VAIN: u32 = 4;
 
 /// A gate before the queue of the shared lock `Q`.
@@ -81,13 +83,13 @@ unsafe impl<Q: RawSharedLock<Memory: Memory<Word: Zeroable>> + Zeroable> Zeroabl
 
 /// A thread that wants in.
 struct Visitor {
-    /// What it adds to the word.
+    /// The bits that it adds to the word.
     share: u32,
-    /// What keeps it out as a newcomer.
+    /// The bits that keep it out as a newcomer.
     closed: u32,
-    /// What keeps it out at the gate.
+    /// The bits that keep it out at the gate.
     barred: u32,
-    /// What it removes when it goes in from there.
+    /// The bits that it clears when it enters from the gate.
     opens: u32,
     key: u32,
 }
@@ -110,8 +112,8 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
         key: WRITERS,
     };
 
-    /// Goes in if none of the bits `out` is set, and removes what it `opens`; the error is the
-    /// word that keeps it out.
+    /// Enters if none of the bits `out` is set, and clears the bits that it `opens`. The error is
+    /// the word that keeps it out.
     #[inline]
     fn enter(&self, share: u32, out: u32, opens: u32) -> Result<(), u32> {
         // Relaxed: the exchange orders.
@@ -129,8 +131,8 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
         Err(word)
     }
 
-    /// Goes in as a newcomer; the section of the thread that is inside may be about to end. The
-    /// error is the word that keeps it out.
+    /// Enters as a newcomer. It spins first: the section of the thread inside may be about to end.
+    /// The error is the word that keeps it out.
     fn come(&self, who: &Visitor) -> Result<(), u32> {
         let mut outcome = self.enter(who.share, who.closed, 0);
         for looks in 1..Q::Memory::PATIENCE / 4 {
@@ -202,8 +204,8 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
         }
     }
 
-    /// Wakes those at the gate: readers, if they are preferred, else all. `word` is what is left
-    /// of it, which may be gone.
+    /// Wakes those at the gate: readers, if they are preferred, else all. `word` is the lock's
+    /// state after the release; the lock may already be freed.
     #[cold]
     fn wake(gate: Address, word: u32) {
         let key = (word & PREFERRED != 0).then_some(READERS);
@@ -211,9 +213,9 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
     }
 }
 
-// SAFETY: a writer goes in when nobody is inside, and while it is nobody goes in. All changes of
-// the word are atomic additions and exchanges; so the Acquire of the thread that goes in sees the
-// Release of all threads that have left.
+// SAFETY: a writer enters when no thread is inside, and no thread enters while it is inside. All
+// changes of the word are atomic additions and exchanges; so the Acquire of the thread that goes in
+// sees the Release of all threads that have left.
 unsafe impl<Q: RawSharedLock + Described> RawLock for RwGate<Q> {
     type Memory = Q::Memory;
     type Node = ();
@@ -237,7 +239,7 @@ unsafe impl<Q: RawSharedLock + Described> RawLock for RwGate<Q> {
     }
 }
 
-// SAFETY: a reader goes in while no writer is inside, and until it has left none goes in.
+// SAFETY: a reader enters while no writer is inside, and no writer enters until it has left.
 unsafe impl<Q: RawSharedLock + Described> RawSharedLock for RwGate<Q> {
     type SharedNode = ();
 
@@ -297,7 +299,7 @@ unsafe impl<Q: RawSharedLock + Described> Downgrade for RwGate<Q> {
     }
 }
 
-/// What the catalogue says of the queue holds for the threads that wait in it.
+/// The catalogue's entry of the queue applies to the threads that wait in it.
 impl<Q: RawSharedLock + Described> Described for RwGate<Q> {
     const ABOUT: About = Q::ABOUT;
 }

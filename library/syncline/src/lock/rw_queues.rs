@@ -5,17 +5,17 @@
 //! ```text
 //!   state    FULL and readers, in units of READER | LISTED | WANTED | ACTIVE | PARKED
 //!
-//!   writer   0 -> ACTIVE                  nobody is there
+//!   writer   0 -> ACTIVE                  no thread is there
 //!            r -> r | WANTED              the first of the queue, which then waits for the state
-//!            WANTED -> ACTIVE             by that writer, once nobody is inside
+//!            WANTED -> ACTIVE             by that writer, once no thread is inside
 //! ```
 //!
-//! Writers stand in an MCS queue. Only its first is at the state; and of the readers that wait, only
-//! the first on the list. Those two see for themselves when they may go on. So the thread that
-//! leaves changes the state, wakes them if the mark says that one sleeps, and touches the lock no
-//! more: they may be gone with it by then.
+//! Writers stand in an MCS queue. Only the first writer of the queue, and the first waiting reader
+//! on the list, watch the state. These two see for themselves when they may enter. So a thread that
+//! leaves changes the state, wakes them if the mark says that one sleeps, and does not touch the
+//! lock again: they may have freed it by then.
 //!
-//! The mark stays when readers leave, and when the writer goes in, since the other one may still
+//! The mark stays when readers leave, and when the writer enters, since the other one may still
 //! sleep. A writer that leaves takes it away, and wakes both.
 
 use core::marker::PhantomData;
@@ -76,7 +76,7 @@ fn is_free(state: u32) -> bool {
 }
 
 impl<W: Wait, M: Memory> Writers<W, M> {
-    /// Waits until no reader and no other writer is there. Has Acquire ordering.
+    /// Waits until no reader and no other writer is inside. Has Acquire ordering.
     #[inline]
     pub fn acquire(&self, node: &WriterNode<M>) {
         // Relaxed: the swap publishes them.
@@ -101,7 +101,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         }
     }
 
-    /// `WANTED -> ACTIVE`, as soon as nobody is inside.
+    /// `WANTED -> ACTIVE`, as soon as no thread is inside.
     #[cold]
     fn wait_as_first(&self) {
         // Relaxed: it publishes nothing.
@@ -111,7 +111,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         }
     }
 
-    /// Goes in if nobody is inside, as the first of the queue.
+    /// Enters if no thread is inside, as the first of the queue.
     fn enter(&self) -> bool {
         // Relaxed: the exchange orders.
         let state = self.state.load(Relaxed);
@@ -120,7 +120,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         is_free(state) && self.state.exchange(state, new, Acquire).is_ok()
     }
 
-    /// Takes the lock if nobody is there. Has Acquire ordering.
+    /// Takes the lock if no thread holds it or waits for it. Has Acquire ordering.
     #[inline]
     pub fn try_acquire(&self, node: &WriterNode<M>) -> bool {
         // Relaxed: the exchange publishes it.
@@ -143,9 +143,9 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         node.next.load(Relaxed).is_some()
     }
 
-    /// Ends a writer's acquisition, once it has left the queue: `left` maps a state to what is left
-    /// of it without `ACTIVE`, and `ACTIVE` alone to 0. Has Release ordering. The lock may be gone
-    /// after.
+    /// Ends a writer's acquisition, once it has left the queue: `left` maps a state to the state
+    /// without `ACTIVE`, and `ACTIVE` alone to 0. Has Release ordering. The lock may be freed after
+    /// this.
     #[inline]
     pub fn release(&self, left: impl Fn(u32) -> u32) {
         // Release: pairs with the Acquire of the threads that enter.
@@ -168,7 +168,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         }
     }
 
-    /// Takes a reader from the state. Has Release ordering. The lock may be gone after.
+    /// Takes a reader from the state. Has Release ordering. The lock may be freed after this.
     #[inline]
     pub fn leave(&self) {
         let address = self.state.address();
@@ -177,7 +177,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         Self::wake_writer(address, left);
     }
 
-    /// Wakes the first writer if it sleeps at a state in which nobody is inside.
+    /// Wakes the first writer if it sleeps and no thread is inside.
     #[inline]
     fn wake_writer(address: Address, left: u32) {
         if W::SLEEPS && left & (WANTED | PARKED) == WANTED | PARKED && is_free(left) {
@@ -190,8 +190,8 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         W::wait::<M>(&self.state, READERS, None, may_go_on);
     }
 
-    /// Takes a reader from a state in which writers are, and has it counted again by the writer that
-    /// leaves last, which takes `LISTED` away. If there are none, the reader stays counted. Has
+    /// Removes a reader from the count while writers are there. The writer that leaves last counts
+    /// it again, and clears `LISTED`. If there are no writers, the reader stays counted. Has
     /// Acquire ordering.
     pub fn wait_uncounted(&self) {
         let address = self.state.address();
@@ -235,8 +235,8 @@ impl<W: Wait, M: Memory> Writers<W, M> {
     }
 }
 
-/// A list of readers that wait. The first on it takes the others off it when it may go on, and wakes
-/// the last; each wakes the one before.
+/// A list of readers that wait. When the first reader on it may enter, it takes the others off the
+/// list and wakes the last; each wakes the one before.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Readers<W: Wait, M: Memory> {
@@ -254,8 +254,8 @@ pub struct ReaderNode<M: Memory> {
 unsafe impl<W: Wait, M: Memory> Zeroable for Readers<W, M> where M::Link<ReaderNode<M>>: Zeroable {}
 
 impl<W: Wait, M: Memory> Readers<W, M> {
-    /// Puts a reader on the list, and returns the one before, which it has to wake later. If there
-    /// is none, it is the first.
+    /// Puts a reader on the list, and returns the reader before it, which it has to wake later.
+    /// `None` if it is the first.
     #[inline]
     pub fn push(&self, node: &ReaderNode<M>) -> Option<M::Ref<ReaderNode<M>>> {
         // Relaxed: the swap publishes it.

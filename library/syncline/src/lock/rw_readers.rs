@@ -1,19 +1,19 @@
 //! The reader-preference queue lock: readers enter unless a writer is inside.
 //!
-//! A reader counts itself in one word; if that shows an active writer it joins the list of
-//! readers that wait, which the writer wakes when it leaves, before any other writer. Writers
-//! stand in a queue, and its first waits until there are no readers, those that wait included.
-//! So readers share as much as they can, and a steady stream of them starves the writers. A
-//! reader costs one atomic addition on either side, but all readers write to the same word.
+//! A reader counts itself in one word; if that shows an active writer it joins the list of readers
+//! that wait, which the writer wakes when it leaves, before any other writer. Writers stand in a
+//! queue, and the first of it waits until there are no readers, not even waiting ones. So readers
+//! share as much as they can, and a steady stream of them starves the writers. A reader costs one
+//! atomic addition on either side, but all readers write to the same word.
 //!
-//! A reader that has counted itself keeps later writers out, also while it waits for the writer
-//! inside; so all that are on the list when the first of them sees that the writer has left may
-//! enter.
+//! A reader that has counted itself keeps later writers out, even while it waits for the writer
+//! inside. So when the first reader on the list sees that the writer has left, all readers on the
+//! list may enter.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
-//! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning. There also the
-//! first reader and the first writer spin locally, and the thread that leaves finds them by the
-//! lock after it has let others in. So these must not free it.
+//! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning. In the paper
+//! the first reader and the first writer also spin locally, and the thread that leaves finds them
+//! through the lock after it has admitted others. So those must not free the lock.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -56,7 +56,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
 
     #[inline]
     unsafe fn release(&self, node: &WriterNode<M>) {
-        // The queue comes before the state, since the lock may be gone after that.
+        // The queue is released before the state, since the lock may be freed after that.
         if let Some(next) = self.writers.successor(node) {
             // Relaxed: readers that have come just now may as well have come later.
             if self.writers.state.load(Relaxed) < READER {

@@ -6,16 +6,16 @@
 //! that keep the queue filled starve the readers. With frequent writers use the
 //! [fair](super::FairRw) one.
 //!
-//! The first on the list says in the state that it waits. The last writer to leave counts it, and
-//! takes that away, with the same step by which it leaves; so no writer gets between. The count goes
-//! with the wake to the last on the list, which counts the one before it before waking that, until
-//! the first is counted again. All threads that were on the list enter together, also if a writer
-//! comes meanwhile.
+//! The first on the list says in the state that it waits. The last writer to leave counts that
+//! reader and clears the mark in the same step by which it leaves; so no writer gets in between.
+//! The count passes with the wake-up to the last reader on the list. Each reader counts the one
+//! before it and then wakes it, until the first is counted again. All readers on the list enter
+//! together, even if a writer arrives meanwhile.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
-//! Multiprocessors" (PPoPP'91), the writer-preference lock with local-only spinning. There each
-//! reader goes by way of the list; here only those that find a writer do, as an undisturbed reader
-//! needs one addition then.
+//! Multiprocessors" (PPoPP'91), the writer-preference lock with local-only spinning. In the paper
+//! each reader goes through the list; here only those that find a writer do, so that an undisturbed
+//! reader needs only one addition.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 

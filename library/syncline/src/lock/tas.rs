@@ -1,8 +1,8 @@
 //! Test-and-set: one word, which the thread that wants the lock tries to set.
 //!
 //! Each try is an atomic write, so waiting threads pull the line from each other and from the
-//! holder; only after many failed tries does one wait as its policy says. It has its use where
-//! contention is rare and memory short, and as the baseline for the others. Under contention use
+//! holder; only after many failed tries does one wait as its policy says. Use it where contention
+//! is rare and memory is scarce, and as the baseline for the others. Under contention use
 //! [`Ttas`](super::Ttas) or a queue lock.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1.

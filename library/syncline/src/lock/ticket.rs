@@ -54,7 +54,7 @@ pub trait Approach: Debug + Default + Send + Sync + 'static {
     }
 }
 
-/// Looks again at once: the textbook's lock without back-off, to compare with.
+/// Looks again at once: the textbook's lock without back-off, for comparison.
 #[derive(Debug, Default)]
 pub struct Eager;
 
@@ -66,7 +66,7 @@ impl Approach for Eager {
     fn stay_away<M: Memory>(_: u32) {}
 }
 
-/// Stays away for as long as the ones ahead will need at least.
+/// Stays away for the shortest time that the waiters ahead can need.
 #[derive(Debug, Default)]
 pub struct Proportional;
 
@@ -124,7 +124,7 @@ unsafe impl<W: Wait, M: Memory, A: Approach> RawLock for Ticket<W, M, A> {
     }
 }
 
-// SAFETY: as above. Nobody holds the lock or waits when the next ticket is the one served, and
+// SAFETY: as above. No thread holds the lock or waits when the next ticket is the one served, and
 // drawing that ticket takes the lock.
 unsafe impl<W: Wait, M: Memory, A: Approach> TryLock for Ticket<W, M, A> {
     #[inline]

@@ -1,10 +1,10 @@
 //! The queue of MCS locks whose waiters can give up.
 //!
-//! Waiters are linked and each watches its own queue node. Both a waiter that gives up and the thread
-//! that hands over to it exchange the queue node's state, and the thread that comes second finds what
-//! the other has done: the waiter finds that it was granted something after all, or the one before
-//! it finds that the waiter has left. Then that one frees the queue node and goes on to the next. So it
-//! is known at once whether a waiter has got a grant, and no thread waits for another.
+//! Waiters are linked and each watches its own queue node. Both a waiter that gives up and the
+//! thread that hands over to it exchange the queue node's state, and the thread that exchanges
+//! second finds what the other has done: the waiter finds that it got the grant after all, or the
+//! thread before it finds that the waiter has left, frees the queue node and continues with the
+//! next. So it is known at once whether a waiter got a grant, and no thread waits for another.
 //!
 //! ```text
 //!   WAITING -> LEFT         by its owner, whose queue node it is no more
@@ -12,13 +12,12 @@
 //!   LEFT    -> FIRST, ...   likewise, who so finds that it has been left
 //! ```
 //!
-//! A queue node that was left stays in the queue until a first one comes by. There are at most
-//! [`Memory::BATCH`] of them, and one more for each thread that is about to leave: the thread that
-//! may give up and comes when there are this many does not join the queue, but waits beside it
-//! until a first one has passed some. So threads that come again and again with short deadlines,
-//! while the lock is held, need no memory for it, and a hand-over passes a bounded number of
-//! queue nodes. Those beside the queue lose their order; a thread that waits without a deadline is never
-//! among them.
+//! An abandoned queue node stays in the queue until a first of the queue reaches it. There are at
+//! most [`Memory::BATCH`] of them, and one more for each thread that is about to leave. While there
+//! are this many, a thread with a deadline does not join the queue, but waits outside of it until
+//! some were removed. So threads that come again and again with short deadlines, while the lock is
+//! held, need no memory for that, and a hand-over passes a bounded number of queue nodes. Threads
+//! outside the queue lose their order; a thread without a deadline always joins the queue.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -35,8 +34,8 @@ const LEFT: u32 = 2;
 /// Granted: to be the first of the queue.
 pub const FIRST: u32 = 4;
 
-/// What a queue node that was left adds to their count. Bit 0 is [`PARKED`], for the threads beside the
-/// queue.
+/// What an abandoned queue node adds to the count of them. Bit 0 is [`PARKED`], for the threads
+/// outside the queue.
 const ONE_LEFT: u32 = 2;
 
 /// The queue.
@@ -44,11 +43,11 @@ const ONE_LEFT: u32 = 2;
 #[repr(C)]
 pub struct Queue<M: Memory> {
     tail: M::Link<QueueNode<M>>,
-    /// How many queue nodes were left and not passed yet, in units of [`ONE_LEFT`].
+    /// How many abandoned queue nodes are still in the queue, in units of [`ONE_LEFT`].
     left: M::Word,
 }
 
-/// A node in the queue. Once left it belongs to the first, which finds it.
+/// A node in the queue. Once abandoned, it belongs to the first of the queue, which finds it.
 #[derive(Debug, Default)]
 pub struct QueueNode<M: Memory> {
     next: M::Link<Self>,
@@ -107,8 +106,8 @@ impl<M: Memory> Queue<M> {
             // Relaxed: we have just waited for it.
             return Some(queue_node.state.load(Relaxed));
         }
-        // Relaxed: the swap publishes it to the thread that passes the queue node. The queue may be gone
-        // then.
+        // Relaxed: the swap publishes it to the thread that passes the queue node. The queue may be
+        // freed after that.
         self.left.fetch_add(ONE_LEFT, Relaxed);
         // Acquire: pairs with the Release of `replace`, if we were granted something after all.
         // Release: pairs with its Acquire, since the queue node is then the first one's to free.
@@ -120,8 +119,8 @@ impl<M: Memory> Queue<M> {
         Some(granted)
     }
 
-    /// Waits beside the queue while too many queue nodes in it were left; such a queue is not empty.
-    /// Says whether that ended before the deadline.
+    /// Waits outside the queue while it has too many abandoned queue nodes; such a queue is not
+    /// empty. Says whether that ended before the deadline.
     #[inline]
     fn wait_for_room<W: Wait>(&self, deadline: Duration) -> bool {
         let room = |left| left < M::BATCH * ONE_LEFT;
@@ -139,7 +138,8 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Wakes all that wait beside the queue; a thread that waits on sets the mark again.
+    /// Wakes all threads that wait outside the queue; a thread that continues to wait sets the mark
+    /// again.
     #[cold]
     fn wake_beside(&self) {
         // Relaxed: it publishes nothing.
@@ -166,7 +166,7 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Leaves the queue, and grants this to the one behind, if there is one.
+    /// Leaves the queue, and grants this to the thread behind, if there is one.
     ///
     /// # Safety
     ///
@@ -207,7 +207,7 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// A word for the first one's own use.
+    /// A word for the use of the queue's first.
     ///
     /// # Safety
     ///
@@ -230,7 +230,8 @@ impl<M: Memory> Queue<M> {
         unsafe { M::follow::<QueueNode<M>>(handle.enqueued()).next.load(Relaxed).is_some() }
     }
 
-    /// Gives up a queue node, and grants this to the next one. If that was left, it is the caller's.
+    /// Abandons a queue node, and grants this to the next one. If that was left, it is the
+    /// caller's.
     ///
     /// # Safety
     ///
@@ -243,8 +244,8 @@ impl<M: Memory> Queue<M> {
         next: M::Ref<QueueNode<M>>,
         granted: u32,
     ) -> bool {
-        // SAFETY: the next queue node stays until we have granted this to it. Nobody uses ours any
-        // more, since the next one is linked.
+        // SAFETY: the next queue node stays until we have granted this to it. No thread uses ours
+        // any more, since the next one is linked.
         unsafe {
             let left = W::replace::<M>(&M::follow::<QueueNode<M>>(next).state, granted) == LEFT;
             handle.keep(mine);

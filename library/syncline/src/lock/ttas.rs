@@ -1,10 +1,10 @@
 //! Test-and-test-and-set with exponential back-off: waiters read until the lock looks free, and
-//! the threads that then lose the race for it stay away for a while, each time twice as long.
+//! those that lose the race for it back off, each time for twice as long.
 //!
-//! Reading keeps the line shared among the waiters while the lock is held; the back-off keeps
-//! them from all trying at once when it is released. The smallest and, uncontended, the quickest
-//! lock there is. It is not fair: a near thread gets the line sooner, a patient one never. With
-//! many waiters use a queue lock.
+//! Reading keeps the line shared among the waiters while the lock is held; the back-off keeps them
+//! from all trying at once when it is released. The smallest and, uncontended, the quickest lock
+//! there is. It is not fair: a thread near the line gets it sooner, and one that has backed off for
+//! long may never get it. With many waiters use a queue lock.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1; Anderson, "The Performance of Spin Lock Alternatives for
 //! Shared-Memory Multiprocessors" (1990).

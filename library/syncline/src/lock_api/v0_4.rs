@@ -22,7 +22,7 @@ impl<L: RawSharedLock<Node = (), SharedNode = ()>> SharedNodeless for L {}
 unsafe impl<L: TryLock + Nodeless + Zeroable> RawMutex for Raw<L> {
     #[allow(clippy::declare_interior_mutable_const, reason = "the trait wants it")]
     const INIT: Self = free();
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     type GuardMarker = GuardNoSend;
 
     #[inline]
@@ -48,7 +48,7 @@ unsafe impl<L: TryLock + Nodeless + Zeroable> RawMutex for Raw<L> {
 unsafe impl<L: TrySharedLock + SharedNodeless + Zeroable> RawRwLock for Raw<L> {
     #[allow(clippy::declare_interior_mutable_const, reason = "the trait wants it")]
     const INIT: Self = free();
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     type GuardMarker = GuardNoSend;
 
     #[inline]
@@ -88,7 +88,7 @@ unsafe impl<L: TrySharedLock + SharedNodeless + Zeroable> RawRwLock for Raw<L> {
     }
 }
 
-// SAFETY: as for `RawRwLock`; a lock that can be downgraded lets nobody write in between.
+// SAFETY: as for `RawRwLock`; a lock that can be downgraded lets no thread write in between.
 unsafe impl<L> RawRwLockDowngrade for Raw<L>
 where
     L: TrySharedLock + SharedNodeless + Downgrade + Zeroable,

@@ -132,7 +132,7 @@ unsafe impl<L: TrySharedLock + Zeroable> RawRwLock for Raw<L> {
     }
 }
 
-// SAFETY: as for `RawRwLock`; a lock that can be downgraded lets nobody write in between.
+// SAFETY: as for `RawRwLock`; a lock that can be downgraded lets no thread write in between.
 unsafe impl<L: TrySharedLock + Downgrade + Zeroable> RawRwLockDowngrade for Raw<L> {
     unsafe fn downgrade(&self, guard: Self::ExclusiveGuard) -> Self::SharedGuard {
         let share = Node::new();

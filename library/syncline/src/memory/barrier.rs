@@ -13,8 +13,8 @@
 //!   KERNEL  -> LEAVING -> FENCES    it has done it, and may not any more
 //! ```
 //!
-//! The light side has a fence in all states but KERNEL, so that only leaving that one is delicate:
-//! see [`linux::leave`]. A fork inherits the state and what the kernel knows of it.
+//! The light side has a fence in all states but KERNEL, so only leaving KERNEL is delicate: see
+//! [`linux::leave`]. A forked process inherits the state and the kernel's registration.
 //!
 //! Source: Desnoyers, `membarrier(2)`; the terms light and heavy are those of "Asymmetric fences"
 //! (P1202, for C++).
@@ -82,7 +82,7 @@ mod linux {
             KERNEL | LEAVING => leave(),
             _ => {}
         }
-        // In both cases the call is a barrier of this thread too, which the compiler doesn't know.
+        // In both cases the call is also a barrier of this thread, which the compiler doesn't know.
         fence(SeqCst);
     }
 

@@ -1,7 +1,7 @@
 //! Which group of near processors this thread runs in.
 //!
-//! The machine is looked at once, when a thread first asks. A thread that asks meanwhile gets group
-//! 0 rather than having to wait: it may be the very thread that looks, in a lock of its allocator.
+//! The topology is read once, when a thread first asks. A thread that asks meanwhile gets group 0
+//! rather than having to wait: it may be the very thread that looks, in a lock of its allocator.
 //! Elsewhere than on Linux, and without `std`, all processors are one group. Under Miri, which has
 //! no machine to look at, threads move all the time among some groups.
 
@@ -23,7 +23,7 @@ mod linux {
 
     static TOPOLOGY: OnceLock<Topology> = OnceLock::new();
 
-    /// A bit for each level that has several groups; 0 while the machine is looked at.
+    /// A bit for each level that has several groups; 0 while the topology is being read.
     static DIVIDED: AtomicU32 = AtomicU32::new(UNKNOWN);
     const UNKNOWN: u32 = u32::MAX;
 
@@ -73,10 +73,11 @@ mod miri {
     use core::sync::atomic::Ordering::Relaxed;
 
     const LEVELS: usize = 3;
-    /// This many calls in a row return the same group: so some waiters are near each other.
+    /// This many calls in a row return the same group, so that some waiters are near each other.
     const STAY: usize = 3;
 
-    /// Each level divides the groups of the one before in two, and no thread stays for long.
+    /// Each level divides the groups of the level before in two, and threads change their groups
+    /// often.
     pub fn current(level: usize) -> usize {
         static LOOKS: AtomicUsize = AtomicUsize::new(0);
         // Relaxed: it orders nothing, or Miri would see fewer races.

@@ -1,4 +1,4 @@
-//! What a memory has: words, links, data and nodes, and threads that wait.
+//! The traits of a memory: words, links, data, nodes, and waiting.
 
 use core::fmt::Debug;
 use core::ops::Deref;
@@ -17,7 +17,7 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     type Word: Word;
     /// A shared reference to a node, or to none.
     type Link<T>: Link<Self::Ref<T>>;
-    /// What a link holds: says which node, without keeping it alive.
+    /// The content of a link: identifies a node, without keeping it alive.
     type Ref<T>: Copy + Eq;
     /// Ordinary data that a lock protects; a checker reports unordered accesses to it.
     type Data<T>: Data<T>;
@@ -29,7 +29,7 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// How many times a waiter looks before it does something slower than to look again.
     const PATIENCE: u32;
     /// How many critical sections a group of near threads, or a helper, may run in a row while
-    /// others wait; and how many places of waiters that gave up a queue may have. A checker's is
+    /// others wait; also how many nodes of waiters that gave up a queue may have. A checker's is
     /// small, so that the limit is reached.
     const BATCH: u32;
 
@@ -52,15 +52,15 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// The node comes from [`allocate`](Self::allocate), and nobody uses it any more.
+    /// The node comes from [`allocate`](Self::allocate), and no thread uses it any more.
     unsafe fn free<T>(node: Self::Ref<T>);
 
     /// The pause between two looks at a word; `looks` counts the looks since the wait began, from
     /// 1, and lets the pauses grow.
     fn pause(looks: u32);
 
-    /// Like [`pause`](Self::pause), in a loop that reads this word or link. From its position a
-    /// memory knows whether a look is cheap or goes to another segment.
+    /// Like [`pause`](Self::pause), in a loop that reads this word or link. From the word's
+    /// position a memory knows whether reading it is cheap or goes to another segment.
     #[inline(always)]
     fn pause_at<T>(_word: &T, looks: u32) {
         Self::pause(looks);
@@ -73,12 +73,13 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// Lets another thread run on this processor.
     fn yield_now();
 
-    /// Sleeps while `word` holds `expected`: until [`unpark`](Self::unpark) with the same key,
-    /// the deadline, or for no reason. The look at the word and falling asleep are one step.
+    /// Sleeps if `word` holds `expected`, until [`unpark`](Self::unpark) with the same key, the
+    /// deadline, or a spurious wake-up. The look at the word and falling asleep are one step.
     fn park(word: &Self::Word, expected: u32, key: u32, deadline: Option<Duration>);
 
-    /// Wakes up to `count` of the threads that sleep on the word of this address with this key
-    /// or, without one, with any; and perhaps others. The word is not touched; it may be gone.
+    /// Wakes up to `count` of the threads that sleep on the word of this address with this key or,
+    /// without one, with any; and perhaps others. The word is not accessed; it may already be
+    /// freed.
     fn unpark(address: Address, key: Option<u32>, count: u32);
 
     /// The time since some moment in the past; deadlines are on this clock.
@@ -89,7 +90,7 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// thread may move at any time.
     fn group(level: usize) -> usize;
 
-    /// Whether a level has several groups. A hint too: it may take a while until that is known.
+    /// Whether a level has several groups. A hint: it may take a while until that is known.
     #[inline]
     fn is_divided(_level: usize) -> bool {
         true
@@ -99,10 +100,10 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// shared, and the write would then invalidate the others (SSYNC, section 5.3).
     fn prefetch_for_write(word: &Self::Word);
 
-    /// Fetches the word's line for reading, if the machine can, and goes on meanwhile.
+    /// Prefetches the word's line for reading, if the machine can.
     fn prefetch(_: &Self::Word) {}
 
-    /// The side of a barrier that is free, or nearly so; the other one is
+    /// The cheap side of an asymmetric barrier; the other side is
     /// [`heavy_barrier`](Self::heavy_barrier).
     ///
     /// A thread that stores, has a light barrier and then loads, and one that stores, has a heavy
@@ -114,7 +115,7 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     }
 
     /// The side of a barrier that pays for both. It may be a system call that interrupts all other
-    /// threads of the process: for what is rare, such as falling asleep.
+    /// threads of the process: use it for rare events, such as falling asleep.
     fn heavy_barrier() {
         fence(SeqCst);
     }
@@ -133,7 +134,7 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
 /// Where a caller keeps its node during one call; see [`Memory::Own`].
 pub type Own<T, M> = <M as Memory>::Own<T>;
 
-/// Says which word, to [`Memory::unpark`], even when the word is gone.
+/// Identifies a word to [`Memory::unpark`], even after the word was freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address(pub usize);
 
@@ -153,8 +154,8 @@ pub trait Word: Default + Debug + Send + Sync {
     fn fetch_or(&self, bits: u32, order: Ordering) -> u32;
     /// Keeps only these bits, and returns what the word held.
     fn fetch_and(&self, bits: u32, order: Ordering) -> u32;
-    /// Writes `new` if the word holds `old`; the error is what it held instead. Does not fail
-    /// for other reasons. A failed exchange orders as a Relaxed load.
+    /// Writes `new` if the word holds `old`; the error is what it held instead. Does not fail for
+    /// other reasons. A failed exchange has the ordering of a Relaxed load.
     fn exchange(&self, old: u32, new: u32, order: Ordering) -> Result<u32, u32>;
     /// The name of this word for [`Memory::unpark`].
     fn address(&self) -> Address;
@@ -169,14 +170,13 @@ pub trait Link<R: Copy>: Default + Debug + Send + Sync {
     /// Writes the link and returns what it held.
     fn swap(&self, node: Option<R>, order: Ordering) -> Option<R>;
     /// Writes `new` if the link holds `old`, and says whether it did. Does not fail for other
-    /// reasons. A failed exchange orders as a Relaxed load.
+    /// reasons. A failed exchange has the ordering of a Relaxed load.
     fn exchange(&self, old: Option<R>, new: Option<R>, order: Ordering) -> bool;
 }
 
 /// Ordinary data, shared under some lock's protection.
 ///
-/// It goes from thread to thread only if `T: Send`, which a type that contains it has to say
-/// itself.
+/// It is sent between threads only if `T: Send`, which a type that contains it has to say itself.
 ///
 /// ```compile_fail,E0277
 /// use std::rc::Rc;
@@ -192,13 +192,13 @@ pub trait Data<T> {
     ///
     /// # Safety
     ///
-    /// Nobody else accesses the data meanwhile, and the last access happened before.
+    /// No other thread accesses the data meanwhile, and the last access happened before.
     unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R;
-    /// Hands out the data's address to read it, which several may do at once.
+    /// Gives the data's address for reading, which several threads may do at once.
     ///
     /// # Safety
     ///
-    /// Nobody changes the data meanwhile, and the last change happened before.
+    /// No thread changes the data meanwhile, and the last change happened before.
     unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R;
     /// Takes the value out.
     fn into_inner(self) -> T;

@@ -13,8 +13,8 @@ use bytemuck::Zeroable;
 
 use super::interface::{Link, Memory};
 
-/// A node at an address that stays, which lives as long as this. One without a size needs no
-/// memory and gets none: each turn makes a value, which is never dropped.
+/// A node at a stable address, which lives as long as this. A node without a size gets no memory:
+/// each use makes a value, which is never dropped.
 pub struct Lazy<T: Default, M: Memory> {
     node: M::Link<T>,
     owned: PhantomData<T>,
@@ -43,7 +43,7 @@ impl<T: Default, M: Memory> Lazy<T, M> {
         unsafe { M::follow(node) }
     }
 
-    /// Exchanges the nodes of two such places, if there are any. Neither node moves.
+    /// Swaps the nodes of two such places, if they have any. Neither node moves.
     ///
     /// # Safety
     ///

@@ -1,7 +1,7 @@
 //! Words of 64 bits, for what must never wrap around: versions, and values up to that size.
 //!
-//! No thread can sleep on one, since the kernel's futex has 32 bits; so they are apart from
-//! [`Word`](super::Word), and only what needs them asks for a [`LongMemory`].
+//! No thread can sleep on one, since the kernel's futex has 32 bits. So they are separate from
+//! [`Word`](super::Word), and only code that needs them requires a [`LongMemory`].
 
 use core::fmt::Debug;
 use core::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
@@ -28,8 +28,8 @@ pub trait Long: Default + Debug + Send + Sync + 'static {
     fn store(&self, value: u64, order: Ordering);
     /// Adds, wrapping around, and returns what the word held.
     fn fetch_add(&self, value: u64, order: Ordering) -> u64;
-    /// Writes `new` if the word holds `old`; the error is what it held instead. Does not fail
-    /// for other reasons. A failed exchange orders as a Relaxed load.
+    /// Writes `new` if the word holds `old`; the error is what it held instead. Does not fail for
+    /// other reasons. A failed exchange has the ordering of a Relaxed load.
     fn exchange(&self, old: u64, new: u64, order: Ordering) -> Result<u64, u64>;
 }
 

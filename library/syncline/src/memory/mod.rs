@@ -1,16 +1,17 @@
 //! Where shared words live, and what an access to one means.
 //!
 //! A [`Memory`] has two kinds of shared words. A [`Word`] holds 32 bits: a flag, a ticket, a
-//! counter; threads can sleep on it. A [`Link`] refers to a node of a queue, or to none. What a
-//! link holds is a reference of the memory's own ([`Memory::Ref`]), not a pointer: in another
-//! machine's memory it is a rank and a displacement.
+//! counter; threads can sleep on it. A [`Link`] refers to a node of a queue, or is empty. A link
+//! holds the memory's kind of reference ([`Memory::Ref`]), not a pointer: in another machine's
+//! memory it is a rank and a displacement.
 //!
-//! **Zero is the initial state.** A word starts as 0 and a link as none, and every algorithm is
+//! **Zero is the initial state.** A word starts as 0 and a link empty, and every algorithm is
 //! written so that this means "free". A lock can therefore stand in zeroed memory, be a `static`,
 //! and be initialised in C by `{0}`.
 //!
-//! A new memory implements the four traits here, and more for what needs more: `LongMemory` for
-//! versions and transactions, `Blocks` for the tables that grow. Nothing else in the library knows it.
+//! A new memory implements the four traits here. Some parts of the library need another:
+//! `LongMemory` for versions and transactions, `Blocks` for the tables that grow. Nothing else in
+//! the library depends on which memory it is.
 
 mod barrier;
 #[cfg(all(feature = "growing", target_has_atomic = "64"))]

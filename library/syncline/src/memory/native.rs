@@ -1,6 +1,6 @@
-//! The processor's own memory: words are atomics, references are pointers, waits are `pause`
-//! and the kernel's futex. Everything inlines; an algorithm over it compiles to what the same
-//! text over `core::sync::atomic` compiles to.
+//! The processor's own memory: words are atomics, references are pointers, waits are `pause` and
+//! the kernel's futex. Everything is inlined: an algorithm over it compiles to the same code as if
+//! it were written with `core::sync::atomic`.
 
 use core::cell::UnsafeCell;
 use core::hint::spin_loop;
@@ -31,7 +31,7 @@ unsafe impl Memory for Native {
     type Data<T> = Owned<T>;
     type Own<T: Default> = OnStack<T>;
 
-    // Under Miri small, as for any checker.
+    // Small under Miri, as for any checker.
     const PATIENCE: u32 = if cfg!(miri) { 8 } else { 100 };
     const BATCH: u32 = if cfg!(miri) { 2 } else { 64 };
 
@@ -214,7 +214,7 @@ impl<T> Link<NonNull<T>> for AtomicPtr<T> {
 pub struct Owned<T>(UnsafeCell<T>);
 
 impl<T> Owned<T> {
-    /// Like [`Data::new`], also for constants.
+    /// Like [`Data::new`], but `const`.
     #[inline(always)]
     pub const fn new(value: T) -> Self {
         Self(UnsafeCell::new(value))
@@ -222,8 +222,8 @@ impl<T> Owned<T> {
 }
 
 // SAFETY: shared data is reached only through `with` and `look`, whose callers take turns or only
-// read; so it moves from thread to thread, and is read by several: the code that shares it between
-// threads promises both.
+// read. So the data moves from thread to thread, and several may read it; the code that shares it
+// between threads promises that both are allowed.
 unsafe impl<T: Send> Sync for Owned<T> {}
 // SAFETY: data of a type that may be zero may be zero.
 unsafe impl<T: bytemuck::Zeroable> bytemuck::Zeroable for Owned<T> {}

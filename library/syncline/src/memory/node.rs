@@ -11,7 +11,7 @@ use super::interface::Memory;
 
 /// A node on its caller's stack, or wherever else the caller keeps this.
 ///
-/// It stays where it is only while this does.
+/// The node's address is stable only while this is not moved.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct OnStack<T>(T);
@@ -25,11 +25,11 @@ impl<T> Deref for OnStack<T> {
     }
 }
 
-/// A node at an address that stays, for as long as this lives.
+/// A node at a stable address, for as long as this lives.
 ///
-/// Dropping it gives the node back, even if others still refer to it: the thread that has enqueued
-/// the node keeps this until it is out of the queue. Forgetting it leaks the node and is safe. A
-/// node without a size needs no memory and gets none.
+/// Dropping this gives the node back, even if others still refer to the node: the thread that has
+/// enqueued the node must keep this until the node is out of the queue. Forgetting it leaks the
+/// node and is safe. A node without a size gets no memory.
 pub struct Pooled<T: Default, M: Memory> {
     /// `None` for a node without a size.
     node: Option<M::Ref<T>>,
@@ -64,7 +64,8 @@ impl<T: Default, M: Memory> Deref for Pooled<T, M> {
         match self.node {
             // SAFETY: the node lives until `drop`.
             Some(node) => unsafe { M::follow(node) },
-            // SAFETY: a value without a size is anywhere that is aligned; `new` has made this one.
+            // SAFETY: any aligned address is valid for a value without a size; `new` has made this
+            // one.
             None => unsafe { NonNull::dangling().as_ref() },
         }
     }

@@ -1,10 +1,10 @@
-//! Sleeping on a word where the kernel has no futex for it: the sleepers are in lists of the
-//! process's own.
+//! Sleeping on a word on systems without a futex: the process keeps lists of the sleepers.
 //!
-//! A word's address says which list. A thread looks at the word, and puts itself on the list, with
-//! the list locked; the thread that wakes has written the word before it locks the list. So either
-//! the sleeper finds the new value, or is found. Each sleeper waits on a condition variable of its
-//! own, and so the address and the key decide exactly who is woken, which the futex's don't.
+//! A word's address says which list. A thread checks the word and puts itself on the list while it
+//! has the list locked. The thread that wakes others has written the word before it locks the list.
+//! So either the sleeper finds the new value, or the waker finds the sleeper. Each sleeper waits on
+//! its own condition variable, so the address and the key decide exactly which thread is woken;
+//! with a futex they don't.
 //!
 //! This uses the standard library's mutexes, which sleep in their own way on each system. The lists
 //! allocate; so here a lock that an allocator uses must not be one that parks.
@@ -25,7 +25,8 @@ struct List(Mutex<Vec<Sleeper>>);
 struct Sleeper {
     address: Address,
     key: u32,
-    /// Says which sleeper, and wakes it: it is on the sleeper's stack, until that is off the list.
+    /// Identifies a sleeper, and wakes it. It is on the sleeper's stack until the sleeper is off
+    /// the list.
     bell: *const Condvar,
 }
 

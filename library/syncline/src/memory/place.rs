@@ -1,6 +1,7 @@
 //! What the operating system gives a native thread: sleeping and waking, yielding, a clock. On
-//! Linux these are system calls, elsewhere the standard library's means. Other systems without the
-//! standard library have none of these: a sleeper spins instead, and no deadline is ever reached.
+//! Linux these are system calls, elsewhere functions of the standard library. Other systems without
+//! the standard library have none of these: a sleeper spins instead, and no deadline is ever
+//! reached.
 
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::*;

@@ -1,8 +1,8 @@
-//! Where queue nodes live that outlive a call: lines of their own, cached per thread.
+//! The pool of queue nodes that outlive a call: each node is on its own lines, cached per thread.
 //!
 //! A lock that queues its waiters needs a node for each, at an address that stays. `malloc` for
-//! every acquisition would cost more than the lock. So each thread keeps the lines that it was
-//! given back on a list, and takes from there. All nodes have the size of one line, whatever
+//! every acquisition would cost more than the lock. So each thread keeps the lines that are given
+//! back to it on a list, and allocates from there. All nodes have the size of one line, whatever
 //! lock they are for, so that one list serves all.
 //!
 //! A line may be given back by another thread than took it; it then stays with that thread.
@@ -111,9 +111,9 @@ mod cache {
         Some(line)
     }
 
-    /// Whether the thread's end is still ahead, and frees what is kept. Others' destructors may run
-    /// after that. Out of line, as the code that gives a node back would work out where `END` is in
-    /// any case.
+    /// Whether the thread has not begun to end. Dropped at its end, it frees the list. Others'
+    /// destructors may run after that. Out of line: otherwise the code that gives a node back would
+    /// compute the address of `END` each time.
     #[inline(never)]
     fn will_be_freed() -> bool {
         END.try_with(|_| ()).is_ok()

@@ -1,23 +1,21 @@
-//! How the processors of this machine are grouped, by what Linux says under
-//! `/sys/devices/system`.
+//! How the processors of this machine are grouped, according to `/sys/devices/system` of Linux.
 //!
 //! Linux describes each grouping by lists of processors, such as `0-3,8`. A grouping that is
-//! incomplete or makes no sense counts as one that divides nothing; so at worst all processors are
-//! one group.
+//! incomplete or makes no sense is ignored; so at worst all processors are one group.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
-/// The levels that are distinguished: sockets or else NUMA nodes; processors that share a
-/// last-level cache or else a cluster; those that share an L2 or else a core.
+/// The levels: sockets; processors that share a last-level cache; processors that share an L2.
+/// Where Linux does not say, NUMA nodes, clusters and cores take their roles.
 pub(super) const LEVELS: usize = 3;
 
 /// More processors than any Linux has; protects from lists like `0-4294967295`.
 const LIMIT: usize = 1 << 14;
 
-/// For each processor, by its number, its group at each level; groups are numbered from 0, in
-/// the order of their first processors. Processors that are offline count as of group 0.
+/// For each processor, by its number, its group at each level; groups are numbered from 0, in the
+/// order of their first processors. Processors that are offline are in group 0.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Topology(Vec<[u16; LEVELS]>);
 
@@ -78,13 +76,13 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Divides groups by the lists that each processor has in this file.
+    /// Divides groups by the list of processors in this file of each processor.
     fn divide(&self, groups: &[u16], file: &str) -> Vec<u16> {
         self.divide_by(groups, |processor| read_list(&self.about(processor).join(file)))
     }
 
-    /// Divides groups by which processors share a cache of this level or else the last one before
-    /// it, but not the first.
+    /// Divides groups by which processors share a cache: that of this level, or if there is none,
+    /// of the largest level below it that exists. First-level caches don't count.
     fn divide_by_cache(&self, groups: &[u16], level: u32) -> Vec<u16> {
         self.divide_by(groups, |processor| {
             let caches = (0..).map_while(|index| {
@@ -111,8 +109,8 @@ impl Machine<'_> {
         })
     }
 
-    /// Divides groups by a partition that tells for each processor the members of its part. If
-    /// every processor would be alone, the level has no near ones, and the groups stay as they are.
+    /// Divides groups by a partition, given as the members of each processor's part. If every
+    /// processor would be alone, the groups stay as they are.
     fn divide_by(&self, groups: &[u16], list: impl Fn(usize) -> Option<Vec<usize>>) -> Vec<u16> {
         let Some(parts) = self.partition(list) else {
             return groups.into();
@@ -161,7 +159,8 @@ fn read_list(file: &Path) -> Option<Vec<usize>> {
     parse_list(&fs::read_to_string(file).ok()?)
 }
 
-/// The numbers of a list such as `0-3,8`, in order, if it is one and not empty.
+/// The numbers of a list such as `0-3,8`, in order. `None` if the text is not a list, or an empty
+/// one.
 fn parse_list(text: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for range in text.trim().split(',') {
@@ -197,7 +196,7 @@ mod tests {
             self
         }
 
-        /// Says of each processor of a list that it shares something with the others there.
+        /// Makes the processors of each list share something with one another.
         fn share(mut self, file: &str, lists: &[&str]) -> Self {
             for list in lists {
                 for processor in parse_list(list).unwrap() {

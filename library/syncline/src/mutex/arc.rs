@@ -13,7 +13,7 @@ use crate::watched::Node;
 
 /// The right to reach the value of a [`Mutex`] in an `Arc`, which the guard keeps alive.
 ///
-/// For guards that live in a structure of their own; like all guards it stays with its thread.
+/// For guards that are stored in a structure. Like all guards it can't be sent to another thread.
 /// Dropping it releases the lock, with Release ordering, and then the `Arc`.
 ///
 /// ```
@@ -35,12 +35,12 @@ use crate::watched::Node;
 pub struct ArcMutexGuard<T: ?Sized, L: RawLock = Gate> {
     node: Node<L>,
     mutex: Arc<Mutex<T, L>>,
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     stays: PhantomData<*const ()>,
 }
 
-// SAFETY: a shared guard gives out shared references to the value, and to the mutex, which a
-// thread may so be the last to drop.
+// SAFETY: a shared guard gives out shared references to the value, and to the mutex, which another
+// thread may be the last to drop.
 unsafe impl<T: ?Sized + Sync + Send, L: RawLock> Sync for ArcMutexGuard<T, L> {}
 
 impl<T: ?Sized, L: RawLock> ArcMutexGuard<T, L> {

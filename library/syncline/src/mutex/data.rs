@@ -27,8 +27,8 @@ use crate::watched::Watched;
 /// releases the lock, and the next holder finds the value as the panic left it. A thread that
 /// locks again what it holds waits forever; debug builds panic instead.
 ///
-/// What isn't held can't be released, since that takes the guard; and what is held can't be
-/// dropped:
+/// A lock that isn't held can't be released, since that takes the guard; and a lock that is held
+/// can't be dropped:
 ///
 /// ```compile_fail,E0505
 /// let mutex = syncline::Mutex::new(0);
@@ -49,7 +49,7 @@ pub struct Mutex<T: ?Sized, L = Gate> {
     pub(super) value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock lets one thread at a time reach the value, which so moves between threads.
+// SAFETY: the lock lets one thread at a time reach the value, which moves between threads that way.
 unsafe impl<T: ?Sized + Send, L: Sync> Sync for Mutex<T, L> {}
 // SAFETY: a mutex owns its value.
 unsafe impl<T: ?Sized + Send, L: Send> Send for Mutex<T, L> {}
@@ -84,13 +84,13 @@ impl<T, L: Zeroable> Mutex<T, L> {
 }
 
 impl<T, L> Mutex<T, L> {
-    /// This lock with a value under it: for locks of other memories than the native one, and for
-    /// code that works with any lock, whose fresh one is `L::default()`.
+    /// This lock with a value under it: for locks in memories other than the native one, and for
+    /// code that works with any lock and makes it by `L::default()`.
     pub const fn from_raw(lock: L, value: T) -> Self {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }
 
-    /// The value; nobody can hold the lock.
+    /// The value. The exclusive reference guarantees that no thread holds the lock.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -104,13 +104,13 @@ impl<T> From<T> for Mutex<T> {
 }
 
 impl<T: ?Sized, L> Mutex<T, L> {
-    /// The value; nobody can hold the lock.
+    /// The value. The exclusive reference guarantees that no thread holds the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
 
-    /// The address of the value. Using it takes a guard, or another proof that no other thread
-    /// does.
+    /// The address of the value. Dereferencing it requires a guard, or another guarantee that no
+    /// other thread accesses the value.
     pub const fn data_ptr(&self) -> *mut T {
         self.value.get()
     }

@@ -1,4 +1,4 @@
-//! What holds a mutex: an acquisition's node, and the way to the value.
+//! The guard of a mutex: it has the acquisition's node, and gives access to the value.
 
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -11,13 +11,25 @@ use crate::watched::Node;
 
 /// The right to reach a [`Mutex`]'s value, until dropped.
 ///
-/// Dropping it releases the lock, with Release ordering. It stays with the thread that has
-/// acquired, which also releases. Forgetting it leaves the lock held.
+/// Dropping the guard releases the lock, with Release ordering. A guard can't be sent to another
+/// thread: the thread that acquired the lock must release it. Forgetting a guard leaves the lock
+/// held.
+///
+/// ```
+/// use syncline::Mutex;
+///
+/// let names = Mutex::new(vec!["first"]);
+/// let mut guard = names.lock();
+/// guard.push("second");
+/// assert_eq!(guard.len(), 2);
+/// drop(guard);
+/// assert!(!names.is_locked());
+/// ```
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct MutexGuard<'a, T: ?Sized, L: RawLock = Gate> {
     mutex: &'a Mutex<T, L>,
     node: Node<L>,
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     stays: PhantomData<*const ()>,
 }
 
@@ -38,7 +50,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         guard.mutex
     }
 
-    /// A guard of a part of the value; the lock stays held.
+    /// A guard for a part of the value; the lock stays held.
     ///
     /// ```
     /// use syncline::{Mutex, MutexGuard};
@@ -57,7 +69,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         guard.with_part(part)
     }
 
-    /// A guard of a part of the value, or the guard as it was if the function finds none.
+    /// A guard for a part of the value, or the unchanged guard if the function returns `None`.
     ///
     /// ```
     /// use syncline::{Mutex, MutexGuard};
@@ -132,8 +144,8 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         })
     }
 
-    /// Releases the lock while a function runs, which gets the lock and the node to acquire it
-    /// with, and must have acquired it when it returns or panics.
+    /// Releases the lock and calls a function with the lock and a node for it. The function must
+    /// have acquired the lock with that node when it returns or panics.
     #[doc(hidden)]
     pub fn released<R>(&mut self, wait: impl FnOnce(&L, &L::Node) -> R) -> R {
         let Self { mutex, node, .. } = self;

@@ -30,7 +30,8 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 
     /// Runs a function while holding the lock, and returns what it returns.
     ///
-    /// This saves the cost of [`lock`](Self::lock) for memory for the queue node.
+    /// Unlike [`lock`](Self::lock), this needs no pooled memory for the queue node, which is on the
+    /// stack.
     ///
     /// # Panics
     ///
@@ -53,15 +54,16 @@ impl<T: ?Sized, L: TryLock> Mutex<T, L> {
         Some(unsafe { MutexGuard::new(self, node) })
     }
 
-    /// Whether a thread holds the lock; outdated at once. Takes the lock for a moment if it is
-    /// free.
+    /// Whether a thread holds the lock. The answer may be outdated at once. Takes the lock for a
+    /// moment if it is free.
     pub fn is_locked(&self) -> bool {
         self.try_lock().is_none()
     }
 }
 
 impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
-    /// Waits for the lock, but not longer than this. A free lock is taken in any case.
+    /// Waits for the lock, but not longer than this. A free lock is taken even if the deadline has
+    /// passed.
     ///
     /// ```
     /// use std::time::Duration;
@@ -78,8 +80,8 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
         self.try_lock_until(after::<L::Memory>(patience))
     }
 
-    /// Waits for the lock until an `Instant`, or a time on the memory's clock. A free lock is
-    /// taken in any case.
+    /// Waits for the lock until an `Instant`, or a time on the memory's clock. A free lock is taken
+    /// even if the deadline has passed.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! A value that is made when it is first looked at.
+//! A value that is initialized on its first access.
 
 use core::fmt;
 use core::ops::Deref;
@@ -6,10 +6,10 @@ use core::ops::Deref;
 use super::once_lock::OnceLock;
 use crate::memory::{Data, Memory, Native};
 
-/// In native memory it can be put in place at compile time.
+/// In native memory it can be a `static`.
 type Function<F> = <Native as Memory>::Data<Option<F>>;
 
-/// A value that is made when it is first looked at, by the thread that does.
+/// A value that is initialized by the thread that accesses it first.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -24,7 +24,7 @@ type Function<F> = <Native as Memory>::Data<Option<F>>;
 /// thread that looks at it panics.
 pub struct LazyLock<T, F = fn() -> T, M: Memory = Native> {
     value: OnceLock<T, M>,
-    /// Gone once it has been called. Only the thread that makes the value has it.
+    /// `None` once it has been called. Only the thread that makes the value has it.
     make: M::Data<Option<F>>,
 }
 

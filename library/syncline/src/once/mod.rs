@@ -1,7 +1,7 @@
-//! What is to happen once, by whichever thread comes first: [`Once`], [`OnceLock`], [`LazyLock`].
+//! Initialization that happens once, by whichever thread comes first: [`Once`], [`OnceLock`],
+//! [`LazyLock`].
 //!
-//! All three are a word with the state of the one thing ([`raw`]); the latter two also have memory
-//! for its value.
+//! All three have a word with the state ([`raw`]); the latter two also have memory for the value.
 
 mod lazy_lock;
 mod once_lock;
@@ -17,7 +17,7 @@ use core::fmt;
 use crate::memory::{Memory, Native};
 use raw::{POISONED, RawOnce};
 
-/// Something that is done once, by the thread that comes first.
+/// Runs a function once, in the thread that comes first.
 ///
 /// ```
 /// use syncline::Once;
@@ -30,8 +30,9 @@ use raw::{POISONED, RawOnce};
 /// assert!(SET_UP.is_completed());
 /// ```
 ///
-/// A thread that comes while it is being done waits until it is; all see what was done (Acquire and
-/// Release ordering). A function that comes back to its own `Once` waits for itself forever.
+/// A thread that comes while the function runs waits until it has returned. All threads see what it
+/// did (Acquire and Release ordering). A function that calls its own `Once` waits for itself
+/// forever.
 ///
 /// If the function panics, the `Once` is *poisoned*: how much was done is unknown. Then
 /// [`call_once`](Self::call_once) panics, and [`call_once_force`](Self::call_once_force) tries
@@ -40,7 +41,7 @@ use raw::{POISONED, RawOnce};
 pub struct Once<M: Memory = Native>(RawOnce<M>);
 
 impl Once {
-    /// Something that is not done yet, in native memory. In other memories use `Default`.
+    /// A `Once` whose function has not run yet, in native memory. In other memories use `Default`.
     pub const fn new() -> Self {
         Self(RawOnce::new())
     }
@@ -60,8 +61,8 @@ impl<M: Memory> Once<M> {
         }
     }
 
-    /// Does it, or waits until another thread has; also if an earlier function has panicked; the
-    /// state says whether it has. Acquire ordering.
+    /// Runs the function, or waits until another thread has run one, even if an earlier function
+    /// has panicked; the state says whether one has. Acquire ordering.
     ///
     /// ```
     /// use std::panic::catch_unwind;
@@ -101,7 +102,7 @@ impl<M: Memory> Once<M> {
         self.0.wait(false);
     }
 
-    /// Waits until some thread has done it, also if a function has panicked and none tries
+    /// Waits until a function has returned, even if an earlier one has panicked and no thread tries
     /// again yet. Acquire ordering.
     pub fn wait_force(&self) {
         self.0.wait(true);

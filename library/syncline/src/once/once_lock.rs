@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use super::raw::{FRESH, RawOnce};
 use crate::memory::{Data, Memory, Native};
 
-/// In native memory the cell can be made at compile time.
+/// In native memory the cell can be a `static`.
 type Value<T> = <Native as Memory>::Data<MaybeUninit<T>>;
 
 /// A cell for a value that is written once, by the thread that comes first.
@@ -22,8 +22,8 @@ type Value<T> = <Native as Memory>::Data<MaybeUninit<T>>;
 /// ```
 ///
 /// A thread that sees the value sees all that was done before it was written (Acquire and Release
-/// ordering). A function that panics leaves the cell empty: the next one tries again. One that
-/// accesses its own cell waits for itself forever.
+/// ordering). If a function panics, the cell stays empty, and the next call tries again. A function
+/// that accesses the cell that it initializes waits for itself forever.
 pub struct OnceLock<T, M: Memory = Native> {
     once: RawOnce<M>,
     value: M::Data<MaybeUninit<T>>,
@@ -45,19 +45,20 @@ impl<T, M: Memory> OnceLock<T, M> {
     /// The value, if it has been written.
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        // SAFETY: it is complete, so the value was written, and that happened before.
+        // SAFETY: the cell is complete, so the write of the value happened before this.
         self.once.is_completed().then(|| unsafe { self.written() })
     }
 
     /// The value, through the only reference to the cell.
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: it is complete, and no other thread has the cell.
+        // SAFETY: the cell is complete, and no other thread has it.
         self.once
             .is_completed()
             .then(|| unsafe { self.value.with(|value| (*value).assume_init_mut()) })
     }
 
-    /// The value. The function makes it, unless another thread does; then this waits for that.
+    /// The value. If there is none yet, the function makes it; if another thread is making it, this
+    /// waits for that thread.
     ///
     /// # Panics
     ///
@@ -72,7 +73,7 @@ impl<T, M: Memory> OnceLock<T, M> {
                 unsafe { self.value.with(|value| _ = (*value).write(made)) };
             });
         }
-        // SAFETY: the call has written it or waited for that.
+        // SAFETY: the call has written the value, or waited until it was written.
         unsafe { self.written() }
     }
 
@@ -80,27 +81,27 @@ impl<T, M: Memory> OnceLock<T, M> {
     ///
     /// # Errors
     ///
-    /// The value, if there is one already.
+    /// The value that was passed, if there is one already.
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
         self.get_or_init(|| value.take().expect("it is called once"));
         value.map_or(Ok(()), Err)
     }
 
-    /// The value, which this waits for.
+    /// Waits until there is a value, and returns it.
     pub fn wait(&self) -> &T {
         self.once.wait(true);
         // SAFETY: the wait is over when the value is written.
         unsafe { self.written() }
     }
 
-    /// Takes the value out, so that there is none.
+    /// Takes the value out, and leaves the cell empty.
     pub fn take(&mut self) -> Option<T> {
         if !self.once.is_completed() {
             return None;
         }
         self.once = RawOnce::default();
-        // SAFETY: it was complete, and is not any more: the value is read out once.
+        // SAFETY: the cell was complete, and is no longer: the value is read out once.
         Some(unsafe { self.value.with(|value| (*value).assume_init_read()) })
     }
 
@@ -111,7 +112,7 @@ impl<T, M: Memory> OnceLock<T, M> {
 
     /// # Safety
     ///
-    /// The value was written, and that happened before.
+    /// The write of the value happened before this call.
     #[inline]
     unsafe fn written(&self) -> &T {
         // SAFETY: our caller's promise; it changes only through exclusive references.

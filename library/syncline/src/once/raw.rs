@@ -6,8 +6,8 @@
 //!   RUNNING         -> FRESH or POISONED           it has panicked; all are woken
 //! ```
 //!
-//! 1. One thread at a time runs, since it has exchanged `FRESH` or `POISONED` for `RUNNING`, and
-//!    no other thread changes that.
+//! 1. One thread at a time runs a function: it has exchanged `FRESH` or `POISONED` for `RUNNING`,
+//!    and no other thread changes `RUNNING`.
 //! 2. `COMPLETE` is for ever.
 //! 3. A thread that sleeps has marked a word that was not what it waits for. Any change takes the
 //!    mark away and wakes all.
@@ -21,7 +21,7 @@ use bytemuck::Zeroable;
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 
-/// Nobody has begun.
+/// No thread has begun.
 pub const FRESH: u32 = 0;
 /// A thread has begun, and panicked.
 pub const POISONED: u32 = 2;

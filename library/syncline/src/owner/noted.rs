@@ -17,7 +17,7 @@ pub(crate) struct Owner {
 // Relaxed throughout: a thread compares with its own number only (see `is_this_thread`), and then
 // finds its own line.
 impl Owner {
-    /// Nobody.
+    /// No thread.
     pub(crate) const fn nobody() -> Self {
         Self { thread: AtomicUsize::new(0), since: AtomicPtr::new(null_mut()) }
     }
@@ -44,7 +44,7 @@ impl Owner {
         self.thread.store(this_thread(), Relaxed);
     }
 
-    /// Notes that no thread holds the lock. To be called before the release.
+    /// Notes that no thread holds the lock. Called before the release.
     pub(crate) fn clear(&self) {
         self.thread.store(0, Relaxed);
     }

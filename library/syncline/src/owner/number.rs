@@ -14,9 +14,10 @@ pub(crate) fn this_thread() -> usize {
 /// Whether a word, in which threads note their numbers while they hold a lock and 0 after it, has
 /// this thread's number.
 ///
-/// Relaxed: only this thread writes this number, and those that had it before and have ended. What
-/// they wrote last, 0, is seen here, since to get what an ended thread gave back is to come after
-/// its end: which is why the number has to be asked for before the word is read.
+/// Relaxed: only this thread writes this number, and those that had it before and have ended. The
+/// word can't hold a number that an ended thread left: a thread writes 0 last, and getting the
+/// number that it gave back happens after its end. So the caller must get its own number before it
+/// reads the word.
 #[inline]
 pub(crate) fn is_this_thread(noted: &AtomicUsize) -> bool {
     let number = this_thread();

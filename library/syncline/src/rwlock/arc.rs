@@ -26,7 +26,7 @@ use crate::watched::{Node, SharedNode, release_shared};
 pub struct ArcRwLockReadGuard<T: ?Sized, L: RawSharedLock = CompactRw> {
     node: SharedNode<L>,
     lock: Arc<RwLock<T, L>>,
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     stays: PhantomData<*const ()>,
 }
 
@@ -44,12 +44,12 @@ pub struct ArcRwLockReadGuard<T: ?Sized, L: RawSharedLock = CompactRw> {
 pub struct ArcRwLockWriteGuard<T: ?Sized, L: RawSharedLock = CompactRw> {
     node: Node<L>,
     lock: Arc<RwLock<T, L>>,
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     stays: PhantomData<*const ()>,
 }
 
-// SAFETY: a shared guard gives out shared references to the value, and to the lock, which a
-// thread may so be the last to drop.
+// SAFETY: a shared guard gives out shared references to the value and to the lock's `Arc`; so
+// another thread may be the one that drops the lock.
 unsafe impl<T: ?Sized + Sync + Send, L: RawSharedLock> Sync for ArcRwLockReadGuard<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Sync + Send, L: RawSharedLock> Sync for ArcRwLockWriteGuard<T, L> {}

@@ -26,14 +26,15 @@ use crate::watched::Watched;
 /// ```
 ///
 /// Locking has Acquire ordering, and dropping a guard Release: a writer sees what all earlier
-/// ones wrote, and comes after all that earlier readers did. There is no poisoning: a panic
-/// releases the lock, and the next one finds the value as the panic left it.
+/// writers wrote, and is ordered after all that earlier readers did. There is no poisoning: a panic
+/// releases the lock, and the next thread finds the value as the panic left it.
 ///
-/// A thread that locks again what it holds may wait forever. With a lock that lets waiting
-/// writers go before new readers this is so for two shares, too. Debug builds panic if a thread
-/// locks what it holds for writing.
+/// A thread that locks again what it holds may wait forever. With a lock that lets waiting writers
+/// go before new readers this also holds for two shares. Debug builds panic if a thread locks what
+/// it holds for writing.
 ///
-/// What isn't held can't be released, since that takes a guard; and what is held can't be dropped:
+/// A lock that isn't held can't be released, since that takes a guard; and a lock that is held
+/// can't be dropped:
 ///
 /// ```compile_fail,E0505
 /// let lock = syncline::RwLock::new(0);
@@ -67,8 +68,8 @@ impl<T> RwLock<T> {
 }
 
 impl<T, L: Zeroable> RwLock<T, L> {
-    /// A free lock of any kind, in native memory, with this value under it. Which kind is up to
-    /// the type:
+    /// A free lock of any kind, in native memory, with this value under it. The type decides which
+    /// kind:
     ///
     /// ```
     /// use syncline::RwLock;
@@ -84,13 +85,13 @@ impl<T, L: Zeroable> RwLock<T, L> {
 }
 
 impl<T, L> RwLock<T, L> {
-    /// This lock with a value under it: for locks of other memories than the native one, and for
-    /// code that works with any lock, whose fresh one is `L::default()`.
+    /// This lock with a value under it: for locks in memories other than the native one, and for
+    /// code that works with any lock and makes it by `L::default()`.
     pub const fn from_raw(lock: L, value: T) -> Self {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }
 
-    /// The value; nobody can hold the lock.
+    /// The value. The exclusive reference guarantees that no thread holds the lock.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -104,7 +105,7 @@ impl<T> From<T> for RwLock<T> {
 }
 
 impl<T: ?Sized, L> RwLock<T, L> {
-    /// The value; nobody can hold the lock.
+    /// The value. The exclusive reference guarantees that no thread holds the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }

@@ -36,7 +36,7 @@ pub type MappedRwLockReadGuard<'a, T, L = CompactRw> = RwLockReadGuard<'a, T, L>
 pub struct RwLockWriteGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
     pub(super) lock: &'a RwLock<T, L>,
     pub(super) node: Node<L>,
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     stays: PhantomData<*const ()>,
 }
 
@@ -73,7 +73,7 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockReadGuard<'a, T, L> {
         guard.with_part(part)
     }
 
-    /// A guard of a part of the value, or the guard as it was if the function finds none.
+    /// A guard for a part of the value, or the unchanged guard if the function returns `None`.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockWriteGuard<'a, T, L> {
         guard.with_part(part)
     }
 
-    /// A guard of a part of the value, or the guard as it was if the function finds none.
+    /// A guard for a part of the value, or the unchanged guard if the function returns `None`.
     ///
     /// # Errors
     ///

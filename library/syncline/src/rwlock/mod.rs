@@ -92,14 +92,14 @@ impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
         Some(unsafe { RwLockWriteGuard::new(self, node) })
     }
 
-    /// Whether a thread holds the lock or shares it; outdated at once. Takes the lock for a moment
-    /// if it is free.
+    /// Whether a thread holds the lock or shares it. The answer may be outdated at once. Takes the
+    /// lock for a moment if it is free.
     pub fn is_locked(&self) -> bool {
         self.try_write().is_none()
     }
 
-    /// Whether a thread holds the lock alone, or waits to and keeps readers out; outdated at once.
-    /// Shares the lock for a moment if that needs no waiting.
+    /// Whether a thread holds the lock for writing, or waits for that and keeps readers out. The
+    /// answer may be outdated at once. Shares the lock for a moment if that needs no waiting.
     pub fn is_locked_exclusive(&self) -> bool {
         self.try_read().is_none()
     }

@@ -1,4 +1,4 @@
-//! Readers that may become the writer, with locks that have such shares.
+//! Readers that may become the writer, for locks that have upgradable shares.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -14,8 +14,8 @@ use crate::watched::{SharedNode, shared};
 
 /// The right to read an [`RwLock`]'s value, and to become its writer, until dropped.
 ///
-/// One thread at a time has it, beside ordinary readers. The default lock has no such shares, as
-/// its writers would pay for them; [`Upgradable`] does:
+/// One thread at a time has it, next to ordinary readers. The default lock has none, since its
+/// writers would pay for them; [`Upgradable`] does:
 ///
 /// ```
 /// use syncline::{RwLock, RwLockUpgradableReadGuard};
@@ -24,7 +24,7 @@ use crate::watched::{SharedNode, shared};
 /// let names: RwLock<Vec<&str>, Upgradable> = RwLock::with_lock(vec!["mcs"]);
 /// let seen = names.upgradable_read();
 /// if !seen.contains(&"clh") {
-///     // Nobody has written since.
+///     // No thread has written since.
 ///     RwLockUpgradableReadGuard::upgrade(seen).push("clh");
 /// }
 /// assert_eq!(*names.read(), ["mcs", "clh"]);
@@ -33,7 +33,7 @@ use crate::watched::{SharedNode, shared};
 pub struct RwLockUpgradableReadGuard<'a, T: ?Sized, L: Upgrade = Upgradable> {
     lock: &'a RwLock<T, L>,
     node: SharedNode<L>,
-    /// The thread that acquired also releases.
+    /// Makes the guard `!Send`: the thread that acquired the lock must release it.
     stays: PhantomData<*const ()>,
 }
 
@@ -81,9 +81,9 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
         guard.lock
     }
 
-    /// Waits until all other readers have left, and goes on as the writer. No thread writes in
-    /// between. Acquire ordering. The thread must not have another share of the lock, or it waits
-    /// for itself.
+    /// Waits until all other readers have left, and turns this share into the exclusive lock. No
+    /// thread writes in between. Acquire ordering. The thread must not have another share of the
+    /// lock, or it waits for itself.
     #[track_caller]
     pub fn upgrade(guard: Self) -> RwLockWriteGuard<'a, T, L> {
         let lock = guard.lock;
@@ -96,11 +96,11 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
         }
     }
 
-    /// Goes on as the writer if there is no other reader. Acquire ordering.
+    /// Turns this share into the exclusive lock if there is no other reader. Acquire ordering.
     ///
     /// # Errors
     ///
-    /// The guard as it was, if there is another reader.
+    /// The unchanged guard, if there is another reader.
     #[track_caller]
     pub fn try_upgrade(guard: Self) -> Result<RwLockWriteGuard<'a, T, L>, Self> {
         let lock = guard.lock;
@@ -115,7 +115,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
         }
     }
 
-    /// Goes on as an ordinary reader, so that another one may have the upgradable share.
+    /// Turns this into an ordinary share, so that another thread may have the upgradable one.
     pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T, L> {
         let lock = guard.lock;
         let share = take_node!(guard);
@@ -128,7 +128,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
 }
 
 impl<'a, T: ?Sized, L: Upgrade> RwLockWriteGuard<'a, T, L> {
-    /// Goes on as the upgradable reader. No thread writes in between. Release ordering.
+    /// Turns this into the upgradable share. No thread writes in between. Release ordering.
     pub fn downgrade_to_upgradable(guard: Self) -> RwLockUpgradableReadGuard<'a, T, L> {
         let lock = guard.lock;
         let (node, share) = (take_node!(guard), Pooled::new());
@@ -181,7 +181,7 @@ impl<'a, T: ?Sized, L: TimedUpgrade> RwLockUpgradableReadGuard<'a, T, L> {
     ///
     /// # Errors
     ///
-    /// The guard as it was, if there are other readers still.
+    /// The unchanged guard, if there are still other readers.
     #[track_caller]
     pub fn try_upgrade_for(
         guard: Self,
@@ -195,7 +195,7 @@ impl<'a, T: ?Sized, L: TimedUpgrade> RwLockUpgradableReadGuard<'a, T, L> {
     ///
     /// # Errors
     ///
-    /// The guard as it was, if there are other readers still.
+    /// The unchanged guard, if there are still other readers.
     #[track_caller]
     pub fn try_upgrade_until(
         guard: Self,

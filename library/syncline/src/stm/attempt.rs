@@ -1,5 +1,5 @@
-//! What a thread keeps for its transactions on [`Shared`](super::Shared): the moment of its attempt
-//! and what it has read, how it runs, and what its attempts have cost.
+//! A thread's state for its transactions on [`Shared`](super::Shared): the moment of its attempt,
+//! what it has read, how it runs, and what its attempts have cost.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -48,7 +48,7 @@ pub struct Thread<M: LongMemory> {
 unsafe impl<M: LongMemory> Send for Thread<M> {}
 
 impl<M: LongMemory> Thread<M> {
-    /// Of an engine whose versions begin here; the pace is to be consulted after this many
+    /// The state for an engine whose versions begin here. The pace is consulted after this many
     /// transactions.
     pub(super) fn new(base: u64, left: u32) -> Self {
         Self {
@@ -141,15 +141,15 @@ impl<M: LongMemory> Thread<M> {
         mut ours: impl FnMut(NonNull<M::Long>) -> Option<u64>,
     ) -> bool {
         reads.iter().all(|&at| {
-            // SAFETY: the cells that were read live until the attempt ends.
-            // SeqCst: comes after our locks, or after our look at the clock.
+            // SAFETY: the cells that were read live until the attempt ends. SeqCst: ordered after
+            // our locks, or after our read of the clock.
             let stamp = unsafe { at.as_ref() }.load(SeqCst);
             self.holds(stamp)
                 || stamp & LOCKED != 0 && ours(at).is_some_and(|version| self.holds(version))
         })
     }
 
-    /// The value of a cell if that may be read at once, or in place.
+    /// The value of a cell if it may be read at once, or in place.
     ///
     /// # Safety
     ///
@@ -193,7 +193,7 @@ impl<M: LongMemory> Thread<M> {
         if self.holds(before) { unsafe { self.load(at, before, load) } } else { None }
     }
 
-    /// The value of a cell that has had this stamp, if it has it still.
+    /// The value of a cell, if the cell still has this stamp.
     ///
     /// # Safety
     ///

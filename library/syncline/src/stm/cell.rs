@@ -40,7 +40,7 @@ pub struct TCell<T, M: LongMemory = Native> {
     values: PhantomData<fn(T) -> T>,
 }
 
-/// A value as it is in a word.
+/// A value in the form in which a word holds it.
 #[repr(C)]
 union Bits<T: Copy> {
     value: T,
@@ -135,7 +135,8 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         engine.owns(self.stamp.load(Relaxed))
     }
 
-    /// Writes the value when the transaction commits; until then only it sees the change.
+    /// Writes the value when the transaction commits; until then only this transaction sees the
+    /// change.
     ///
     /// # Panics
     ///

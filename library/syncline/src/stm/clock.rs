@@ -1,4 +1,4 @@
-//! The clock of versions: it only goes forward, up to versions that a thread has seen.
+//! The clock of versions. It only advances, to versions that a thread has seen.
 //!
 //! All its accesses are SeqCst. The rules that need it are in [`shared`](super::shared) and
 //! [`serial`](super::serial).
@@ -12,7 +12,7 @@ use crate::memory::{Long, LongMemory, Native};
 pub struct Clock<M: LongMemory>(M::Long);
 
 impl Clock<Native> {
-    /// At version 0, also for constants.
+    /// A clock at version 0. It is `const`.
     pub const fn fresh() -> Self {
         Self(AtomicU64::new(0))
     }
@@ -33,7 +33,7 @@ impl<M: LongMemory> Clock<M> {
         self.0.load(SeqCst)
     }
 
-    /// Advances the clock to a version, unless it is there already.
+    /// Advances the clock to a version, unless it has reached it already.
     pub fn advance(&self, version: u64) {
         loop {
             let now = self.now();

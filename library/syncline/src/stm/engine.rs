@@ -1,4 +1,4 @@
-//! What an engine does for a transaction.
+//! The interface of transaction engines.
 
 use core::ptr::NonNull;
 use core::sync::atomic::AtomicU32;
@@ -27,7 +27,7 @@ use crate::memory::LongMemory;
 pub unsafe trait Engine: Sized + Sync + 'static {
     /// The memory that the cells are in.
     type Memory: LongMemory;
-    /// What a thread keeps for its transactions: what it has read, and its place among others.
+    /// A thread's part of the engine: what its transaction has read, and its place among others.
     type Thread;
 
     /// A cell of this engine.
@@ -53,14 +53,14 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     /// Begins an attempt.
     fn begin(&self, thread: &mut Self::Thread);
 
-    /// Calls `load`, which reads the cell's value with Acquire ordering, and returns what it
-    /// returned once that belongs to the same moment as all that was read before.
+    /// Calls `load`, which reads the cell's value with Acquire ordering, and returns its result
+    /// once the value belongs to the same moment as everything that was read before.
     ///
     /// # Safety
     ///
     /// The cell lives until the attempt ends: until the next [`begin`](Self::begin) or
-    /// [`leave`](Self::leave), or until [`commit`](Self::commit) succeeds. From then on nothing is
-    /// done with the thread's part before the next `begin`, unless it [exits](Self::exit).
+    /// [`leave`](Self::leave), or until [`commit`](Self::commit) succeeds. After that, only `begin`
+    /// or [`exit`](Self::exit) is called with the thread's part.
     unsafe fn read<R>(
         &self,
         thread: &mut Self::Thread,
@@ -88,7 +88,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     }
 
     /// Notes that the attempt keeps a write aside: until it ends nothing is read [at
-    /// once](Self::read_at_once), since that might be a cell that it has written.
+    /// once](Self::read_at_once), since the cell might be one that the attempt has written.
     #[inline(always)]
     fn wrote(_: &mut Self::Thread) {}
 
@@ -154,7 +154,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     fn exit(&self, _: &mut Self::Thread) {}
 }
 
-/// Each engine's stamps lie in a range of its own, by which it knows its cells.
+/// Each engine's stamps lie in its own range, by which it recognizes its cells.
 pub const STAMPS: u64 = 1 << 52;
 
 /// As many as fit below the highest bit. Engines that lie this many apart don't notice each other's

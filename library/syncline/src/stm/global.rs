@@ -14,18 +14,18 @@ pub static GLOBAL: Global = Shared::first();
 /// Runs a transaction: the closure's reads and writes of cells happen at one moment, as if all
 /// other transactions ran before or after.
 ///
-/// The closure is run again when another transaction was in the way. It should therefore do
-/// nothing else that counts: no output, no messages. What it returns with `Ok` in the attempt that
-/// succeeds is returned. An `Err` is always one that a cell, [`retry`](Tx::retry) or
+/// The closure is run again when another transaction was in the way. It should therefore have no
+/// other effects, such as output or messages. Returns what the closure returns with `Ok` in the
+/// attempt that succeeds. An `Err` is always one that a cell, [`retry`](Tx::retry) or
 /// [`or_else`](Tx::or_else) has given it, and is passed on with `?`.
 ///
-/// Each attempt sees the cells as they were at one moment, also when it fails later on: a closure
-/// never meets a state that couldn't be (*opacity*). Transactions that commit have an order that
-/// agrees with real time (*strict serializability*), and what happened before one that has
-/// written is visible to those that read it.
+/// Each attempt sees the cells as they were at one moment, even if it fails later: a closure never
+/// sees an inconsistent state (*opacity*). Transactions that commit have an order that agrees with
+/// real time (*strict serializability*), and what happened before one that has written is visible
+/// to those that read it.
 ///
-/// A transaction is run in the end, whatever the others do: after some failures it gets a turn of
-/// its own.
+/// Every transaction succeeds eventually, whatever the others do: after some failures it gets a
+/// turn in which it runs alone.
 ///
 /// ```
 /// use syncline::stm::{TCell, atomically};
@@ -58,7 +58,7 @@ pub static GLOBAL: Global = Shared::first();
 /// # Panics
 ///
 /// Panics if the closure does: then nothing was written. Also panics if the thread is in a
-/// transaction already: hand its `tx` on instead. And if the transaction waits by
+/// transaction already (pass its `tx` on instead), and if the transaction calls
 /// [`retry`](Tx::retry) and has read nothing.
 #[cfg(feature = "std")]
 #[inline]
@@ -79,8 +79,7 @@ mod kept {
 
     std::thread_local! {
         /// This thread's session, from a box, or null: at first, while it is in use, and when the
-        /// thread has ended. Nothing is dropped with it, so that to look at it takes one
-        /// instruction.
+        /// thread has ended. It has no destructor, so that reading it takes one instruction.
         static SESSION: Cell<*mut Kind> = const { Cell::new(null_mut()) };
         /// Drops the session when the thread ends.
         static END: End = const { End };
@@ -99,14 +98,14 @@ mod kept {
 
     #[cold]
     fn free(session: *mut Kind) {
-        // SAFETY: it comes from a box, and nobody else has it.
+        // SAFETY: it comes from a box, and no other thread has it.
         drop(unsafe { Box::from_raw(session) });
     }
 
     /// This thread's session, given back when dropped.
     pub(super) struct Kept {
         session: NonNull<Kind>,
-        /// Whether the thread is ending, and nobody would drop it later.
+        /// Whether the thread is ending, so that nothing would drop it later.
         ending: bool,
     }
 
@@ -136,7 +135,7 @@ mod kept {
         #[inline]
         fn drop(&mut self) {
             let session = self.session.as_ptr();
-            // Another one is there if values that were dropped after the transaction have used
+            // There is another one if values that were dropped after the transaction have used
             // transactions.
             let other = if self.ending { session } else { SESSION.replace(session) };
             if !other.is_null() {

@@ -17,7 +17,7 @@ pub struct Guarded<T, L: RawLock> {
     data: <L::Memory as Memory>::Data<T>,
 }
 
-// SAFETY: the lock lets one thread at a time reach the data, which so moves between threads.
+// SAFETY: the lock lets one thread at a time reach the data, which moves between threads that way.
 unsafe impl<T: Send, L: RawLock> Sync for Guarded<T, L> {}
 // SAFETY: it owns its data.
 unsafe impl<T: Send, L: RawLock> Send for Guarded<T, L> {}
@@ -61,7 +61,7 @@ impl<L: RawLock> Drop for Release<'_, L> {
 }
 
 impl<T, L: RawLock<Memory = Native> + Zeroable> Guarded<T, L> {
-    /// Like [`new`](Self::new), also for constants.
+    /// Like [`new`](Self::new), but `const`.
     pub const fn fresh(value: T) -> Self {
         // SAFETY: a lock of zeros is a fresh one.
         let lock = unsafe { MaybeUninit::zeroed().assume_init() };

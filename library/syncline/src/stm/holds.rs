@@ -1,8 +1,8 @@
 //! The locks of a lock server, and which thread wins a conflict: plain data, of one thread.
 //!
-//! A cell is held by one writer or several readers. A thread that asks for a cell that others hold,
-//! in a way that excludes them, gets it if its transactions have cost less so far than those of all
-//! threads in the way; they are then aborted. Otherwise it is refused, and no holder is aborted.
+//! A cell is held by one writer or several readers. If a thread requests a cell that others hold in
+//! a conflicting way, it gets the cell if its transactions have cost less so far than those of each
+//! conflicting thread; these are then aborted. Otherwise it is refused, and no holder is aborted.
 //! That is FairCM: what a thread's transactions have cost grows only when one commits, so a thread
 //! that is aborted again and again comes to have the least and then wins every conflict.
 //!
@@ -30,7 +30,7 @@ impl Holder {
     }
 }
 
-/// What happened to a holder that was to be aborted.
+/// The result of an attempt to abort a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is aborted, or its attempt was over already.
@@ -55,7 +55,7 @@ pub struct Holds {
 
 impl Holds {
     /// Asks for a cell, to read it or to write it. `abort` is called with the holders that have to
-    /// go.
+    /// be aborted.
     pub fn ask(
         &mut self,
         cell: usize,
@@ -73,7 +73,7 @@ impl Holds {
                 held.readers.retain(|reader| reader.client == who.client);
                 held.writer = Some(who);
             } else {
-                // A writer that was in the way is gone; our own stays.
+                // A conflicting writer was removed; this client's own entry stays.
                 held.writer = held.writer.filter(|writer| writer.client == who.client);
                 if held.readers.iter().all(|reader| reader.client != who.client) {
                     held.readers.push(who);
@@ -109,7 +109,7 @@ mod tests {
         Holder { client, attempt: 1, spent }
     }
 
-    /// Asks, and returns whether it was granted, and which holders were aborted for it.
+    /// Requests a cell, and returns whether it was granted, and which holders were aborted for it.
     fn ask(holds: &mut Holds, writes: bool, who: Holder, fate: Fate) -> (bool, Vec<usize>) {
         let mut aborted = Vec::new();
         let granted = holds.ask(7, writes, who, |other| {

@@ -20,11 +20,11 @@
 //! others write, [`Tx::or_else`] tries one transaction and then another. [`atomically`] has the
 //! guarantees.
 //!
-//! **Panics** in the closure propagate, and the transaction has not happened. Nothing is poisoned,
-//! since nothing was changed.
+//! **Panics** in the closure propagate, and the transaction has not happened. A panic poisons
+//! nothing, since nothing was changed.
 //!
-//! **Nested use**: a transaction has no transactions inside. What is to be part of it takes its
-//! `tx`. Calling [`atomically`] in a closure panics, on whatever engine.
+//! **Nested use**: a transaction has no transactions inside. A function that is part of the
+//! transaction takes its `tx`. Calling [`atomically`] in a closure panics, on whatever engine.
 //!
 //! **Waiting** for another thread inside a closure, other than by [`Tx::retry`], can wait forever:
 //! that thread may be held up until this transaction is over.
@@ -35,7 +35,7 @@
 //! each thread.
 
 // The hidden modules are parts of the engines, public for the checkers, which break them one by
-// one. What needs a promise to be sound is unsafe there as well.
+// one. Operations that are only sound under a condition are unsafe there as well.
 mod attempt;
 mod cell;
 #[doc(hidden)]

@@ -3,9 +3,9 @@
 //! Side by side they use several processors, but fetch lines that others write, and may do much
 //! work for little gain. Which is quicker depends on the program, the machine, and the number of
 //! threads: so it is measured. Time is divided into windows, at whose ends the transactions of the
-//! window are counted. Now and then a window is tried the other way, and whichever did more stays.
-//! A trial without a gain doubles the time to the next. A changed rate starts a trial at once,
-//! since then the program does something else.
+//! window are counted. From time to time a window is tried the other way, and whichever way did
+//! more stays. A trial without a gain doubles the time to the next. A changed rate starts a trial
+//! at once, since then the program does something else.
 //!
 //! Nothing here is needed for safety, and a thread that reads something old decides later.
 
@@ -19,12 +19,12 @@ pub trait Pace: Debug + Default + Send + Sync + 'static {
     /// The number of its transactions after which a thread consults the pace.
     const EVERY: u32;
 
-    /// Called after [`EVERY`](Self::EVERY) more transactions of a thread. If the way of running is
-    /// to change, calls `run` with whether transactions shall run one after the other from now on.
+    /// Called after [`EVERY`](Self::EVERY) more transactions of a thread. If the mode is to change,
+    /// calls `run` with whether transactions run one after the other from now on.
     fn next(&self, now: impl FnOnce() -> Duration, run: impl FnOnce(bool));
 }
 
-/// As measurements say.
+/// Decides by measurements.
 #[derive(Debug, Default)]
 pub struct Measured {
     /// Transactions since the window began.
@@ -49,7 +49,7 @@ const WINDOW: u64 = 500_000;
 const PAUSES: [u64; 2] = [4, 64];
 
 impl Measured {
-    /// A pace that knows nothing yet, also for constants.
+    /// A pace without measurements. It is `const`.
     pub const fn fresh() -> Self {
         Self {
             done: AtomicU64::new(0),
@@ -81,7 +81,7 @@ impl Measured {
         let last = self.rate.load(Relaxed);
         if self.trial.load(Relaxed) {
             self.trial.store(false, Relaxed);
-            // An improvement that may be chance is not worth the change.
+            // A smaller improvement may be random, and is not worth the change.
             let better = rate > last + last / 16;
             let [fewest, most] = PAUSES;
             let pause = if better { fewest } else { (2 * self.pause.load(Relaxed)).min(most) };

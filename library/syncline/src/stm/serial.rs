@@ -3,26 +3,27 @@
 //!
 //! A word, the *epoch*, says how transactions run: side by side while it is even, one after the
 //! other under a lock while it is odd. It changes only under that lock. So the thread that holds
-//! the lock while the epoch is odd is alone, except for attempts that began before, which go on.
-//! They read as always, without a look at the epoch:
+//! the lock while the epoch is odd is alone, except for attempts that began before, which continue.
+//! They read as always, without reading the epoch:
 //!
-//! 1. **What is written in an odd epoch has one version**, which lies ahead: the clock, looked at
-//!    once the epoch is odd, plus two. Before a cell is written in place its stamp is given that
-//!    version, by an exchange, so that no commit loses its lock. The value is then written with
-//!    Release, and read with Acquire: a reader that sees the value sees the version, and finds that
-//!    the cell is newer than the attempt's moment.
+//! 1. **Everything that is written in an odd epoch has one version**, ahead of the clock: the value
+//!    of the clock, read once the epoch is odd, plus two. Before a cell is written in place its
+//!    stamp is given that version, by an exchange, so that no commit loses its lock. The value is
+//!    then written with Release, and read with Acquire: a reader that sees the value sees the
+//!    version, and finds that the cell is newer than the attempt's moment.
 //! 2. **The clock reaches that version when the epoch ends**, and so does no moment before. Commits
-//!    don't take it: those that looked at the epoch before it became odd looked at the clock still
-//!    earlier, and took that plus one at most. And a thread that finds it in a stamp advances the
-//!    clock only after a look at the epoch: the stamp is written with Release, so they see it odd.
+//!    don't use this version: a commit that read the epoch before it became odd read the clock
+//!    still earlier, and took that value plus one at most. And a thread that finds the version in a
+//!    stamp advances the clock only after it has read the epoch: the stamp is written with Release,
+//!    so it sees that the epoch is odd.
 //! 3. **Commits that lock their cells** look at the epoch before and once they have them, and give
 //!    up if it is odd or has changed. The thread that is alone waits before each access until the
-//!    cell is not locked. The lock and the look, and the change and the wait, are in one order that
-//!    all threads see: so either the commit gives up, or it is waited for, and comes before all
-//!    threads that are alone.
+//!    cell is not locked. The commit's lock and its read of the epoch, and the change of the epoch
+//!    and the wait, are in one order that all threads see. So either the commit gives up, or the
+//!    thread that is alone waits for it, and it is ordered before all threads that are alone.
 //!
-//! To all other transactions, one that is alone is a commit that takes long. It costs them one look
-//! at the epoch when they begin, and two when they commit.
+//! To all other transactions, one that is alone is a commit that takes long. It costs them one read
+//! of the epoch when they begin, and two when they commit.
 //!
 //! A transaction that asks for a turn is alone for its own time. The [pace](super::pace) decides
 //! whether all others are alone as well, one after another. That pays if transactions are so short,
@@ -31,8 +32,8 @@
 //! No thread starves at the lock, a [gate](crate::lock::Gate) whose queue's head is overtaken a
 //! bounded number of times.
 //!
-//! Source: a global lock that writes in place is the serial mode of GCC's libitm. There it waits
-//! until no other transaction is under way; here the versions of TL2 hold off those that are.
+//! Source: a global lock that writes in place is the serial mode of GCC's libitm. There the thread
+//! waits until no other transaction is under way; here the versions of TL2 keep the others away.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU64;
@@ -49,7 +50,7 @@ pub struct Serial<W: Wait, M: LongMemory> {
     epoch: M::Long,
     /// In an odd epoch, the version of what is written in it. Used under the gate alone.
     version: M::Long,
-    /// Not 0 if transactions go on one after the other. Used under the gate alone.
+    /// Not 0 if transactions run one after the other. Used under the gate alone.
     stays: M::Long,
 }
 
@@ -60,7 +61,7 @@ pub const fn is_serial(epoch: u64) -> bool {
 }
 
 impl<W: Wait> Serial<W, Native> {
-    /// No thread is alone, also for constants.
+    /// The state in which no thread is alone. It is `const`.
     pub const fn fresh() -> Self {
         // SAFETY: a lock of zeros is a fresh one.
         let gate = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -70,7 +71,7 @@ impl<W: Wait> Serial<W, Native> {
 }
 
 impl<W: Wait, M: LongMemory> Serial<W, M> {
-    /// Nobody is alone.
+    /// No thread is alone.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let (gate, epoch, version, stays) = Default::default();
@@ -80,10 +81,9 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
     /// The epoch.
     #[inline]
     pub fn epoch(&self) -> u64 {
-        // SeqCst: in the one order with a commit's locks (3), and with a sleeper's count. Its
-        // Acquire pairs with the Releases of `make`, which ends an epoch: what was written in
-        // place before is seen; and of the thread that gives a stamp its version: the change is
-        // seen (2).
+        // SeqCst: in one order with a commit's locks (3), and with a sleeper's count. Its Acquire
+        // pairs with the Releases of `make`, which ends an epoch: what was written in place before
+        // is seen; and of the thread that gives a stamp its version: the change is seen (2).
         self.epoch.load(SeqCst)
     }
 

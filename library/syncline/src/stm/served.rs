@@ -2,10 +2,10 @@
 //!
 //! A transaction asks a [server](Server) for each cell that it reads, and when it commits for each
 //! cell that it writes; the server follows from the cell's number. Cells are numbered as they are
-//! made, so the server is the same in every run. Servers know who reads what, so they see each
-//! conflict when it comes up, and settle it ([FairCM](super::holds)). The threads of the program
-//! share only the values; all else is messages. That is for machines whose caches are not coherent
-//! or where sharing is dear, and later for several machines.
+//! made, so the server is the same in every run. Servers know which client reads which cell, so
+//! they see each conflict when it arises, and resolve it ([FairCM](super::holds)). The threads of
+//! the program share only the values; all else is messages. This is meant for machines whose caches
+//! are not coherent or where sharing is expensive, and later for several machines.
 //!
 //! An attempt that was aborted may still run, while the cell that was taken from it is written. So
 //! it looks at its status after each value it has read, before it hands the value on: had one of
@@ -85,7 +85,7 @@ struct Client<W: Wait, M: LongMemory> {
 struct Link<W: Wait, M: LongMemory> {
     requests: Sender<Request, Requests<W, M>>,
     answers: Receiver<bool, Answers<W, M>>,
-    /// Whether anything was asked of it in this attempt.
+    /// Whether this attempt has sent it a request.
     used: bool,
 }
 
@@ -101,12 +101,12 @@ pub struct Thread<W: Wait, M: LongMemory> {
 unsafe impl<W: Wait, M: LongMemory> Send for Thread<W, M> {}
 
 impl<W: Wait, M: LongMemory> Served<W, M> {
-    /// An engine for this many sessions at a time, and its servers: each is to run in a thread of
-    /// its own, see [`Server::serve`]. TM2C has one for each one to three clients.
+    /// An engine for this many sessions at a time, and its servers, each of which must run in a
+    /// thread of its own; see [`Server::serve`]. TM2C has one for each one to three clients.
     ///
     /// # Panics
     ///
-    /// If there are to be no sessions or no servers.
+    /// If the number of sessions or of servers is 0.
     pub fn new(sessions: usize, servers: usize) -> (Self, Vec<Server<W, M>>) {
         assert!(sessions > 0 && servers > 0, "an engine needs a session and a server at least");
         let statuses: Statuses<M> = (0..sessions).map(|_| Padded(M::Long::default())).collect();
@@ -182,7 +182,7 @@ impl<W: Wait, M: LongMemory> Client<W, M> {
     fn release(&mut self) {
         for link in &mut self.servers {
             if take(&mut link.used) {
-                // A server that is gone has nothing of ours.
+                // A server that was dropped holds nothing for this client.
                 let _ = link.requests.send(Request::Release);
             }
         }
@@ -205,8 +205,8 @@ impl<W: Wait, M: LongMemory> Thread<W, M> {
 
 // SAFETY: a cell's value is read and written by the holder of the cell, and the next holder comes
 // after the earlier ones by the server's messages. A commit that succeeds holds all that it has
-// read and writes, from `keep_all` until it has written. What an attempt reads before its status
-// says that it is aborted was all held at that look.
+// read and writes, from `keep_all` until it has written. Everything that an attempt has read was
+// still held when it found its status not aborted.
 unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
     type Memory = M;
     type Thread = Thread<W, M>;

@@ -4,7 +4,7 @@
 //! transaction; so each client has a status word, by which it is aborted:
 //!
 //! ```text
-//!   attempt, RUNNING -> attempt, ABORTED       a server, for somebody who goes before it
+//!   attempt, RUNNING -> attempt, ABORTED       a server, for a thread who goes before it
 //!   attempt, RUNNING -> attempt, COMMITS       the client; from then on it keeps what it holds
 //!   any              -> attempt + 1, RUNNING   the client, having given back what it held
 //! ```
@@ -34,7 +34,7 @@ pub const fn status(attempt: u64, state: u64) -> u64 {
 /// The status words of all clients.
 pub type Statuses<M> = Arc<[Padded<<M as LongMemory>::Long>]>;
 
-/// What a client wants of a server.
+/// A client's request to a server.
 #[derive(Clone, Copy, Debug)]
 pub enum Request {
     /// A cell, which is answered.
@@ -46,7 +46,7 @@ pub enum Request {
         /// For whom.
         who: Holder,
     },
-    /// To give back all that it holds; not answered.
+    /// Releases all that the client holds. There is no answer.
     Release,
 }
 
@@ -72,7 +72,7 @@ impl<W: Wait, M: LongMemory> Server<W, M> {
                 Request::Hold { cell, writes, who } => {
                     let abort = |other: &Holder| Self::abort(&self.statuses, other);
                     let granted = holds.ask(cell, writes, who, abort);
-                    // A client that is gone doesn't need an answer.
+                    // A client that was dropped needs no answer.
                     let _ = self.answers[client].send(granted);
                 }
             }
@@ -84,7 +84,7 @@ impl<W: Wait, M: LongMemory> Server<W, M> {
         let Holder { client, attempt, .. } = *other;
         let (running, aborted) = (status(attempt, RUNNING), status(attempt, ABORTED));
         // AcqRel: its Release pairs with the Acquire of the client that looks whether it is
-        // aborted. The next thread that is granted the cell comes after it by the answer.
+        // aborted. The answer orders the next thread that is granted the cell after it.
         if statuses[client].exchange(running, aborted, AcqRel).is_ok() {
             return Fate::Gone;
         }

@@ -11,8 +11,8 @@ use super::stop::{Result, Stop};
 use super::tx::{Parts, Tx};
 use super::writes::Writes;
 
-/// What a thread needs to run transactions on an engine: its logs, which are used again, and its
-/// place among the others.
+/// What a thread needs to run transactions on an engine: its logs, which are reused, and its place
+/// among the others.
 ///
 /// For the default engine [`atomically`](super::atomically) keeps one for each thread.
 pub struct Session<'e, E: Engine> {
@@ -24,7 +24,7 @@ pub struct Session<'e, E: Engine> {
 unsafe impl<E: Engine<Thread: Send>> Send for Session<'_, E> {}
 
 impl<'e, E: Engine> Session<'e, E> {
-    /// For transactions on this engine.
+    /// A session for transactions on this engine.
     pub fn new(engine: &'e E) -> Self {
         let thread = engine.enter();
         Self { engine, parts: Parts { thread, writes: Writes::default(), kept: Vec::new() } }

@@ -1,21 +1,21 @@
 //! The engine for shared memory: versioned locks, one in each cell, and a clock.
 //!
-//! A cell's stamp is the version of its value or, while a commit writes it, that and `LOCKED`.
-//! An attempt begins by reading the clock. What it reads must not be newer than that, which it
-//! finds out from the stamp, and then all it has read is of that one moment. If it meets something
+//! A cell's stamp is the version of its value or, while a commit writes it, that and `LOCKED`. An
+//! attempt begins by reading the clock. What it reads must not be newer than that, which it checks
+//! by the stamp. Then everything it has read belongs to that one moment. If it meets something
 //! newer, it moves its moment to the present, provided that nothing it has read has changed. To
-//! commit, it locks what it writes, checks what it has read once more, writes, and unlocks with a
-//! new version. Readers write nothing that is shared.
+//! commit, it locks the cells that it writes, checks those that it has read once more, writes, and
+//! unlocks with a new version. Readers write nothing that is shared.
 //!
 //! **The clock is lazy.** A commit takes the clock's value plus one as its version, but doesn't
 //! write the clock: a thread that reads a version that is ahead of the clock advances the clock. So
-//! commits whose cells no thread reads next don't meet at one line, as they do in TL2. This rests
-//! on one rule:
+//! commits don't contend for the clock's line, as they do in TL2, unless another thread reads their
+//! cells. This rests on one rule:
 //!
 //! 1. **Lock, then look at the clock.** Then a commit's version is larger than the moment of every
 //!    attempt that has seen one of its cells unlocked. For if an attempt's moment is not smaller
-//!    than the version, the clock was advanced after the commit had looked; the attempt read the
-//!    clock after that, and the cell still later: it finds the cell locked, or the new version.
+//!    than the version, the clock was advanced after the commit had read it. The attempt read the
+//!    clock after that, and the cell still later: so it finds the cell locked, or the new version.
 //! 2. **So a cell has not changed since an attempt's moment** if it is unlocked and its version is
 //!    not larger than that moment. This is all that is ever checked.
 //!
@@ -23,11 +23,10 @@
 //! one order that all threads see: these accesses are SeqCst, which on x86-64 costs nothing that
 //! the lock does not cost already.
 //!
-//! A thread that fails too often gets a [turn](Turns), in which it runs [alone](Serial). Where that
-//! gets more done, all transactions run so, one after another ([`Pace`]). Reads side by side pay
-//! nothing for it: the stamp tells what was written by the thread that is alone, and the bound that
-//! it is held against is 0 if the reader itself is alone, or has written and so may read what it
-//! wrote.
+//! A thread that fails too often gets a [turn](Turns), in which it runs [alone](Serial). If that
+//! gets more done, all transactions run alone, one after another ([`Pace`]). Reads in the ordinary
+//! mode pay nothing for it: the stamp shows what was written by the thread that is alone, and it is
+//! compared with a bound that is 0 if the reader itself is alone, or may read what it wrote itself.
 //!
 //! When not to use it: transactions that nearly always conflict are a queue at a lock, done twice;
 //! use a [`Mutex`](crate::Mutex).
@@ -62,8 +61,8 @@ fn out_of_versions() -> ! {
     panic!("the engine has run out of versions");
 }
 
-/// The engine for shared memory. `TRIES` is how often a transaction fails before it asks for a
-/// turn: most conflicts are over by then. `P` says when transactions run one after the other.
+/// The engine for shared memory. A transaction asks for a turn after `TRIES` failures: most
+/// conflicts are over by then. `P` says when transactions run one after the other.
 pub struct Shared<W: Wait = Park, M: LongMemory = Native, const TRIES: u32 = 8, P: Pace = Measured>
 {
     clock: Padded<Clock<M>>,
@@ -111,8 +110,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
             if version & LOCKED == 0 {
                 break version;
             }
-            // A thread that has it locked waits only for others that do, and these don't wait for
-            // it.
+            // A thread that has it locked waits only for others that are committing, and these
+            // don't wait for it.
             W::pause::<M>(looks);
             looks += 1;
         };
@@ -127,7 +126,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         if is_serial(self.serial.epoch()) {
             return Err(Stop::CONFLICT);
         }
-        // In the one order, and before the looks at what was read (rule 1).
+        // SeqCst order: before the checks of what was read (rule 1).
         self.clock.advance(version);
         let moment = self.clock.now() - self.base;
         if !thread.all_hold(&thread.reads, |_| None) {
@@ -203,8 +202,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         writes.iter().for_each(|write| write.stamp().store(write.locked_at.get(), Release));
     }
 
-    /// Locks all, in the order in which all commits lock. So a commit waits only for one that holds
-    /// a later cell than all that the first one has, and no two commits wait for each other.
+    /// Locks all, in the order in which all commits lock. So a commit waits only for a commit that
+    /// holds a later cell than all of its own, and no two commits wait for each other.
     #[inline]
     fn lock_all(writes: &mut Writes<M>) {
         writes.in_order().iter().for_each(Self::lock);
@@ -268,7 +267,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         }
     }
 
-    /// Commits what was kept aside. Out of line, so that all else of a commit is in line.
+    /// Commits what was kept aside. Out of line, so that the rest of a commit is inlined.
     #[inline(never)]
     fn commit_aside(&self, thread: &mut Thread<M>, writes: &mut Writes<M>) -> Result<()> {
         let epoch = self.serial.epoch();
@@ -276,8 +275,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
             return Err(Stop::CONFLICT);
         }
         Self::lock_all(writes);
-        // SeqCst, all: after the locks (rule 1, the one in `sleepers`, and 3 in `serial`), and the
-        // clock before the epoch (2 in `serial`).
+        // All are SeqCst: after the locks (rule 1, the rule in `sleepers`, and 3 in `serial`), and
+        // the clock before the epoch (2 in `serial`).
         let sleepers = self.sleepers.any();
         let clock = self.clock.now();
         let same_epoch = self.serial.epoch() == epoch;
@@ -446,14 +445,14 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
         let reads = take(&mut thread.reads);
         self.sleepers.sleep_while(&reads, || {
             if thread.is_alone() {
-                // All holds. The next thread that is alone, or that commits in a later epoch, comes
-                // after us and so finds us on the list.
+                // All holds. The next thread that is alone, or that commits in a later epoch, is
+                // ordered after us and finds us on the list.
                 self.leave(thread);
                 return true;
             }
-            // After we have counted ourselves: a thread that is alone from then on changes the
-            // epoch and then looks at the count. The stamps of what was written in place before are
-            // seen.
+            // After we have counted ourselves: a thread that becomes alone after that changes the
+            // epoch and then reads the count. So this thread sees the stamps of all that was
+            // written in place before.
             !is_serial(self.serial.epoch()) && thread.all_hold(&reads, |_| None)
         });
         thread.reads = reads;

@@ -3,8 +3,9 @@
 //! A sleeper puts itself on a list, counts itself, and then looks once more whether anything has
 //! changed. A commit locks what it writes, or [changes the epoch](super::serial), and then looks at
 //! the count. So either the commit finds a sleeper, or the sleeper finds a cell locked or changed,
-//! or the epoch odd: the lock and the look, and the count and the look, are in one order that all
-//! threads see. Commits that find no sleeper pay for a look at a line that is rarely written.
+//! or the epoch odd: the commit's lock and its read of the count, and the sleeper's count and its
+//! read of the cells, are in one order that all threads see. A commit that finds no sleeper only
+//! pays for reading a line that is rarely written.
 //!
 //! Only threads that have read what was written are woken.
 
@@ -37,14 +38,14 @@ struct Sleeper<M: LongMemory> {
 unsafe impl<M: LongMemory> Send for Sleeper<M> {}
 
 impl<W: Wait> Sleepers<W, Native> {
-    /// No thread sleeps, also for constants.
+    /// A list without sleepers. It is `const`.
     pub const fn fresh() -> Self {
         Self { count: AtomicU64::new(0), list: Guarded::fresh(Vec::new()) }
     }
 }
 
 impl<W: Wait, M: LongMemory> Sleepers<W, M> {
-    /// Nobody sleeps.
+    /// No thread sleeps.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         Self { count: M::Long::default(), list: Guarded::new(Vec::new()) }
@@ -86,7 +87,7 @@ impl<W: Wait, M: LongMemory> Sleepers<W, M> {
     }
 }
 
-/// A sleeper that is on the list and counted; dropped, it no longer is, also while a panic unwinds.
+/// A sleeper that is on the list and counted, until it is dropped; that works during a panic too.
 struct Asleep<'a, W: Wait, M: LongMemory> {
     sleepers: &'a Sleepers<W, M>,
     word: M::Ref<M::Word>,

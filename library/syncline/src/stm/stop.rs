@@ -1,4 +1,4 @@
-//! Why an attempt of a transaction does not go on.
+//! Why an attempt of a transaction ended.
 
 use core::fmt;
 

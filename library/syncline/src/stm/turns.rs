@@ -4,12 +4,12 @@
 //! [alone](super::serial) and can't fail. This module decides which of the threads that ask is
 //! next.
 //!
-//! **Next** is the thread whose transactions have cost least so far, counting those that
-//! succeeded: FairCM's *effective transactional time*, here in accesses, since reading a clock
-//! costs more than a short transaction. So long transactions and short ones get equal shares. To
-//! keep newly arrived threads from going first forever, no thread's time counts as less than that
-//! of the thread served last, and a turn adds to that what it has cost: so each turn brings all
-//! waiting threads closer to theirs. This is fair queueing's virtual time.
+//! **Next** is the thread whose transactions have cost least so far, counting those that succeeded:
+//! FairCM's *effective transactional time*, here in accesses, since reading a clock costs more than
+//! a short transaction. So long transactions and short ones get equal shares. To keep newly arrived
+//! threads from always going first, no thread's time counts as less than that of the thread served
+//! last, and a turn adds its cost to it: so each turn brings all waiting threads closer to theirs.
+//! This is fair queueing's virtual time.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
 //! Many-Cores", EuroSys 2012 (FairCM). There each conflict is decided by that time, which requires
@@ -39,7 +39,8 @@ struct Queue<M: Memory> {
     taken: bool,
     /// The effective time of the thread that was served last.
     now: u64,
-    /// In order of arrival: effective time, and a word to wait for.
+    /// The waiting threads in order of arrival: their effective time, and the word that each waits
+    /// for.
     waiting: Vec<(u64, M::Ref<M::Word>)>,
 }
 
@@ -49,7 +50,8 @@ unsafe impl<M: Memory> Send for Queue<M> {}
 impl<M: Memory> Queue<M> {
     const EMPTY: Self = Self { taken: false, now: 0, waiting: Vec::new() };
 
-    /// Takes out the next thread: of those with the least time, the one that came first.
+    /// Removes the next thread: the one with the least time, or if several have it, the one that
+    /// came first.
     fn next(&mut self) -> Option<M::Ref<M::Word>> {
         let (place, _) = self.waiting.iter().enumerate().min_by_key(|(_, (time, _))| *time)?;
         Some(self.waiting.remove(place).1)
@@ -57,7 +59,7 @@ impl<M: Memory> Queue<M> {
 }
 
 impl<W: Wait> Turns<W, Native> {
-    /// No turns yet, also for constants.
+    /// A queue without turns. It is `const`.
     pub const fn fresh() -> Self {
         Self { queue: Guarded::fresh(Queue::EMPTY) }
     }

@@ -13,8 +13,8 @@ use super::writes::Writes;
 
 /// One attempt of a transaction.
 ///
-/// `'tx` is the attempt: the cells that it uses outlive it. `'env` is what lies around
-/// [`atomically`](super::atomically) and outlives its call, so that cells there can be used.
+/// `'tx` is the attempt: the cells that it uses outlive it. `'env` is the lifetime of what
+/// surrounds the call of [`atomically`](super::atomically), so that cells there can be used.
 pub struct Tx<'tx, 'env: 'tx, E: Engine = Global> {
     pub(super) engine: &'tx E,
     pub(super) parts: &'tx mut Parts<E>,
@@ -23,16 +23,16 @@ pub struct Tx<'tx, 'env: 'tx, E: Engine = Global> {
 }
 
 impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
-    /// Waits until something changes that this transaction has read, and then runs it anew:
-    /// `return tx.retry()`.
+    /// Waits until another transaction changes something that this one has read, and then runs this
+    /// one anew: `return tx.retry()`.
     ///
     /// What was read includes reads of alternatives that called `retry`, see
-    /// [`or_else`](Self::or_else). The wait can end for no reason; the transaction then finds that
-    /// it still has to wait.
+    /// [`or_else`](Self::or_else). The wait can end spuriously; the transaction then finds that it
+    /// still has to wait.
     ///
     /// # Errors
     ///
-    /// Always; that is how it leaves the closure.
+    /// Always: the error leaves the closure.
     ///
     /// # Panics
     ///
@@ -43,7 +43,8 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
     }
 
     /// Runs `first` and, if that calls [`retry`](Self::retry), undoes what it has written and runs
-    /// `second` instead. If both retry, the transaction waits for what either has read.
+    /// `second` instead. If both retry, the transaction waits for changes of what either of them
+    /// has read.
     ///
     /// # Errors
     ///
@@ -70,8 +71,8 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
         }
     }
 
-    /// Forgets all that the transaction was going to write: for one that gives up, and says so in
-    /// what it returns with `Ok`.
+    /// Discards all writes of the transaction, for a transaction that gives up and reports that in
+    /// the value that it returns with `Ok`.
     ///
     /// ```
     /// use syncline::stm::{TCell, atomically};
@@ -146,7 +147,7 @@ impl<E: Engine> Parts<E> {
         }
     }
 
-    /// Drops what attempts have left. That runs the user's code.
+    /// Drops what attempts have left. Dropping it runs the user's code.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.writes.clear_words();
@@ -163,7 +164,7 @@ impl<E: Engine> Parts<E> {
     }
 }
 
-/// Clears a list, also when something else panics before.
+/// Clears a list when dropped, even if other code panics before.
 struct Clearing<'a, T>(&'a mut Vec<T>);
 
 impl<T> Drop for Clearing<'_, T> {

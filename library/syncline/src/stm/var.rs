@@ -113,7 +113,8 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         self.share(tx).map(|value| T::clone(&value))
     }
 
-    /// Replaces the value when the transaction commits; until then only it sees the change.
+    /// Replaces the value when the transaction commits; until then only this transaction sees the
+    /// change.
     ///
     /// # Panics
     ///
@@ -160,7 +161,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         unsafe { tx.parts.writes.add_object(stamp, Box::new(kept)) };
     }
 
-    /// What this transaction is going to write here, or the earlier value that it keeps.
+    /// The value that this transaction is going to write here, or the earlier value that it keeps.
     fn pending<'a, E>(&self, tx: &'a mut Tx<'_, '_, E>) -> Option<&'a mut Pending<T, M>>
     where
         E: Engine<Memory = M>,

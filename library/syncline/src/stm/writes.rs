@@ -1,6 +1,6 @@
-//! What a transaction is going to write: kept aside until it commits, so that an attempt that
-//! fails has changed nothing. For one that runs [alone](super::serial) it is the other way round:
-//! it writes in place, and what was there before is kept here.
+//! The write set of a transaction: writes are kept aside until it commits, so that an attempt that
+//! fails has changed nothing. A transaction that runs [alone](super::serial) does the reverse: it
+//! writes in place, and keeps the earlier values here.
 //!
 //! A transaction that reads what it has written finds it here. Most reads are of other cells,
 //! and most transactions write little: a few entries are looked through, for more a filter of 64
@@ -20,7 +20,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use crate::memory::{Long, LongMemory};
 
-/// Up to this many entries are searched at once, since asking the filter costs as much.
+/// Up to this many entries are searched without asking the filter, which would cost as much.
 const FEWEST: usize = 3;
 /// Up to this many entries are searched one by one unless the filter excludes the cell: a line or
 /// two of them.
@@ -38,8 +38,8 @@ pub trait Install: 'static {
     fn any(&mut self) -> &mut dyn Any;
 }
 
-/// One cell's entry. It can neither be copied nor moved out of [`Writes`], which would let it outlive
-/// its cell, nor be led elsewhere:
+/// One cell's entry. It can neither be copied nor moved out of [`Writes`], which would let it
+/// outlive its cell, nor be changed to refer to another cell:
 ///
 /// ```compile_fail,E0616
 /// use core::ptr::NonNull;
@@ -63,11 +63,11 @@ pub trait Install: 'static {
 pub struct Write<M: LongMemory> {
     /// The cell's stamp; says which cell.
     stamp: NonNull<M::Long>,
-    /// What the stamp held when it was locked.
+    /// The stamp's value when it was locked.
     pub locked_at: Cell<u64>,
     /// The word to write, or `None` if it is an object that is installed.
     word: Option<NonNull<M::Long>>,
-    /// What the word is to hold, or which object it is.
+    /// The new value of the word, or the index of the object.
     bits: Cell<u64>,
 }
 
@@ -93,7 +93,7 @@ impl<M: LongMemory> Write<M> {
         self.word.map(|word| unsafe { word.as_ref() })
     }
 
-    /// Exchanges the word with what is kept.
+    /// Swaps the word with the kept value.
     fn exchange(&self) {
         if let Some(word) = self.word() {
             // Relaxed: only the thread that is alone writes. Release: as in `Writes::overwrite`.
@@ -114,7 +114,7 @@ pub struct Writes<M: LongMemory> {
     objects: Vec<Box<dyn Install>>,
     /// A bit for each cell; a cell whose bit is not set is not here.
     filter: u64,
-    /// If there are more than [`FEW`]: indices of entries plus one, or 0, by hash. At most half
+    /// Used for more than [`FEW`] entries: indices of entries plus one, or 0, by hash. At most half
     /// full.
     index: Vec<u32>,
 }
@@ -127,7 +127,7 @@ impl<M: LongMemory> Default for Writes<M> {
 
 /// The filter's bit for a cell: its address in units of 16 bytes, with higher bits mixed in, since
 /// cells in an array of larger things don't differ in the lowest ones. A multiplication would pay
-/// if compilers did not compute it in advance, also for a filter that is then not asked.
+/// if compilers did not compute it in advance, even where the filter is not asked then.
 #[inline(always)]
 fn filter_bit<T>(stamp: NonNull<T>) -> u64 {
     let address = stamp.addr().get();
@@ -154,8 +154,8 @@ impl<M: LongMemory> Writes<M> {
         &self.entries
     }
 
-    /// All of them, by the addresses of their cells: if every commit locks in this order, none waits
-    /// for a cell whose owner waits for one of its own.
+    /// All of them, in the order of their cells' addresses: if every commit locks in this order,
+    /// none waits for a cell whose owner waits for one of its own.
     #[inline]
     pub fn in_order(&mut self) -> &[Write<M>] {
         match &mut *self.entries {
@@ -227,7 +227,7 @@ impl<M: LongMemory> Writes<M> {
     /// # Safety
     ///
     /// The stamp and the word live until the entries, and those [taken again](Self::again), are
-    /// cleared. Also in unsafe code that promise is only the parent's to give:
+    /// cleared. In unsafe code too, only the parent module can give that promise:
     ///
     /// ```compile_fail,E0624
     /// use syncline::stm::writes::Writes;
@@ -318,7 +318,7 @@ impl<M: LongMemory> Writes<M> {
         }
     }
 
-    /// Where in the index a search begins. Its length is a power of two.
+    /// The position in the index where a search begins. Its length is a power of two.
     fn home(&self, hash: u64) -> usize {
         (hash >> 32) as usize & (self.index.len() - 1)
     }
@@ -337,8 +337,8 @@ impl<M: LongMemory> Writes<M> {
     ) {
         // SAFETY: our caller's promise.
         let to = unsafe { word.as_ref() };
-        // What is kept twice is taken back twice, the first value last. So there is no search among
-        // a few.
+        // A value that is kept twice is restored twice, the first value last. So there is no search
+        // among a few.
         if self.entries.len() <= FEWEST || !self.keeps(stamp) {
             // Relaxed: only the thread that is alone writes.
             self.add(stamp, Some(word), to.load(Relaxed));
@@ -348,7 +348,8 @@ impl<M: LongMemory> Writes<M> {
         to.store(bits, Release);
     }
 
-    /// Whether there is an entry of a cell. Out of line, or compilers prepare for it in advance.
+    /// Whether there is an entry of a cell. Out of line; otherwise compilers compute its operands
+    /// in advance.
     #[inline(never)]
     fn keeps(&self, stamp: NonNull<M::Long>) -> bool {
         self.find(stamp).is_some()
@@ -462,7 +463,7 @@ mod tests {
             for value in 100..105 {
                 (0..cells).for_each(|cell| write(&mut writes, cell, value));
             }
-            // A cell is kept a few times at most.
+            // A cell is kept a few times at most here.
             assert!(writes.entries().len() <= cells.max(FEWEST + 1));
             let (written, mut before) = (values(), writes.present());
             (0..cells).rev().for_each(|cell| write(&mut writes, cell, 7));

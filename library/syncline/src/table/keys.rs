@@ -1,4 +1,4 @@
-//! Which part of a table a 64-bit key belongs to.
+//! The part of a table that a 64-bit key belongs to.
 //!
 //! Multiples of the golden ratio spread evenly over the circle; so keys that follow each other go
 //! to different parts, and fill them evenly (Knuth, volume 3, section 6.4).

@@ -1,11 +1,11 @@
 //! SSYNC's hash table: a fixed number of buckets, each under a lock of its own.
 //!
-//! It is laid out for caches. A bucket's lock is on lines of its own with the bucket's head, so a
-//! thread that has the lock has the head; its keys are together, seven to a line, and a search
-//! reads one line after the other, which processors fetch ahead; of the values it touches one.
-//! No two buckets share a line.
+//! It is laid out for caches. A bucket's lock shares its lines only with the bucket's head, so a
+//! thread that has the lock has the head. Its keys are together, seven to a line, and a search
+//! reads one line after the other, which processors prefetch. A search touches only one value. No
+//! two buckets share a line.
 //!
-//! Not for long buckets: a search goes through all of them. The number of buckets stays.
+//! Not for long buckets: a search reads all keys of a bucket. The number of buckets stays.
 //!
 //! Source: David, Guerraoui and Trigonakis, "Everything You Always Wanted to Know About
 //! Synchronization but Were Afraid to Ask" (2013), sections 4.3 (ssht) and 6.3.
@@ -44,7 +44,7 @@ struct Bucket<V, L: RawLock> {
     shelf: <L::Memory as Memory>::Data<Shelf<V, L::Memory>>,
 }
 
-// SAFETY: the locks let one thread at a time reach a value, which so moves between threads.
+// SAFETY: the locks let one thread at a time reach a value, which moves between threads that way.
 unsafe impl<V: Send, L: RawLock> Sync for LockTable<V, L> {}
 // SAFETY: a table owns its values.
 unsafe impl<V: Send, L: RawLock> Send for LockTable<V, L> {}
@@ -75,7 +75,7 @@ impl<V, L: RawLock> LockTable<V, L> {
         arc(spread(key), self.buckets.len()).0
     }
 
-    /// Puts a value in; returns the one that was there for the key.
+    /// Inserts a value, and returns the one that was there for the key.
     #[inline]
     pub fn put(&self, key: u64, value: V) -> Option<V> {
         // SAFETY: the bucket's lock is held.
@@ -109,8 +109,8 @@ impl<V, L: RawLock> LockTable<V, L> {
         self.locked(key, |bucket| unsafe { bucket.shelf.look(|shelf| (*shelf).remove(key)) })
     }
 
-    /// How many keys there are, bucket by bucket: while others change the table, that need not be
-    /// the number at any one moment.
+    /// The number of keys, counted bucket by bucket: while others change the table, that need not
+    /// be the number at any one moment.
     pub fn len(&self) -> usize {
         // SAFETY: the bucket's lock is held.
         let of = |bucket: &Bucket<V, L>| unsafe { bucket.shelf.look(|shelf| (*shelf).len()) };

@@ -2,7 +2,7 @@
 //!
 //! A part never leaves its server's cache, and there is no lock: an operation is a message there
 //! and one back, four transfers of a line, however many threads want the same bucket. So it is
-//! ahead where many threads want few buckets, and behind where a lock is nearly always free. SSYNC
+//! faster if many threads want few buckets, and slower if a lock would nearly always be free. SSYNC
 //! has one server for every three threads.
 //!
 //! A server is a [delegation server](crate::delegation::Server) of buckets laid out as those of
@@ -73,7 +73,7 @@ type Crew<V, W, M> = (Vec<TableServer<V, W, M>>, Vec<TableClient<V, W, M>>);
 
 impl<V: Send, M: Memory> ServedTable<V, M> {
     /// An empty table with this many buckets, each with room for this many keys before it has to
-    /// allocate, shared out evenly to this many servers.
+    /// allocate, distributed evenly over this many servers.
     ///
     /// # Panics
     ///
@@ -88,7 +88,7 @@ impl<V: Send, M: Memory> ServedTable<V, M> {
         Self { parts: (0..servers).map(part).collect() }
     }
 
-    /// Puts a value in before the servers are there; returns the one that was there for the key.
+    /// Inserts a value before the servers run, and returns the one that was there for the key.
     pub fn put(&mut self, key: u64, value: V) -> Option<V> {
         let (part, _) = arc(spread(key), self.parts.len());
         self.parts[part].put(key, value)
@@ -122,7 +122,7 @@ impl<V: Send, W: Wait, M: Memory> TableServer<V, W, M> {
 }
 
 impl<V: Send, W: Wait, M: Memory> TableClient<V, W, M> {
-    /// Puts a value in; returns the one that was there for the key.
+    /// Inserts a value, and returns the one that was there for the key.
     ///
     /// # Errors
     ///
@@ -140,8 +140,8 @@ impl<V: Send, W: Wait, M: Memory> TableClient<V, W, M> {
     ///
     /// # Panics
     ///
-    /// Panics if `clone` does, which the server runs and which must not use the table; the server
-    /// goes on.
+    /// Panics if `clone` does; the server continues. The server runs `clone`, which must not use
+    /// the table.
     #[inline]
     pub fn get(&mut self, key: u64) -> Result<Option<V>, Disconnected>
     where

@@ -1,9 +1,8 @@
-//! What a bucket of SSYNC's table holds: keys on lines of their own, and the values behind them.
+//! The content of a bucket of SSYNC's table: keys on lines of their own, followed by the values.
 //!
 //! A search reads keys only: seven to a line, with a word that says which of them are there, in
-//! lines that follow each other, so that the processor fetches the next ones ahead. Of the values
-//! it touches the one that it finds. Groups of values begin at a line, so a value of 64 bytes is
-//! a line.
+//! lines that follow each other, so that the processor fetches the next ones ahead. It touches only
+//! the value that it finds. Groups of values begin at a line, so a value of 64 bytes is a line.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -12,7 +11,7 @@ use alloc::vec::Vec;
 
 use crate::memory::{Data, Memory};
 
-/// Keys to a line: what is left of it beside the word that says which are there.
+/// Keys to a line: the rest of the line next to the word that says which keys are there.
 const KEYS: usize = 7;
 
 /// A line of keys.
@@ -60,9 +59,9 @@ unsafe impl<V: Send, M: Memory> Send for Shelf<V, M> {}
 
 /// All accesses are one thread's: the bucket's lock is held, or the table is going.
 impl<V, M: Memory> Shelf<V, M> {
-    /// Makes room for this many keys; more can be added. Memory is taken for twice as many, of
-    /// which the second half is not touched before it is needed: so a bucket that has more than its
-    /// share by chance does not move while its lock is held.
+    /// Makes room for this many keys; more can be added. Memory is allocated for twice as many, and
+    /// the second half is not touched before it is needed: so a bucket that happens to get more
+    /// than its share does not move while its lock is held.
     pub(super) fn new(capacity: usize) -> Self {
         let lines = capacity.div_ceil(KEYS);
         let most = 2 * lines + 1;
@@ -155,8 +154,8 @@ impl<V, M: Memory> Shelf<V, M> {
     }
 }
 
-/// Drops the values that are left, one after the other: if one panics, so does this, and the
-/// others are dropped all the same.
+/// Drops the remaining values, one after the other: if one panics, so does this, and the others are
+/// dropped nevertheless.
 impl<V, M: Memory> Drop for Shelf<V, M> {
     fn drop(&mut self) {
         let mut values = Vec::new();
@@ -169,7 +168,7 @@ impl<V, M: Memory> Drop for Shelf<V, M> {
                 }
             }
         }
-        // A vector goes on dropping when one of its values has panicked.
+        // A vector continues dropping when one of its values has panicked.
         drop(values);
     }
 }

@@ -14,7 +14,7 @@ use crate::memory::{Memory, Word};
 
 /// A waiter that can sleep loses patience this many times sooner than one that can't: after about
 /// the time that falling asleep and being woken takes. With many more threads than processors, a
-/// thread that spins for longer looks at a word whose writer is off its processor.
+/// thread that spins for longer watches a word whose writer has lost its processor.
 const SOONER: u32 = 4;
 
 /// Spin for a while, then sleep in the kernel until woken.
@@ -53,8 +53,8 @@ impl Wait for Park {
     #[inline]
     fn announce<M: Memory>(word: &M::Word, value: u32) {
         let address = word.address();
-        // The mark goes, so all threads that slept under it are woken; the thread that waits on
-        // sets it again. Release: pairs with the Acquire of `wait`.
+        // This clears the mark, so all threads that slept under it are woken; a thread that
+        // continues to wait sets it again. Release: pairs with the Acquire of `wait`.
         if word.swap(value, Release) & PARKED != 0 {
             M::unpark(address, None, u32::MAX);
         }
@@ -64,9 +64,9 @@ impl Wait for Park {
     fn advance<M: Memory>(word: &M::Word, value: u32, last: bool) {
         let address = word.address();
         let next = value.wrapping_add(2);
-        // While others sleep for later values the bit stays, or no thread would wake them. It goes
-        // when no other thread waits; the thread that came and slept meanwhile is woken to set it
-        // again. Release: pairs with the Acquire of `wait`.
+        // While others sleep for later values the bit stays, or no thread would wake them. It is
+        // cleared when no other thread waits; a thread that came and slept meanwhile is woken to
+        // set it again. Release: pairs with the Acquire of `wait`.
         let (old, key) = if last {
             (word.swap(next, Release), None)
         } else {
@@ -123,7 +123,7 @@ fn sleep<M: Memory>(
         }
         if deadline.is_some_and(|deadline| M::now() >= deadline) {
             // Where several wait for one value, the value that woke us may have been taken by
-            // another thread. The others' mark is gone. Another is woken to set it again.
+            // another thread. The others' mark was cleared. Another is woken to set it again.
             M::unpark(word.address(), Some(key), 1);
             return None;
         }

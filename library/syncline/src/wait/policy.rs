@@ -14,7 +14,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// The policy's name in the catalogue.
     const NAME: &'static str;
 
-    /// Whether waiters may sleep, so that the thread that lets them go on has to wake them.
+    /// Whether waiters may sleep, so that the thread that admits them has to wake them.
     const SLEEPS: bool;
 
     /// Whether waiters let others run while they wait, rather than only look.
@@ -26,10 +26,10 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
         if Self::SLEEPS { word & !PARKED } else { word }
     }
 
-    /// Waits until `done` holds for the word's value, which is passed without [`PARKED`], or
-    /// until the deadline on the memory's clock; no deadline is `None`. A thread that parks does so
-    /// under `key`. `done` depends on the value alone: what it says of a value holds for as long as
-    /// the word has it.
+    /// Waits until `done` holds for the word's value, which is passed without [`PARKED`], or until
+    /// the deadline on the memory's clock; no deadline is `None`. A thread that parks does so under
+    /// `key`. `done` depends on the value alone: its answer for a value holds for as long as the
+    /// word has that value.
     ///
     /// Returns `None` if the deadline passed first. Otherwise returns [`PARKED`] if this thread
     /// has slept, else 0: where several threads wait for one value, and only one is woken by it,
@@ -56,7 +56,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
 
     /// Writes an (even) value to a word, with Release ordering, and wakes one waiter.
     ///
-    /// The word may be gone once it is written: the waiter may free it at once.
+    /// The word may be freed once it is written: the waiter may do that at once.
     fn hand_over<M: Memory>(word: &M::Word, value: u32);
 
     /// Writes an (even) value to a word, with Release ordering, and wakes all threads that wait for
@@ -86,7 +86,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
 
     /// A pause between two looks at a word or link, in a wait that is bound to be short, since
     /// another thread is between two steps; `looks` counts from 1. It may yield if that thread
-    /// seems to be off its processor.
+    /// seems to have lost its processor.
     fn pause_at<M: Memory, T>(word: &T, looks: u32);
 
     /// Like [`pause_at`](Self::pause_at), in a loop that reads more than one word.

@@ -1,6 +1,6 @@
-//! Spinning: the waiter looks again and again. It notices soonest and costs a whole processor;
-//! with more threads than processors the thread that is waited for may be off, and its waiters spin
-//! their time slices away.
+//! Spinning: the waiter looks again and again. It has the shortest latency and uses a whole
+//! processor. With more threads than processors the thread that is waited for may not be running,
+//! and its waiters spin their time slices away.
 
 use core::sync::atomic::Ordering::{Acquire, Release};
 use core::time::Duration;

@@ -1,6 +1,6 @@
 //! Spinning, then yielding: after a while of looking without success, the waiter lets others run
 //! between looks. The thread that is waited for gets a processor within some turns of the
-//! scheduler, and no writer pays for waking anybody.
+//! scheduler, and no writer pays for waking a thread.
 
 use core::sync::atomic::Ordering::Acquire;
 use core::time::Duration;

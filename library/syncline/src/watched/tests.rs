@@ -1,4 +1,5 @@
-//! The memory is told of each section, however it is entered and left, and while the lock is held.
+//! Each section is reported to the memory, however it is entered and left, and while the lock is
+//! held.
 
 use core::time::Duration;
 use std::sync::Arc;

@@ -3,20 +3,21 @@
 //!
 //! ```text
 //!   reader   r -> r + 1                or, if the writer's bit is set, back to r
-//!   writer   0 -> WRITER -> 0          fails while anybody is there, readers that step back included
+//!   writer   0 -> WRITER -> 0          fails while any rank is there, readers that step back included
 //! ```
 //!
-//! A reader is counted for a moment even while a writer is inside. So a writer leaves by subtracting
-//! its bit: a store of zero would lose that reader, whose step back would then wrap around.
+//! A reader is counted for a moment even while a writer is inside. So a writer leaves by
+//! subtracting its bit: a store of zero would lose that reader, and the count would wrap around
+//! when the reader steps back.
 //!
 //! No rank is promised a turn: readers that come all the time keep writers out, and a newcomer may
-//! overtake. Where that matters use a queue lock. With `BACK_OFF` pauses double after each failed
+//! overtake. If that matters, use a queue lock. With `BACK_OFF` pauses double after each failed
 //! try, so that many waiters do not keep the holder from the word; without it the word becomes the
 //! bottleneck as the number of writers grows; that variant exists to measure this.
 //!
 //! Source: Gerstenberger, Besta and Hoefler, "Enabling Highly-Scalable Remote Memory Access
-//! Programming with MPI-3 One Sided" (SC'13), the local word. There a writer leaves by a store of
-//! zero in the description of Christgau and Schnor.
+//! Programming with MPI-3 One Sided" (SC'13), the local word. In Christgau and Schnor's description
+//! a writer leaves by a store of zero.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

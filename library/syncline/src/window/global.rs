@@ -5,9 +5,10 @@
 //!   16 bits  readers of all parts
 //! ```
 //!
-//! A rank that comes adds itself, and takes that back if the other side was there; so the word is
-//! never stored to, since an addition of a rank that is about to step back would be lost. Neither
-//! side is preferred: a stream of writers keeps readers of all parts out, and the reverse.
+//! A rank that arrives adds itself, and steps back by subtracting itself if the other side was
+//! there. So the word is never overwritten by a store, which would lose the addition of a rank that
+//! is about to step back. Neither side is preferred: a stream of writers keeps readers of all parts
+//! out, and the reverse.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -40,7 +41,7 @@ pub struct Global<W: Wait = Yield, M: Memory = Native> {
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Global<W, M> {}
 
 impl<W: Wait, M: Memory> Global<W, M> {
-    /// Waits until no writer is there, and shares all parts. Has Acquire ordering.
+    /// Waits until there is no writer, and shares all parts. Has Acquire ordering.
     #[inline]
     pub fn acquire_all(&self) {
         self.enter(READER, WRITERS);
@@ -76,7 +77,7 @@ impl<W: Wait, M: Memory> Global<W, M> {
         self.try_enter(WRITER, READERS)
     }
 
-    /// Writes the word anew, while nobody else changes it.
+    /// Rewrites the word, while no other rank changes it.
     pub(super) fn restore(&self, writers: u32, readers: u32) {
         // Release: pairs with the Acquire of the rank that comes next, for what a repair has done
         // before.
@@ -96,8 +97,8 @@ impl<W: Wait, M: Memory> Global<W, M> {
         if self.word.fetch_add(one, Acquire) & others == 0 {
             return true;
         }
-        // Relaxed: nobody was let in by our addition. An atomic subtraction carries on what those
-        // before it have released.
+        // Relaxed: no rank was let in by our addition. An atomic subtraction continues the release
+        // sequences before it.
         self.word.fetch_sub(one, Relaxed);
         false
     }

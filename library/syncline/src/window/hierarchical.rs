@@ -9,7 +9,7 @@
 //!   hold    2 bits  NONE | BUSY | EXCLUSIVE: what the host has of the lock between hosts
 //!           30 bits how often it was passed on
 //!
-//!   writer  NONE -> EXCLUSIVE -> NONE    alone in its host, so nobody else changes the word
+//!   writer  NONE -> EXCLUSIVE -> NONE    alone in its host, so no other rank changes the word
 //!           EXCLUSIVE -> EXCLUSIVE       leaves it to a waiter
 //!   reader  EXCLUSIVE -> BUSY -> NONE    gives up what was left: readers of other hosts are let in as well
 //! ```
@@ -35,8 +35,8 @@ const EXCLUSIVE: u32 = 2;
 const MODE: u32 = 3;
 const PASS: u32 = 4;
 
-/// What a host has of a part's lock between hosts, and how many of the host wait for the part. All zero
-/// is nothing.
+/// A host's hold on a part's lock between hosts, and how many ranks of the host wait for the part.
+/// All zero is nothing.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Hold<W: Wait = Yield, M: Memory = Native> {
@@ -51,13 +51,14 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Hold<W, M> {}
 impl<W: Wait, M: Memory> Hold<W, M> {
     /// Whether some of the host wait for the part.
     pub(super) fn is_waited_for(&self) -> bool {
-        // Relaxed: a rank that is seen to wait finds what is left to it; others acquire it anew.
+        // Relaxed: a rank that is seen waiting finds what is left to it; others acquire the lock
+        // anew.
         self.waiting.load(Relaxed) != 0
     }
 }
 
-/// The lock between hosts. What is taken is the host's, and may be released by another of its ranks than
-/// the one that acquired it; what is shared is the caller's own.
+/// The lock between hosts. A lock taken for writing belongs to the host, and another of its ranks
+/// may release it; a share belongs to the caller.
 pub trait Between {
     /// Why it can't be acquired.
     type Refusal;
@@ -78,7 +79,7 @@ pub trait Between {
 pub struct Hierarchical<'a, W: Wait, L: RawSharedLock, B> {
     /// The host's lock.
     pub local: &'a L,
-    /// What the host has of the other one.
+    /// The host's hold on the other lock.
     pub hold: &'a Hold<W, L::Memory>,
     /// The lock between hosts.
     pub between: B,
@@ -134,7 +135,7 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
         unsafe { self.local.release(node) };
     }
 
-    /// Waits until nobody holds the part alone, and shares it.
+    /// Waits until no rank holds the part alone, and shares it.
     ///
     /// # Errors
     ///

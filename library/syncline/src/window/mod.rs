@@ -18,12 +18,13 @@
 //!
 //! [`Hierarchical`] is a part's lock where its users are on several hosts.
 //!
-//! [`Robust`] are the same words with a record of what each rank has added, so that a rank's death
-//! leaves no rank waiting. [`Ordered`] puts a queue lock in front of each part, which a death only
-//! breaks the order of.
+//! [`Robust`] has the same words with a record of what each rank has added, so that a rank's death
+//! leaves no rank waiting. [`Ordered`] puts a queue lock in front of each part; a death affects
+//! only the order.
 //!
-//! Unlike in the paper a writer stays counted in the global word while it waits for its part. It may
-//! wait for a reader of the part only, which by MPI's rules does not come for all parts meanwhile.
+//! Unlike in the paper a writer stays counted in the global word while it waits for its part. It
+//! may only have to wait for a reader of the part, which by MPI's rules does not request all parts
+//! meanwhile.
 
 mod best_effort;
 mod global;
@@ -48,7 +49,8 @@ use crate::wait::Wait;
 
 /// One rank's part of a window: what is locked to use it.
 ///
-/// Acquiring has Acquire ordering and releasing Release, also between a part and the whole.
+/// Acquiring has Acquire ordering and releasing Release ordering, between a part and the whole
+/// window as well.
 #[derive(Debug)]
 pub struct Part<'a, W: Wait, L: RawSharedLock> {
     /// The window's word.
@@ -58,7 +60,7 @@ pub struct Part<'a, W: Wait, L: RawSharedLock> {
 }
 
 impl<W: Wait, L: RawSharedLock> Part<'_, W, L> {
-    /// Waits until nobody holds the part or all parts, and takes the part.
+    /// Waits until no rank holds the part or all parts, and takes the part.
     ///
     /// # Safety
     ///
@@ -81,7 +83,7 @@ impl<W: Wait, L: RawSharedLock> Part<'_, W, L> {
         self.global.leave_as_writer();
     }
 
-    /// Waits until nobody holds the part alone, and shares it.
+    /// Waits until no rank holds the part alone, and shares it.
     ///
     /// # Safety
     ///

@@ -1,10 +1,10 @@
-//! Window locks whose ranks come in the order of a queue, and that outlive their holders.
+//! Window locks that serve ranks in the order of a queue, and that outlive their holders.
 //!
-//! What keeps ranks apart are the counters of [`Robust`]. In front of each part stands a queue lock of
-//! the catalogue, which says who is next: a rank acquires it, then the counters, which are free by
-//! then; and it releases both. A rank that dies in a queue leaves it broken. No rank mends a queue, of
-//! which it can't be known between which two steps the dead rank was. Since the queues only order, the
-//! living leave them:
+//! The counters of [`Robust`] provide the mutual exclusion. In front of each part stands a queue
+//! lock of the catalogue, which says who is next: a rank acquires it, then the counters, which are
+//! free by then; and it releases both. A rank that dies in a queue leaves it broken. No rank
+//! repairs a queue, since it can't be known between which two steps the dead rank was. Since the
+//! queues only determine the order, the living leave them:
 //!
 //! ```text
 //!   broken    0 -> 1    a waiter has found a dead rank in a queue; all leave the queues of the window,
@@ -18,15 +18,15 @@
 //! 2. Queues are made new only by the rank that repairs (one at a time), while they are broken and once
 //!    it has seen, behind a barrier, no living rank's `lined` above 0.
 //!
-//! Of two that do both at once, one sees the other. So each rank that comes to a queue finds it
-//! new, and none comes back to the old one. While the queues are broken there is no order, as
-//! with the counters alone.
+//! If two ranks do both at the same time, at least one of them sees the other. So each rank that
+//! arrives at a queue finds it new, and none returns to the old one. While the queues are broken
+//! there is no order, as with the counters alone.
 //!
-//! A writer passes the global word before it stands in the queue. So readers do not stand behind a
+//! A writer passes the global word before it stands in the queue. So readers don't queue behind a
 //! writer that waits for a reader of all parts.
 //!
-//! A rank that only tries, or waits until a deadline, does not stand in the queue, where it could not
-//! leave its place: it gets the part when it finds the counters free.
+//! A rank that only tries, or waits until a deadline, does not join the queue, since it could not
+//! leave it: it gets the part when it finds the counters free.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -49,24 +49,25 @@ pub trait Queues<W: Wait, L: RawSharedLock> {
     fn queue(&self, target: usize) -> &L;
     /// Not zero while the queues are broken.
     fn broken(&self) -> &<L::Memory as Memory>::Word;
-    /// In how many queues a rank is.
+    /// The number of queues that a rank is in.
     fn lined(&self, rank: usize) -> &<L::Memory as Memory>::Word;
 
     /// Makes all queues new.
     ///
     /// # Safety
     ///
-    /// No rank that lives uses a queue, and none will before this has returned.
+    /// No living rank uses a queue, and none will before this has returned.
     unsafe fn renew(&self);
 
-    /// Calls `f`, which acquires or releases a queue. Where that waits, it may be left for good, if
-    /// `leave` says so. Whether `f` has returned.
+    /// Calls `f`, which acquires or releases a queue. If `f` waits, and `leave` returns true, `f`
+    /// may be abandoned for good. Returns whether `f` has returned.
     fn unless(&self, leave: &dyn Fn() -> bool, f: impl FnOnce()) -> bool;
 }
 
 /// The locks of a window, as one rank uses them.
 ///
-/// Acquiring has Acquire ordering and releasing Release, also between a part and the whole.
+/// Acquiring has Acquire ordering and releasing Release ordering, between a part and the whole
+/// window as well.
 #[derive(Debug)]
 pub struct Ordered<'a, W: Wait, L: RawSharedLock, T> {
     table: &'a T,
@@ -87,9 +88,9 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         Robust::new(self.table.counters(), self.rank)
     }
 
-    /// Waits until nobody holds the part or all parts, and takes the part. Whether the rank is in the
-    /// part's queue, with the node that `node` returns. That is called if the rank comes to the queue;
-    /// then none that is left of an older queue uses the rank's node any more.
+    /// Waits until no rank holds the part or all parts, and takes the part. Whether the rank is in
+    /// the part's queue, with the node that `node` returns. That is called if the rank comes to the
+    /// queue; then none that is left of an older queue uses the rank's node any more.
     ///
     /// # Safety
     ///
@@ -124,8 +125,8 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         }
     }
 
-    /// Waits until nobody holds the part alone, and shares it. What it returns, and calls, is as for
-    /// [`acquire`](Self::acquire).
+    /// Waits until no rank holds the part alone, and shares it. What it returns, and calls, is as
+    /// for [`acquire`](Self::acquire).
     ///
     /// # Safety
     ///
@@ -162,7 +163,7 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         }
     }
 
-    /// Stands in a queue, unless the queues are broken before its turn. Whether it has had it.
+    /// Waits in a queue, unless the queues are broken before its turn. Whether it has had it.
     #[inline]
     fn line_up(&self, acquire: impl FnOnce()) -> bool {
         // Relaxed: the barrier pairs with the one in `renew`, either way round (rules 1 and 2).
@@ -239,8 +240,8 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
             if table.broken().load(Relaxed) == 0 || self.ranks().any(lined) {
                 return;
             }
-            // Of the living all are 0, and the dead are in no queue any more.
-            // Relaxed: the store of `broken` publishes it.
+            // Those of the living are all 0, and the dead are in no queue any more. Relaxed: the
+            // store of `broken` publishes it.
             let dead = |rank: &usize| table.lined(*rank).load(Relaxed) != 0 && !self.lives(*rank);
             self.ranks().filter(dead).for_each(|rank| table.lined(rank).store(0, Relaxed));
             // SAFETY: rules 1 and 2.

@@ -1,4 +1,5 @@
-//! Window locks that outlive their holders: what a dead rank has left in the words is taken back.
+//! Window locks that outlive their holders: the changes that a dead rank left in the words are
+//! undone.
 //!
 //! The locks are [`BestEffort`] and [`Global`], whose words are counts. A count does not say which
 //! ranks are counted, so each rank has an entry for each part, and one for all parts, that says
@@ -12,20 +13,22 @@
 //!   MOVING    the words are being changed
 //! ```
 //!
-//! A rank that waits for long asks which ranks live. If one that has added something does not, it
-//! repairs: it writes down that it does, waits until no living rank is moving, and writes the words
-//! anew from the entries of the living. A part that a dead rank held is marked: what the lock
-//! protects may be half done, and the next owner is told ([`Robust::is_orphaned`]).
+//! A rank that waits for long asks which ranks live. If a rank that has added something is dead,
+//! the waiting rank repairs: it records that it repairs, waits until no living rank is moving, and
+//! rewrites the words from the entries of the living. A part that a dead rank held is marked: the
+//! data that the lock protects may be inconsistent, and the next owner can find out
+//! ([`Robust::is_orphaned`]).
 //!
-//! 1. A rank changes words only while its entry is `MOVING` and it has seen, behind a barrier, that
-//!    nobody repairs.
+//! 1. A rank changes words only while its entry is `MOVING` and it has seen, after a barrier, that
+//!    no rank repairs.
 //! 2. A rank that repairs writes words only once it has seen, behind a barrier, no living rank's
 //!    entry `MOVING`.
 //!
-//! Of two that do both at once, one sees the other, so no change of a word is lost in a repair. A
-//! repair leaves in the words just what the entries say: those of the dead are cleared as they are
-//! met, and a rank that dies behind that is found by the next repair. A rank that dies while it
-//! repairs is followed by another, which starts again.
+//! If a rank that changes words and one that repairs do this at the same time, at least one sees
+//! the other, so no change of a word is lost in a repair. After a repair the words have exactly
+//! what the entries say: the entries of the dead are cleared one by one, and a rank that dies after
+//! its entry was visited is found by the next repair. A rank that dies while it repairs is followed
+//! by another, which starts again.
 //!
 //! Queue locks are not repaired: a rank that is behind a dead one in a queue waits for a word that
 //! only the dead one would have written. [`Ordered`](super::Ordered) has them in front of these locks.
@@ -65,13 +68,14 @@ pub trait Table<const BACK_OFF: bool, W: Wait, M: Memory> {
     fn orphaned(&self, target: usize) -> &M::Word;
     /// 1 + the rank that repairs, or 0.
     fn repairer(&self) -> &M::Word;
-    /// Whether a rank lives. Once it does not, it never will, and nothing that it has begun goes on.
+    /// Whether a rank lives. A rank that is dead stays dead, and nothing that it began continues.
     fn lives(&self, rank: usize) -> bool;
 }
 
 /// The locks of a window, as one rank uses them.
 ///
-/// Acquiring has Acquire ordering and releasing Release, also between a part and the whole.
+/// Acquiring has Acquire ordering and releasing Release ordering, between a part and the whole
+/// window as well.
 #[derive(Debug)]
 pub struct Robust<'a, const BACK_OFF: bool, W: Wait, M: Memory, T> {
     table: &'a T,
@@ -87,7 +91,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         Robust { table, rank, policy: PhantomData }
     }
 
-    /// Waits until nobody holds the part or all parts, and takes the part; at most until the
+    /// Waits until no rank holds the part or all parts, and takes the part; at most until the
     /// deadline on the memory's clock, if there is one. Whether it was taken.
     ///
     /// # Safety
@@ -96,7 +100,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     #[inline]
     pub unsafe fn acquire(&self, target: usize, deadline: Option<Duration>) -> bool {
         let (global, part) = (self.table.global(), self.table.part(target));
-        // Relaxed: only this rank changes it. It is counted already behind `enter_as_writer`.
+        // Relaxed: only this rank changes it. It is counted already, by `enter_as_writer`.
         let mut added = self.table.entry(self.rank, target).load(Relaxed);
         // A rank that is counted in the global word stays so while it waits for the part.
         let enter = |added| {
@@ -148,7 +152,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         });
     }
 
-    /// Waits until nobody holds the part alone, and shares it; at most until the deadline on the
+    /// Waits until no rank holds the part alone, and shares it; at most until the deadline on the
     /// memory's clock, if there is one. Whether it is shared.
     ///
     /// # Safety
@@ -172,7 +176,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         self.must_change(target, SHARES, || unsafe { self.table.part(target).release_shared(&()) });
     }
 
-    /// Waits until nobody holds a part alone, and shares all.
+    /// Waits until no rank holds a part alone, and shares all parts.
     #[inline]
     pub fn acquire_all(&self) {
         self.acquire_all_until(None);
@@ -194,8 +198,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         self.must_change(self.table.ranks(), SHARES, || self.table.global().release_all());
     }
 
-    /// Whether an owner of the part has died, and nobody has said since that what the part protects
-    /// is as it should be.
+    /// Whether an owner of the part has died, and no rank has declared the part's data consistent
+    /// since.
     #[inline]
     pub fn is_orphaned(&self, target: usize) -> bool {
         // Relaxed: marked before the word was written that let this rank in.
@@ -226,7 +230,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     }
 
     /// Changes words, and the entry from `added` to what `change` returns; `None`, and nothing is
-    /// changed, while somebody repairs.
+    /// changed, while a rank repairs.
     #[inline]
     fn change(&self, target: usize, added: u32, change: impl FnOnce(u32) -> u32) -> Option<u32> {
         let entry = self.table.entry(self.rank, target);
@@ -292,8 +296,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         needed && self.as_repairer(repairer, || self.repair())
     }
 
-    /// Calls `f` while this rank is written down as the one that repairs, behind a barrier; `before`
-    /// is who was. Whether it was so, and nobody else was quicker.
+    /// Calls `f` while this rank is recorded as the one that repairs, after a barrier; `before` is
+    /// who was. Whether the entry was this, and no other rank was quicker.
     pub(super) fn as_repairer(&self, before: u32, f: impl FnOnce()) -> bool {
         let repairer = self.table.repairer();
         // Acquire: pairs with the Release of the last repair's end. One repairs at a time.
@@ -331,7 +335,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         self.table.global().restore(all.0, all.1);
     }
 
-    /// What a rank has added, once it is not moving; nothing is left of a dead one.
+    /// What a rank has added, once it is not moving; a dead rank's entry is cleared.
     fn settled(&self, rank: usize, target: usize) -> u32 {
         let entry = self.table.entry(rank, target);
         let mut looks = 0;
@@ -342,9 +346,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
                 return 0;
             }
             if !self.table.lives(rank) {
-                // It may have gone on between the look and its death.
-                // Relaxed: it never will any more; the part's word is written behind both, with
-                // Release.
+                // It may have continued between the look and its death. Relaxed: it never will any
+                // more; the part's word is written behind both, with Release.
                 if entry.load(Relaxed) == HOLDS {
                     self.table.orphaned(target).store(1, Relaxed);
                 }

@@ -162,7 +162,7 @@ fn a_repair_takes_nothing_from_the_living() {
         unsafe {
             assert!(words.of(0).acquire_shared(3, NOW) && words.of(2).acquire_shared(3, NOW));
             leave(&words);
-            // Where all parts are shared nobody else has one alone.
+            // Where all parts are shared no other rank has one alone.
             let alone = words.of(0).acquire(1, NOW);
             words.die();
             assert!(words.of(3).repair_after_deaths());
@@ -247,7 +247,7 @@ fn another_repairs_where_the_repairer_dies() {
     let words = Words::default();
     assert!(words.take());
     words.repairer.store(DEAD as u32 + 1, SeqCst);
-    // SAFETY: nothing is taken while somebody repairs.
+    // SAFETY: nothing is taken while a rank repairs.
     assert!(!unsafe { words.of(0).acquire(0, NOW) });
     words.die();
     assert!(words.of(0).repair_after_deaths());

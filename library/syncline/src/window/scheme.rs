@@ -15,9 +15,9 @@ pub enum Scheme {
     Fair,
     /// A queue in each host, and one between the hosts: [`Hierarchical`](super::Hierarchical).
     Hierarchical,
-    /// The requests of all ranks go by messages to the part's own, at the first operation.
+    /// All ranks send their requests to the rank that owns the part, at the first operation.
     MessageDeferred,
-    /// The requests of all ranks go by messages to the part's own, at once.
+    /// All ranks send their requests to the rank that owns the part, at once.
     MessageImmediate,
 }
 
@@ -48,7 +48,7 @@ impl Scheme {
         }
     }
 
-    /// What it does, in a few words.
+    /// A short description of the scheme.
     pub fn idea(self) -> &'static str {
         match self {
             Scheme::FullSupport => "counters, and pauses that double after each failed try",

@@ -66,7 +66,7 @@ fn sums_are_exact<L: RawSharedLock<Memory = Native>>() {
         scope.spawn(|| {
             for _ in 0..ROUNDS {
                 window.global.acquire_all();
-                // SAFETY: nobody writes to any part while all are shared.
+                // SAFETY: no rank writes to any part while all are shared.
                 let read = || unsafe { sum(0).read_volatile() + sum(1).read_volatile() };
                 assert_eq!(read(), read());
                 window.global.release_all();

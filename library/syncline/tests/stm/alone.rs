@@ -72,7 +72,7 @@ fn a_panic_takes_back_what_was_written_in_place() {
         })
     });
     assert_eq!(text, "enough");
-    // Nobody else is kept out.
+    // No other thread is kept out.
     let seen = Session::new(&engine).atomically(|tx| {
         let numbers: Result<Vec<_>> = cells.iter().map(|cell| cell.get(tx)).collect();
         Ok((numbers?, name.get(tx)?))

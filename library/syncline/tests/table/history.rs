@@ -89,7 +89,7 @@ fn known_histories() {
         drawn(&[(0, 5, Remove(Some(7))), (1, 6, Insert(7, None)), (7, 8, Get(None))]),
     ];
     let wrong = [
-        // A value is gone although nobody removed it.
+        // A value is gone although no thread removed it.
         drawn(&[(0, 1, Insert(1, None)), (2, 3, Get(None))]),
         // The new value, and then the old one again.
         drawn(&[

@@ -11,7 +11,7 @@ use crate::random;
 
 const THREADS: u64 = 4;
 
-/// A value of which a torn copy is told: all words follow from the key and the first.
+/// A value of which a torn copy is detected: all words follow from the key and the first.
 type Value = [u64; 8];
 
 fn value(key: u64, number: u64) -> Value {

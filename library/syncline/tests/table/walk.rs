@@ -208,6 +208,6 @@ fn a_reader_that_is_always_disturbed_gets_through() {
     MEANWHILE.take();
     drop(ask);
     assert!(disturbed.get() > 1);
-    // The last answer finds nobody, if the writer was locked out until now.
+    // The last answer finds no thread, if the writer was locked out until now.
     let _ = writer.join();
 }

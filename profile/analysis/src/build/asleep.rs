@@ -1,4 +1,4 @@
-//! Where threads slept in calls that were not recorded, from looks at them.
+//! Where threads slept in calls that were not recorded, by samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,8 @@ struct Sum {
     stacks: BTreeMap<usize, f64>,
 }
 
-/// All of them, most time first. Those that a call of the recorder led to are counted as waits already.
+/// All of them, most time first. Samples inside a recorded call are left out, since they are
+/// counted as waits already.
 pub fn find(
     file: &ProcessFile,
     process: Option<&SampledProcess>,

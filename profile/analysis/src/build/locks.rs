@@ -25,7 +25,7 @@ struct Sum {
     wake_ups: u64,
     /// Number of creations, by stack.
     created: HashMap<usize, u64>,
-    /// How often one was created there.
+    /// How often an object was created there.
     creations: u64,
     /// The largest value that a semaphore began with.
     begins_with: Option<u64>,

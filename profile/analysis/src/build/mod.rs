@@ -24,8 +24,9 @@ use syncline_recording::layout::{PROCESS_EXITED, PROCESS_LEFT, SEEN};
 use syncline_recording::{Ending, Op, ProcessFile, Samples, Session, Thread};
 
 use crate::findings;
-use crate::model::{Process, State, Times, Waiting};
+use crate::model::{CriticalPath, Process, State, Times, Waiting};
 use crate::options::Options;
+use crate::path;
 use blocking::Pairs;
 use locks::Locks;
 use nesting::Nests;
@@ -36,11 +37,11 @@ use syncline_code::symbols::Symbols;
 use tally::Clock;
 pub use tally::{Tally, waiting_op};
 
-/// What is known beyond the file itself.
+/// What is known of the process besides its file.
 pub struct Context<'a> {
     /// What was run.
     pub session: Option<&'a Session>,
-    /// Where threads were seen on a processor; `None` if that is not known.
+    /// Samples of where threads were while they ran; `None` if that is not known.
     pub samples: Option<&'a Samples>,
     /// What the user chose.
     pub options: &'a Options,
@@ -123,6 +124,7 @@ impl Context<'_> {
             findings: Vec::new(),
             runs: None,
             remaining: Vec::new(),
+            critical_path: CriticalPath::default(),
             asleep,
             whatif: Vec::new(),
             locks,
@@ -136,6 +138,7 @@ impl Context<'_> {
             modules,
             notes: Vec::new(),
         };
+        process.critical_path = path::critical_path(&process);
         process.stuck = findings::stuck::find(&process);
         process.findings = findings::find(&process, thresholds);
         process.remaining = findings::remaining::find(&process, &process.findings);

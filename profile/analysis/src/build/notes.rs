@@ -7,10 +7,11 @@ use crate::gain::SHORTEST;
 use crate::model::{Kind, Module, Note, Process, State, SymbolSource};
 use syncline_code::symbols::place::is_wrapper;
 
-/// Unknown holders are worth a note from this share of all waits for locks on: a holder
-/// that was just leaving is often missed, and changes nothing.
+/// Unknown holders get a note if they have at least this share of all waits for locks. Some are
+/// always missed, because they were just releasing, and make no difference.
 const UNKNOWN_HOLDERS: f64 = 0.2;
-/// OpenMP's own waits are worth a note from this share of the threads' time on, asleep in the kernel.
+/// OpenMP's own waits get a note if the threads sleep in the kernel for at least this share of
+/// their time.
 const OPENMP_WAITS: f64 = 0.1;
 
 /// The notes of a process; those that affect the figures come first.

@@ -1,10 +1,10 @@
-//! What operations mean for sums.
+//! How operations are counted.
 
 use syncline_recording::{Class, Op};
 
 use crate::model::Kind;
 
-/// Whether an operation takes a lock, so that contention and quadrants mean something.
+/// Whether an operation takes a lock, so that contention and quadrants are defined.
 pub fn takes_lock(op: Op) -> bool {
     wants(op) && Kind::of(op.primitive()) == Kind::Lock
 }

@@ -1,4 +1,4 @@
-//! A thread's processor time, from what the kernel said at its end, or was asked before.
+//! A thread's processor time, as the kernel reported it at the thread's end or at the last sample.
 
 use syncline_recording::layout::{THREAD_EXITED, ThreadRecord};
 
@@ -27,8 +27,8 @@ pub fn ready(record: &ThreadRecord) -> Option<f64> {
     known.then_some(seconds(record.ready_ns.saturating_add_unsigned(left)))
 }
 
-/// Seconds of a sum of differences. The kernel's numbers of a thread that runs are some milliseconds old,
-/// so one may be below zero.
+/// Seconds of a sum of differences. The kernel's figures of a running thread are some milliseconds
+/// old, so a difference may be below zero.
 fn seconds(nanoseconds: i64) -> f64 {
     nanoseconds.max(0) as f64 / 1e9
 }

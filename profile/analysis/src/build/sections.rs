@@ -8,8 +8,8 @@ use syncline_recording::{Class, Primitive};
 
 use crate::model::{Kind, Site, Stack};
 
-/// How many sites are read, both of those with most waiting and of those with most calls: more than
-/// a report shows or a finding uses.
+/// How many sites are read: this many of those with most waiting, and as many of those with most
+/// calls. That is more than a report shows or a finding uses.
 const SITES: usize = 200;
 
 /// Fills in the sections of the busiest sites.

@@ -28,7 +28,7 @@ struct Sum {
     stacks: HashMap<usize, WaySum>,
 }
 
-/// What was done at a site by one stack, in ticks.
+/// The sums of one stack at a site, in ticks.
 #[derive(Default)]
 struct WaySum {
     calls: u64,

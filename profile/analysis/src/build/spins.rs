@@ -21,7 +21,8 @@ pub struct Spin {
     pub ticks: u64,
 }
 
-/// All of them. Those that a call of the recorder led to are counted as waits already.
+/// All of them. Samples inside a recorded call are left out, since they are counted as waits
+/// already.
 pub fn find(
     file: &ProcessFile,
     samples: Option<&SampledProcess>,
@@ -54,8 +55,8 @@ pub fn find(
     found
 }
 
-/// The place in the file of a thread that was sampled. Of threads that had the number one after the other,
-/// the latest is the one whose record has it.
+/// The place in the file of a thread that was sampled. If threads had the same number one after the
+/// other, the record is that of the latest.
 pub fn thread_of(file: &ProcessFile, sampled: &SampledThread) -> Option<usize> {
     file.threads.iter().rposition(|thread| thread.record.tid == sampled.tid)
 }

@@ -1,9 +1,9 @@
 //! The stacks of a process, by their numbers in the recording, and a few more for rows whose
 //! stack could not be kept.
 //!
-//! A lock that is made of a futex often waits in a function of its own, as GLib's mutex does, and its
-//! release is inlined into the user's function, or ends it. That function then wakes and calls the one
-//! that waits: it is the call site of both.
+//! A lock that is made of a futex often waits in a function of its own, as GLib's mutex does, while
+//! its release is inlined into the user's function, or is its tail call. The user's function then
+//! both wakes others and calls the function that waits: it is the call site of both.
 
 use std::collections::{HashMap, HashSet};
 use std::slice;
@@ -22,7 +22,7 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// How many stacks get their names between two reports of progress.
+    /// How many stacks are named between two reports of progress.
     const STEP: usize = 64;
 
     /// Looks up the names of all stacks.
@@ -107,8 +107,8 @@ impl Stacks {
         Some(self.stacks.len() - 1)
     }
 
-    /// Shows where an instruction was inlined into a source file of its own, and not the header or the
-    /// part of a language's library that it comes from: loops look at words through their functions.
+    /// Shows the position in the program's source into which an instruction was inlined, and not
+    /// the header or language library that it comes from: loops read words through such functions.
     pub fn show_outside_headers(&mut self, number: usize) {
         let stack = &self.stacks[number];
         let here = stack.frames_at.first().copied().unwrap_or(0);
@@ -120,7 +120,7 @@ impl Stacks {
         }
     }
 
-    /// A number from the recording, or 0 if there is no such stack.
+    /// The stack's number in the recording, or 0 if there is no such stack.
     pub fn checked(&self, number: u32) -> usize {
         let known = self.stacks.get(number as usize).is_some_and(|stack| stack.place.is_some());
         if known { number as usize } else { 0 }
@@ -172,8 +172,8 @@ fn is_header(file: &str) -> bool {
         || file.starts_with("/rustc/")
 }
 
-/// Whether the first of these functions, each called by the next, waits in a futex for its caller: only
-/// the caller wakes others in it.
+/// Whether the first of these functions, each called by the next, waits in a futex on behalf of its
+/// caller: only the caller wakes others in that futex.
 fn waits_for_caller<'a>(
     mut functions: impl Iterator<Item = &'a str>,
     woken_in: &HashSet<&str>,

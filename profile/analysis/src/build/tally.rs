@@ -69,7 +69,7 @@ pub struct Tally {
     pub unfinished: u64,
     /// Calls that wanted a lock, whether they got it or not.
     pub wanted: u64,
-    /// Those of them that found it taken.
+    /// The acquisitions that found the lock taken.
     pub found_taken: u64,
     /// The value that a semaphore began with, of its creation.
     pub begins_with: u64,
@@ -221,8 +221,9 @@ impl Tally {
 
 /// The mean of the holds that were sampled, in ticks.
 fn mean_held(counts: &syncline_recording::layout::Row) -> f64 {
-    /// From this many samples on, the longest does not count. A holder that loses its processor
-    /// holds the lock for milliseconds, and each sample stands for more than a hundred holds.
+    /// With at least this many samples, the longest does not count. A holder that loses its
+    /// processor holds the lock for milliseconds, and each sample stands for more than a hundred
+    /// holds.
     const MANY: u32 = 32;
     let (ticks, samples) = (counts.held_ticks as f64, f64::from(counts.held_samples));
     match counts.held_samples {

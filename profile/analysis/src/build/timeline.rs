@@ -10,8 +10,8 @@ use super::stacks::Stacks;
 use super::tally::Clock;
 use crate::model::{Activity, Lock, Span, Timeline};
 
-/// The most windows. There would be more if a thread soon went quiet after it had waited very
-/// often.
+/// The most windows. There would be more if a thread waited very often at first and rarely
+/// afterwards.
 const MOST_WINDOWS: usize = 4096;
 
 /// A thread's events, with the site of each while the sites have no final numbers.

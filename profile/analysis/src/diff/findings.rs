@@ -17,9 +17,9 @@ const LEAST_CHANGE: f64 = 0.01;
 pub enum Fate {
     /// It was not there before.
     New,
-    /// It is worth more or less than it was.
+    /// Its gain is larger or smaller than before.
     Changed,
-    /// It is not there any more.
+    /// The finding is gone.
     Gone,
     /// It is as it was.
     Same,
@@ -32,7 +32,7 @@ pub struct FindingChange {
     pub fate: Fate,
     /// Which rule found it.
     pub rule: Rule,
-    /// What is wrong; in the words of the second recording, if the finding is still there.
+    /// What is wrong, in the words of the second recording if that has the finding.
     pub title: String,
     /// The call site, also as in the second recording.
     pub place: String,
@@ -50,8 +50,8 @@ pub fn changes(before: &Process, after: &Process) -> Vec<FindingChange> {
     }
     let mut changes = Vec::new();
     for finding in &after.findings {
-        // Of several findings at one call site, the one with most to gain is compared with the
-        // earlier one.
+        // If there are several findings at one call site, the one with most to gain is compared
+        // with the earlier finding.
         let was = earlier.get_mut(&key(finding, after)).and_then(Vec::pop);
         changes.push(change(was, Some(finding)));
     }

@@ -5,9 +5,9 @@
 //! of a function with one operation are summed. Findings are the same if their rule and call site
 //! are.
 //!
-//! Of recordings with several processes one is compared: in the first recording, the process that
-//! lost most time waiting for locks; in the second, the one of that name that lost most, or else
-//! the one that lost most of all.
+//! One process of each recording is compared. In the first recording it is the process that lost
+//! most time waiting for locks; in the second, the process of that name that lost most, or if there
+//! is none, the process that lost most of all.
 
 mod findings;
 mod place;
@@ -30,8 +30,8 @@ pub struct Diff {
     pub before: Run,
     /// The run after.
     pub after: Run,
-    /// The findings of both: first those that are new, then those that have changed, that are
-    /// gone, and that are the same; within each most to gain first.
+    /// The findings of both: first the new ones, then those that changed, those that are gone, and
+    /// those that are the same; in each group most to gain first.
     pub findings: Vec<FindingChange>,
     /// The call sites of both, most changed first.
     pub sites: Vec<SiteChange>,

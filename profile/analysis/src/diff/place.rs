@@ -10,8 +10,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The call site of a frame. An offset behind a function's name changes as easily as a line,
-    /// and is left out; one behind the name of a file is all that is known.
+    /// The call site of a frame. An offset after a function's name changes as easily as a line, and
+    /// is left out. An offset after the name of a file stays, since nothing else is known.
     pub fn of(frame: &Frame, process: &Process) -> Place {
         let module = frame.module.map(|module| process.modules[module].name());
         let function = match frame.function.rsplit_once("+0x") {

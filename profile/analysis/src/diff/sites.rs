@@ -19,15 +19,15 @@ pub struct SiteChange {
     pub function: String,
     /// The file's name without its folders, if it is known.
     pub file: Option<String>,
-    /// The line with most waiting, after the change, or else before it.
+    /// The line with most waiting after the change, or before it if the call site is gone.
     pub line: Option<u32>,
-    /// What was done there before; `None` if it was not there.
+    /// The figures before; `None` if it was not there.
     pub before: Option<Rates>,
-    /// What is done there after; `None` if it is not there.
+    /// The figures after; `None` if it is not there.
     pub after: Option<Rates>,
 }
 
-/// What was done at a site in each second of run time.
+/// A site's figures per second of run time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Rates {
     /// Seconds waited.
@@ -82,7 +82,7 @@ pub fn per_second(sum: f64, process: &Process) -> f64 {
 
 type Key = (Op, Place);
 
-/// What was done at each call site, and the line with most waiting.
+/// The figures of each call site, and the line with most waiting.
 fn rates(process: &Process) -> BTreeMap<Key, (Option<u32>, Rates)> {
     let mut sums: BTreeMap<Key, (Option<u32>, Rates)> = BTreeMap::new();
     for site in &process.sites {

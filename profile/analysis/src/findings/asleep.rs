@@ -4,7 +4,7 @@ use super::working::{IDLE, running, share};
 use crate::model::{Asleep, Kind, Process, Remaining};
 use syncline_present::number::{counted, duration, percent};
 
-/// From this share of the threads' time on.
+/// The least share of the threads' time that is reported.
 const LEAST: f64 = 0.05;
 /// Less than this, in seconds, is a few looks.
 const FLOOR: f64 = 0.5;
@@ -14,7 +14,7 @@ const OPEN_MP: &str = "OpenMP's threads sleep there until a parallel region begi
 const LIBRARIES: [(&str, &str); 3] =
     [("libgomp", OPEN_MP), ("libomp", OPEN_MP), ("libiomp", OPEN_MP)];
 
-/// What is to be said of these calls.
+/// The sentence about these calls.
 pub fn find(process: &Process) -> impl Iterator<Item = Remaining> {
     process.asleep.iter().filter_map(|asleep| remaining(process, asleep))
 }
@@ -38,7 +38,7 @@ fn remaining(process: &Process, asleep: &Asleep) -> Option<Remaining> {
         why = format!(
             "{why}; these threads run for {} of their time: {}",
             percent(worked),
-            if idle { "they have nothing to do" } else { "what they wait for may hold the run up" }
+            if idle { "they have nothing to do" } else { "their waits may delay the run" }
         );
     }
     Some(Remaining {

@@ -1,13 +1,13 @@
-//! Asymmetric contention: locks of one kind, of which some are wanted far more than others
-//! (SyncPerf, section 2.1.4). A hash that puts most keys into few buckets makes few of the
-//! buckets' locks hot; the data is split, but not evenly.
+//! Asymmetric contention: some locks of a kind are contended far more than the others (SyncPerf,
+//! section 2.1.4). A hash that puts most keys into few buckets makes few of the buckets' locks hot;
+//! the data is split, but not evenly.
 //!
 //! Locks are of one kind if they are taken at the same call sites, were created by the same calls,
-//! and lie at equal distances from each other, as those of an array do: locks that are made at one
-//! line may serve as many purposes as they have owners, as with a class of which there are many
-//! tables. SyncPerf compares the highest rate with the lowest, and of thousands of locks two always
-//! differ by chance; so here the hot ones, all together, must stand out from the median, and their
-//! waits must be worth it.
+//! and lie at equal distances from each other, as those of an array do. Locks that are only made at
+//! one line may serve as many purposes as they have owners, such as the tables of one class.
+//! SyncPerf compares the highest rate with the lowest, but among thousands of locks two always
+//! differ at random. So here all hot locks together must stand out from the median, and their waits
+//! must be significant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,10 +23,10 @@ use crate::options::Thresholds;
 
 /// Fewer locks than this are not a kind.
 const FEWEST_LOCKS: usize = 4;
-/// How many times the median's a hot lock's acquisitions and contention must be at least:
+/// A hot lock's acquisitions and contention must be at least this many times those of the median:
 /// SyncPerf's, which has the lowest in place of the median.
 const TIMES: f64 = 2.0;
-/// At most this share of the locks may be hot. If more are, they are simply too few.
+/// At most this share of the locks may be hot. If more are hot, there are simply too few locks.
 const FEW: f64 = 0.25;
 /// An alternative to high contention: this many threads would be in a section at once if the lock
 /// did not exclude them. If few threads run at a time, few find a lock taken.
@@ -56,8 +56,8 @@ fn kinds(process: &Process, locks: &[usize]) -> Vec<Vec<usize>> {
     kinds.into_values().filter(|locks| are_in_an_array(process, locks)).collect()
 }
 
-/// Whether locks lie at equal distances from each other, but for those of an array that are not
-/// used: most distances are multiples of one.
+/// Whether locks lie at equal distances from each other, apart from unused elements of an array:
+/// most distances are multiples of one distance.
 fn are_in_an_array(process: &Process, locks: &[usize]) -> bool {
     let mut addresses: Vec<u64> = locks.iter().map(|&lock| process.locks[lock].address).collect();
     addresses.sort_unstable();
@@ -72,7 +72,7 @@ fn are_in_an_array(process: &Process, locks: &[usize]) -> bool {
     })
 }
 
-/// How many locks were created by the calls that created these, as far as that was recorded.
+/// How many locks were created by the calls that created these, if that was recorded.
 fn created(process: &Process, locks: &[usize]) -> usize {
     let first = &process.locks[locks[0]];
     let Some(creator) = first.created_at.map(|stack| process.calls_of(stack)) else {
@@ -99,8 +99,8 @@ struct Kind<'a> {
     median_contention: f64,
     hot_contention: f64,
     hot_waited: f64,
-    /// How many locks there would be if all were as hot as the acquisitions are on average:
-    /// 1 if one lock had them all.
+    /// The effective number of locks: 1 if one lock has all acquisitions, and the number of locks
+    /// if all have equally many.
     effective: f64,
 }
 
@@ -178,14 +178,14 @@ impl<'a> Kind<'a> {
             locks: few(&self.hot),
             evidence: vec![
                 count("locks of this kind", self.locks as u64),
-                count("of these, hardly ever taken", self.unused as u64),
-                count("hot ones", self.hot.len() as u64),
+                count("of these locks, hardly ever taken", self.unused as u64),
+                count("hot locks", self.hot.len() as u64),
                 count("acquisitions of the least used lock", fewest),
-                count("of the median", median),
-                count("of the most used one", most),
-                share("contention of the hot ones", self.hot_contention),
-                share("contention of the median", self.median_contention),
-                seconds("time waited for the hot ones", self.hot_waited),
+                count("acquisitions of the median lock", median),
+                count("acquisitions of the most used lock", most),
+                share("contention of the hot locks", self.hot_contention),
+                share("contention of the median lock", self.median_contention),
+                seconds("time waited for the hot locks", self.hot_waited),
             ],
             advice: "Spread what the locks protect evenly over them: look at what decides which \
                      one is taken, such as a hash that uses too few bits of its key. More locks \

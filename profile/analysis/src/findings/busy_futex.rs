@@ -3,15 +3,15 @@
 //! call, so only threads that have to wait are seen: there are no acquisitions to compare the waits
 //! with, no holders and no sections.
 //!
-//! Workers that have nothing to do wait in a futex as well. They wait long, are seldom woken,
-//! and by other threads. Threads that contend wait shortly and often; or each waiter wakes others
-//! as well, since the thread that has got the lock releases it, and there are fewer futexes than
-//! threads.
+//! Workers that have nothing to do wait in a futex as well. Threads with nothing to do wait long,
+//! and are woken seldom and by other threads. Threads that contend wait shortly and often; or each
+//! waiter wakes others as well, since the thread that has got the lock releases it, and there are
+//! fewer futexes than threads.
 //!
-//! Where there are already many locks, such as one for each table, threads now and then wait for
-//! one as well, above all while a holder has lost its processor. So if there are more futexes than
-//! threads, the waiting in a single one of them has to reach the threshold. (Locks may wait in a
-//! futex of each thread, as `parking_lot`'s do: then there are as many futexes as threads.)
+//! If there are already many locks, such as one for each table, threads occasionally wait for one
+//! of these too, above all while a holder has lost its processor. So if there are more futexes than
+//! threads, the waiting in a single futex has to reach the threshold. (Locks may wait in a futex of
+//! each thread, as `parking_lot`'s do: then there are as many futexes as threads.)
 
 use syncline_recording::Class;
 
@@ -26,8 +26,8 @@ use crate::options::Thresholds;
 /// The least share of all threads' time that is waited at one call site. Less is not worth a
 /// finding, since the futex may be an event.
 const LEAST_SHARE: f64 = 0.05;
-/// Waits whose mean is longer are those of threads with nothing to do: a section that is held a
-/// millisecond would be rare.
+/// Longer waits, on average, are those of threads with nothing to do: sections of a millisecond are
+/// rare.
 const LONGEST_WAIT: f64 = 1e-3;
 
 /// The least number of waits in a second, of threads that wake each other.
@@ -68,7 +68,8 @@ fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool 
     futexes.len() < waiting && waking >= waiting
 }
 
-/// What threads wait for in a futex, by the names of the functions that wait in it for the call site.
+/// What threads wait for in a futex, judged by the names of the functions that wait in it on behalf
+/// of the call site.
 enum Known {
     Lock,
     Event,
@@ -106,13 +107,13 @@ impl Known {
     }
 }
 
-/// What to do about it, and what to find out first.
+/// The advice, and the question to answer first.
 fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
-    const OF_LOCK: &str = "shorten what it is held for, or have several";
-    const OF_EVENT: &str = "pass on more at a time (a longer queue, batches), or let threads watch for \
-                            it for some microseconds before they sleep";
-    const UNSEEN: &str = "How often it is taken, and who holds it meanwhile, can't be seen: a free one \
-                          is taken without a call.";
+    const OF_LOCK: &str = "hold it for less time, or use several";
+    const OF_EVENT: &str = "pass on more at a time (a longer queue, batches), or let threads \
+                            poll for some microseconds before they sleep";
+    const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a \
+                          free one is taken without a call.";
     let ask = |question: &str| {
         Some(OpenQuestion { question: question.to_owned(), command: Answer::Record })
     };
@@ -120,15 +121,13 @@ fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
         Some(Known::Event) => (format!("It is an event: {OF_EVENT}."), None),
         Some(Known::Lock) => (
             format!("It is a lock: {OF_LOCK}. {UNSEEN}"),
-            ask("Who is in the way? With a pthread mutex or Syncline's locks in its place the \
-                 recording would say."),
+            ask("Which thread is in the way? With a pthread mutex or one of Syncline's locks \
+                 instead, the recording would show it."),
         ),
         None => (
             format!("If this is a lock: {OF_LOCK}. If it is an event: {OF_EVENT}. {UNSEEN}"),
-            ask(
-                "Is it a lock or an event, and who is in the way? With a pthread mutex or Syncline's \
-                 locks in its place the recording would say.",
-            ),
+            ask("Is it a lock or an event, and which thread is in the way? With a pthread mutex \
+                 or one of Syncline's locks instead, the recording would show it."),
         ),
     }
 }
@@ -146,7 +145,10 @@ fn finding(process: &Process, number: usize) -> Finding {
         evidence: vec![
             rate("waits", figures.waits as f64 / process.seconds),
             seconds("mean wait", figures.waited / figures.waits.max(1) as f64),
-            share("of all threads' time waited here", figures.waited / process.thread_seconds),
+            share(
+                "share of all threads' time waited here",
+                figures.waited / process.thread_seconds,
+            ),
             count("futexes", locks.len() as u64),
             count("threads", site.threads as u64),
         ],
@@ -170,7 +172,7 @@ mod tests {
         woken_by(1, waits, waited)
     }
 
-    /// The same, and this many threads wake others.
+    /// As in [`waits`], and this many threads wake others.
     fn woken_by(wakers: usize, waits: u64, waited: f64) -> usize {
         let mut drawn = process(10.0, 4);
         drawn.threads("operate", 4, 10.0);

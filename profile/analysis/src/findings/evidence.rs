@@ -31,7 +31,7 @@ fn number_of(what: &str, value: f64, unit: Unit) -> Evidence {
     Evidence { what: what.to_owned(), value, unit }
 }
 
-/// What a trace has to say of its sections: how many there are, and of how many threads.
+/// The evidence from a trace: how many sections it has, and of how many threads.
 pub fn traced(inspected: &Inspected) -> Vec<Evidence> {
     let mut evidence = vec![
         count("sections traced here", inspected.sections),

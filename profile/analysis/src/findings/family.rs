@@ -1,6 +1,6 @@
 //! Locks that are taken at the same call sites are of one family: they protect the same kind of
-//! data in the same way, and what is wrong with them is one problem. 92,000 quiet locks that one
-//! line of code takes are one busy family (SyncPerf, section 3.1.2).
+//! data in the same way, so a fault in them is one problem. 92,000 quiet locks that one line of
+//! code takes are one busy family (SyncPerf, section 3.1.2).
 //!
 //! A family also bounds the gain: the most time that the program could save without its locks. A
 //! rule applies only above a floor of that bound, since SyncPerf's thresholds alone (1,000
@@ -16,8 +16,8 @@ use crate::model::{Figures, Kind, Lock, Process, Site, Thread};
 /// Seconds that an uncontended acquisition and its release take: 5 ns for a mutex that stays
 /// in one processor's cache (`docs/benchmarks.md`), more where its line comes from memory.
 pub const PAIR: f64 = 20e-9;
-/// The same for a lock that several threads take in turn: its cache line comes from another
-/// processor, for the acquisition and often for the release again.
+/// Seconds for a lock that several threads take in turn: its cache line comes from another
+/// processor, for the acquisition and often again for the release.
 pub const SHARED_PAIR: f64 = 100e-9;
 /// Like [`PAIR`], for locks each of which mostly one thread takes: they stay in its cache, or are
 /// prefetched in a walk over an array.
@@ -27,17 +27,18 @@ const ONE_THREAD: f64 = 1.2;
 /// The part of their processor time that threads which do little else spend in the calls for locks: of our
 /// workloads' (`docs/accuracy.md`), about this much went away with the calls.
 const MOST_OF_TIME: f64 = 0.7;
-/// By how much a section's measured time is too long: the clock is read within it. A section of two
-/// instructions is recorded with this length.
+/// How much longer than its true length a section is measured, since the clock is read within it: a
+/// section of two instructions is recorded with this length.
 const CLOCK: f64 = 10e-9;
-/// From this share of the run time on, calls are worth a finding if the section's instructions show
-/// what to do. It is 10,000 acquisitions a second of a shared lock: each of the bugs of SyncPerf's
-/// Table 2 has more, and both false alarms of its section 4.3 (1,252 and 1,916 a second) have less.
+/// The least share of the run time that calls must take to be a finding, if the section's
+/// instructions show what to do. It is 10,000 acquisitions a second of a shared lock: each of the
+/// bugs of SyncPerf's Table 2 has more, and both false alarms of its section 4.3 (1,252 and 1,916 a
+/// second) have less.
 pub const COST_FLOOR: f64 = 0.001;
-/// The same if the advice is a guess.
+/// The least share if the advice is a guess.
 pub const UNSURE_COST_FLOOR: f64 = 0.01;
-/// From this share of the run time on, waits of all threads together are worth a finding. The
-/// smallest that paid off in SyncPerf's Table 2 was canneal's: half a second of 51.
+/// The least share of the run time that waits of all threads together must take to be a finding.
+/// The smallest that paid off in SyncPerf's Table 2 was canneal's: half a second of 51.
 pub const WAITED_FLOOR: f64 = 0.005;
 /// The least number of waits and refused tries for a share of them to mean anything.
 pub const FEWEST_TAKEN: u64 = 10;
@@ -46,12 +47,13 @@ pub const FEWEST_TAKEN: u64 = 10;
 /// the lock is the condition's.
 const OF_CONDITION: f64 = 0.1;
 
-/// The least waits and signals of the condition for each acquisition: where all threads have to stop now
-/// and then, as for a collector of garbage, the lock does not exist for that.
+/// The least number of waits and signals of the condition for each acquisition. With fewer, as
+/// where all threads occasionally stop for a garbage collector, the lock does not exist for the
+/// condition.
 const OFTEN_ENOUGH: f64 = 0.001;
 
-/// What remains of the hand-overs where threads pass on ten things at a time: the gain of passing
-/// several is predicted for that many.
+/// The share of hand-overs that remains if threads pass on ten things at a time, for which the gain
+/// is predicted.
 pub const SEVERAL_AT_A_TIME: f64 = 0.1;
 
 /// Locks that are taken at the same call sites.
@@ -149,12 +151,11 @@ impl Family<'_> {
 
     /// The most seconds that an acquisition and its release take without contention.
     pub fn pair(&self) -> f64 {
-        // With fewer locks than threads, threads share one. With more it isn't known.
+        // With fewer locks than threads, threads share a lock. With more, that isn't known.
         if self.locks.len() < self.threads() { SHARED_PAIR } else { PAIR }
     }
 
-    /// The same as a measured value rather than a bound: what a fix saved where it removed the
-    /// calls.
+    /// The mean instead of the bound, as fixes that removed the calls have shown.
     pub fn likely_pair(&self) -> f64 {
         let mut locks = self.locks.iter().map(|&lock| &self.process.locks[lock]);
         let one_thread = |lock: &Lock| threads_of(lock).is_none_or(|threads| threads < ONE_THREAD);
@@ -165,8 +166,8 @@ impl Family<'_> {
         pair.min(self.affordable())
     }
 
-    /// What a call and its release can take at most on the average, by the processor time of the threads
-    /// that make them.
+    /// An upper bound of the mean time of a call and its release, from the processor time of the
+    /// threads that make them.
     fn affordable(&self) -> f64 {
         let threads = self.process.threads_at(self.sites.iter().copied());
         let threads = || threads.iter().map(|&thread| &self.process.threads[thread]);
@@ -175,12 +176,12 @@ impl Family<'_> {
         if calls == 0 { f64::INFINITY } else { MOST_OF_TIME * ran / calls as f64 }
     }
 
-    /// What the calls cost without waits, as a share of the run time, all threads together.
+    /// The cost of the calls without waits, of all threads together, as a share of the run time.
     pub fn cost(&self) -> f64 {
         self.calls_per_second() * self.pair()
     }
 
-    /// The waits, as a share of the run time, all threads together.
+    /// The waits of all threads together, as a share of the run time.
     pub fn waited_share(&self) -> f64 {
         share_of_run(self.process, self.waited())
     }
@@ -218,20 +219,20 @@ impl Family<'_> {
     }
 }
 
-/// How many threads would be in the sections of a lock at once if it did not exclude them and each
-/// had a processor: the share of their working time that it is held, times the number of threads
-/// that take it. If that is more than one, waiting is unavoidable, whatever the processors and the
-/// load of the machine. Contention is no such measure: if few threads run at a time, few find the
-/// lock taken.
+/// How many threads would be in the sections of a lock at the same time if it did not exclude them
+/// and each had a processor: the share of their working time for which it is held, times the number
+/// of threads that take it. If that is more than one, waiting is unavoidable, whatever the
+/// processors and the load of the machine. Contention does not measure this: if few threads run at
+/// a time, few find the lock taken.
 pub fn wanted_at_once(process: &Process, lock: &Lock) -> f64 {
     let at_its_places = || lock.sites.iter().map(|use_| process.sites[use_.site].threads).max();
     let threads = threads_of(lock).unwrap_or_else(|| at_its_places().unwrap_or(0) as f64);
     share_of_work(process, lock) * threads
 }
 
-/// The effective number of threads that share a lock: that of as many threads that took it equally
-/// often. A lock that another thread takes once in a while is nearly its own thread's. `None` if
-/// no thread took it.
+/// The effective number of threads that share a lock: the number of threads if all take it equally
+/// often, and fewer otherwise. A lock that another thread takes once in a while is nearly its own
+/// thread's. `None` if no thread took it.
 fn threads_of(lock: &Lock) -> Option<f64> {
     let calls = || lock.threads.iter().map(|&(_, calls)| calls as f64);
     let squares: f64 = calls().map(|calls| calls * calls).sum();
@@ -285,7 +286,7 @@ pub fn descending(a: f64, b: f64) -> Ordering {
 pub struct Sets(Vec<usize>);
 
 impl Sets {
-    /// This many elements, each a set of its own.
+    /// This many elements, each in a set of its own.
     pub fn new(sites: usize) -> Sets {
         Sets((0..sites).collect())
     }

@@ -1,22 +1,22 @@
-//! Locks that are taken in both orders: one thread holds A and wants B while another holds
-//! B and wants A, and both wait for ever. That it never happened in the recorded run proves
-//! nothing. Circles of three and more locks count as well.
+//! Locks that are taken in both orders: one thread holds A and wants B while another holds B and
+//! wants A, and both wait for ever. It is a fault even if no deadlock happened in the recorded run.
+//! Circles of three and more locks count as well.
 //!
 //! Locks are the nodes of a graph, with an edge from each lock to those that were taken with
 //! it held; locks that can be reached from each other in both directions are one finding. These are
 //! no danger:
 //!
 //! - a try: a thread that is refused releases what it has;
-//! - a lock that is only held and only wanted to read;
-//! - two orders under one and the same third lock, which lets one thread in at a time;
+//! - a lock that is only held and only requested for reading;
+//! - two orders under one and the same third lock, which admits one thread at a time;
 //! - locks that one thread alone uses;
-//! - a lock that is taken once where it was just made: no other thread can know it yet;
+//! - a lock that is taken once right after it was created: no other thread can know it yet;
 //! - orders that were seen no more often than one of the two locks was made at its address: they may be of
 //!   different locks;
-//! - a circle of three and more whose locks are all taken at one pair of call sites, or which is one of
-//!   many locks, if no two were seen in both orders. Where any lock may be the first one, such pairs
-//!   are as frequent as circles. So these are rather locks of objects whose memory was freed and used
-//!   again, or of a cache's slots.
+//! - a circle of three and more whose locks are all taken at one pair of call sites, or which is
+//!   one of many locks, if no two were seen in both orders. If any lock may be taken first, pairs
+//!   in both orders are as frequent as circles. So these are rather locks of objects whose memory
+//!   was freed and used again, or of a cache's slots.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -29,10 +29,11 @@ use crate::options::Thresholds;
 
 /// A function makes a lock, and takes it, through at most this many functions.
 const MOST_BETWEEN: usize = 3;
-/// From this many locks that can be reached from each other on, two would be seen in both orders.
+/// With at least this many locks that can be reached from each other, two would be seen in both
+/// orders.
 const MANY: usize = 8;
 
-/// Locks taken in both orders. How often does not matter.
+/// Locks taken in both orders. How often it was seen does not matter.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let graph = Graph::of(process);
     graph.knots().into_iter().filter_map(|knot| graph.finding(&knot)).collect()
@@ -49,7 +50,7 @@ struct Graph<'a> {
 fn is_by_creator(process: &Process, nesting: &Nesting) -> bool {
     let Some(created_at) = process.locks[nesting.lock].created_at else { return false };
     let (made, taken) = (process.calls_of(created_at), process.calls_of(nesting.stack));
-    // Both may go through some functions of their own from there.
+    // From there both paths may go through different functions.
     let from = |calls: &[usize]| (1..=MOST_BETWEEN.min(calls.len())).collect::<Vec<usize>>();
     let same = |of_made: usize, of_taken: usize| {
         let (made, taken) = (&made[of_made..], &taken[of_taken..]);
@@ -58,7 +59,8 @@ fn is_by_creator(process: &Process, nesting: &Nesting) -> bool {
     nesting.seen <= 1 && from(made).iter().any(|&m| from(taken).iter().any(|&t| same(m, t)))
 }
 
-/// Whether an order was seen no more often than other locks came to the addresses of its two.
+/// Whether an order was seen no more often than other locks were created at the addresses of its
+/// two locks.
 fn may_be_of_several(process: &Process, nesting: &Nesting, held: usize) -> bool {
     let made = process.locks[held].created.max(process.locks[nesting.lock].created);
     made > 1 && nesting.seen <= made
@@ -175,9 +177,9 @@ impl<'a> Graph<'a> {
             place,
             locks: few(&locks),
             evidence,
-            advice: "Take the locks in one order everywhere, by rank or by address. Where the \
-                     order can't be chosen, try for the second one, and release the first if \
-                     it is refused."
+            advice: "Take the locks in one order everywhere, by rank or by address. If you can't \
+                     choose the order, use a try for the second lock, and release the first one \
+                     if the try is refused."
                 .to_owned(),
             open_question: None,
             remedy: Remedy::Unknown,
@@ -305,9 +307,9 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, process};
 
-    /// Draws orders of locks, such as `a b` for b taken with a held, and `a b c` for c taken
-    /// in b in a. A lock has one call site for each text that it appears in; `?` after it is a try,
-    /// `r` a read.
+    /// Locks taken in the drawn orders: `a b` stands for b taken with a held, and `a b c` for c
+    /// taken in b in a. A lock has one call site for each text that it appears in; `?` after a lock
+    /// is a try, `r` a read.
     fn orders(drawn: &[&str]) -> Vec<Finding> {
         found(&nested(drawn))
     }
@@ -339,7 +341,7 @@ mod tests {
         find(drawn, &Thresholds::default())
     }
 
-    /// Of locks that are taken at one pair of call sites, these were taken with these held.
+    /// Locks that are taken at one pair of call sites: which were taken with which held.
     fn at_one_pair_of_sites(orders: &[(usize, usize)]) -> usize {
         let mut drawn = process(1.0, 4);
         let locks: Vec<usize> = (0..9).map(|_| drawn.lock(Primitive::Mutex, "lock")).collect();
@@ -398,7 +400,8 @@ mod tests {
         );
     }
 
-    /// As GDAL's mutexes, each of which is made and taken for the first time under one of all.
+    /// As in GDAL, where each mutex is created and taken for the first time under one mutex for
+    /// all.
     #[test]
     fn a_lock_that_was_just_made_is_known_to_nobody() {
         let order = |seen: u64, maker: &str| {

@@ -31,7 +31,7 @@ pub struct Meeting<'a> {
 }
 
 impl<'a> Meeting<'a> {
-    /// Where threads meet at the locks of a family, if they do.
+    /// The place where threads meet at the locks of a family, if they meet.
     pub fn at(process: &'a Process, family: &Family) -> Option<Meeting<'a>> {
         let conditions = process.locks.iter().enumerate();
         let mut conditions = conditions.filter(|(_, lock)| lock.primitive == Primitive::Condvar);
@@ -43,7 +43,7 @@ impl<'a> Meeting<'a> {
                 rounds,
                 threads: (arrivals as f64 / rounds as f64).round() as usize,
             };
-            // Where all arrivals are accounted for, their number is sure.
+            // If all arrivals are accounted for, their number is certain.
             in_several(process, family, condition)
                 .or_else(|| in_one_function(process, family, condition))
                 .map(|(functions, rounds, arrivals)| meeting(functions, rounds, arrivals))
@@ -163,7 +163,8 @@ mod tests {
         assert!(Meeting::at(&drawn, &Family::all(&drawn)[0]).is_none());
     }
 
-    /// Two lines wake all, each in some of the rounds, so that one does by chance for every tenth arrival.
+    /// Two lines wake all threads, each in some of the rounds, so that by coincidence one does for
+    /// every tenth arrival.
     #[test]
     fn arrivals_that_are_accounted_for_say_how_many_meet() {
         let mut drawn = process(10.0, 4);
@@ -182,9 +183,9 @@ mod tests {
         assert_eq!(meeting.map(|meeting| (meeting.threads, meeting.rounds)), Some((8, 10_000)));
     }
 
-    /// As numexpr's: workers and the thread that hands out their work meet before and after it, the
-    /// latter in a function of its own. It waits so often, and may signal in another function. At the
-    /// end the threads are woken in a function that is none of these.
+    /// As in numexpr: workers and the thread that hands out their work meet before and after the
+    /// work; that thread meets in a function of its own. It waits this often, and may signal in
+    /// another function. At the end, another function wakes the threads.
     fn in_two_functions(own_waits: u64, wakes_in: &str) -> Option<usize> {
         let mut drawn = process(10.0, 4);
         drawn.threads("work", 4, 10.0);

@@ -22,7 +22,7 @@ pub mod stuck;
 #[cfg(test)]
 pub(crate) mod testing;
 mod touches;
-mod waking;
+pub mod waking;
 mod wasted_wake_ups;
 mod working;
 
@@ -47,7 +47,7 @@ const ALL: &[Rules] = &[
     busy_futex::find,
 ];
 
-/// All that is found in a process, with predicted gains, most to gain first.
+/// All findings of a process, with predicted gains, most to gain first.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let findings = ALL.iter().flat_map(|rules| rules(process, thresholds)).collect();
     let mut findings = precedence::one_for_each_problem(findings);

@@ -10,7 +10,7 @@ use super::family::{PAIR, descending};
 use super::improper_granularity::thread_each::A_THREAD;
 use crate::model::{Finding, Kind, Lost, Process, Site};
 
-/// Gains that differ by less are about the same: half of the predictions are off by no less
+/// Gains that differ by less are about the same: half of the predictions have at least this error
 /// (`docs/accuracy.md`).
 const ERROR: f64 = 0.1;
 
@@ -25,8 +25,8 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
         .then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))
 }
 
-/// Seconds of all threads spent at a finding's call sites, as far as its problem is about them: waits,
-/// refused tries, and the calls themselves.
+/// Seconds that all threads spent at a finding's call sites, in whatever its problem is about:
+/// waits, refused tries, or the calls themselves.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
     let of_events = finding.rule.about().waiting == Lost::All;
     let sites = finding.sites.iter().map(|&site| &process.sites[site]);

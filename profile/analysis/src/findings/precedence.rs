@@ -1,7 +1,6 @@
-//! One problem is one finding. A lock that is taken for nothing is often contended as well, and
-//! held while its holder is preempted; the fix of the first resolves the others. So of several
-//! findings at one call site only the first in the order of the rules stays
-//! ([`crate::model::Rule`]).
+//! One problem is one finding. A needless lock is often contended too, and held while its holder is
+//! preempted; removing it resolves the other problems. So if there are several findings at one call
+//! site, only the first in the order of the rules stays ([`crate::model::Rule`]).
 
 use crate::model::Finding;
 

@@ -1,7 +1,7 @@
-//! What no finding explains, and still takes time: each kind of lock, each loop of tries and each
-//! event that takes 2 % of the threads' time or more gets a sentence. It says which threads wait
-//! for which, and by which numbers the rules do not apply, so that an expert can go on from there.
-//! Locks that no thread waits for get a sentence too if their calls take 5 %.
+//! Time that no finding explains: each kind of lock, each loop of tries and each event that takes 2
+//! % of the threads' time or more gets a sentence. The sentence says which threads wait for which,
+//! and which numbers rule the findings out, so that an expert can continue from there. Locks that
+//! no thread waits for get a sentence too if their calls take 5 %.
 
 use syncline_recording::{Class, Primitive};
 
@@ -16,19 +16,22 @@ use crate::name;
 use crate::name::primitive;
 use syncline_present::number::{counted, duration, grouped, percent};
 
-/// From this share of the threads' time on.
+/// The least share of the threads' time that is reported.
 const LEAST: f64 = 0.02;
 /// For calls, whose time is an estimate, the share of the time in which threads could run.
 const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
 
-/// So many sleeps of one call site, and no longer than this on the average in seconds, are of threads
-/// that look for something again and again. Others keep a clock, or sleep once.
+/// Waits with less than this share of the critical path do not delay the run.
+const ON_PATH: f64 = 0.02;
+
+/// Threads poll if a call site has this many sleeps, no longer than this on average, in seconds.
+/// Others keep a clock, or sleep once.
 const MANY_SLEEPS: u64 = 100;
 const SHORT_SLEEP: f64 = 20e-3;
 
-/// What is left, most time first.
+/// What no finding explains, most time first.
 pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
     let said = |site: usize| {
         let speaks =
@@ -103,7 +106,8 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
     })
 }
 
-/// Seconds that the calls for a family take, if that is much of the time in which threads could run.
+/// Seconds that the calls of a family take, if that is a large part of the time in which threads
+/// could run.
 fn cost_of_calls(process: &Process, family: &Family) -> Option<f64> {
     let seconds = family.calls() as f64 * PAIR;
     // Calls take processor time: where other programs had the processors, threads could make fewer.
@@ -133,8 +137,8 @@ fn calls(
     )];
     if reads > 0.0 {
         why.push(format!(
-            "{} are to read, which writes the lock's count all the same, so that threads take its \
-             cache line from each other",
+            "{} only read, but each writes the lock's count, so threads take its cache line from \
+             each other",
             percent(reads)
         ));
     }
@@ -239,8 +243,12 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     };
     let mean = seconds / waits.max(1) as f64;
     let looks_again = kind == Primitive::Sleep && waits >= MANY_SLEEPS && mean <= SHORT_SLEEP;
+    let on_path = process.critical_path.through(number);
     let idle = kind == Primitive::Thread
-        || !each_other && !looks_again && worked.is_some_and(|worked| worked < IDLE);
+        || match on_path {
+            Some(share) => share < ON_PATH,
+            None => !each_other && !looks_again && worked.is_some_and(|worked| worked < IDLE),
+        };
     let mut why = vec![format!(
         "{} of {}, by {}{}",
         counted(waits as usize, one),
@@ -248,7 +256,8 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
         counted(site.threads, "thread"),
         wakers(process, &objects)
     )];
-    if looks_again {
+    let said = process.held_up_by_sleep().is_some_and(|part| part.site == Some(number));
+    if looks_again && !said {
         why.push(
             "if it looks for something after each sleep, it sees it half a sleep too late: wait for \
              the event itself (a condition, a semaphore, poll); if each sleep belongs to a piece of \
@@ -258,15 +267,15 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     }
     if kind == Primitive::Condvar && meets() {
         why.push(
-            "it is a barrier of the program's own: the last thread to come lets the others go on"
+            "it is a barrier of the program's own: the last thread to arrive releases the others"
                 .to_owned(),
         );
     }
     if each_other {
         why.push(format!(
-            "each waits for {} of its own, and the waiting threads wake each other: it may be a lock \
-             of the program's own (hold it shorter, or have several), or a pool of threads (hand it \
-             more at a time)",
+            "each waits for {} of its own, and the waiting threads wake each other: it may be a \
+             lock of the program's own (hold it for less time, or use several), or a pool of \
+             threads (hand it more work at a time)",
             match kind {
                 Primitive::Condvar => "a condition",
                 Primitive::Semaphore => "a semaphore",
@@ -274,12 +283,19 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
             }
         ));
     }
-    if let Some(worked) = worked {
-        why.push(format!(
+    match (on_path, worked) {
+        (Some(share), _) => {
+            let share = percent(share.min(1.0));
+            why.push(format!(
+                "such waits, and what the threads do right after them, are {share} of the critical path"
+            ));
+        }
+        (None, Some(worked)) => why.push(format!(
             "the waiting threads work for {} of their time: {}",
             percent(worked),
-            if idle { "they have nothing to do" } else { "what they wait for may hold the run up" }
-        ));
+            if idle { "they have nothing to do" } else { "their waits may delay the run" }
+        )),
+        (None, None) => {}
     }
     Some(Remaining {
         what,
@@ -423,7 +439,7 @@ mod tests {
         assert!(idle.idle && idle.why.contains("nothing to do"), "{}", idle.why);
         assert!(idle.why.contains("woken from put  queue.c:30"), "{}", idle.why);
         let held_up = waiting(5.0);
-        assert!(!held_up.idle && held_up.why.contains("hold the run up"), "{}", held_up.why);
+        assert!(!held_up.idle && held_up.why.contains("delay the run"), "{}", held_up.why);
     }
 
     #[test]

@@ -1,7 +1,6 @@
-//! Threads that can't go on, as far as that is evident from what each waits for when the recording
-//! ends or is read: a circle of threads, each waiting for a lock that the next one holds; and,
-//! where no thread runs any more, those that wait for a condition, whose last signal came too
-//! early.
+//! Threads that can't continue, as shown by what each waits for when the recording ends or is read:
+//! a circle of threads, each of which waits for a lock that the next one holds; and, if no thread
+//! runs any more, those that wait for a condition whose last signal came too early.
 
 use syncline_recording::Op;
 
@@ -106,7 +105,7 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
                 grouped(used.calls),
                 name::site(process, &process.sites[used.site])
             ),
-            None => "which nobody ever signalled".to_owned(),
+            None => "which no thread ever signalled".to_owned(),
         };
         format!(
             "{} waits at {} for {}, {signalled}",

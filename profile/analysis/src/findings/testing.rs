@@ -18,9 +18,9 @@ use std::ops::{Deref, DerefMut};
 use syncline_recording::{Class, Op, Primitive};
 
 use crate::model::{
-    Blocker, Figures, Finding, Frame, Inspected, Kind, Lock, Nesting, Outer, Process, Quadrant,
-    QuadrantCounts, Remedy, Rule, Section, Site, SiteUse, Stack, State, Thread, Timeline, Times,
-    Waiting,
+    Blocker, CriticalPath, Figures, Finding, Frame, Inspected, Kind, Lock, Nesting, Outer, Process,
+    Quadrant, QuadrantCounts, Remedy, Rule, Section, Site, SiteUse, Stack, State, Thread, Timeline,
+    Times, Waiting,
 };
 use crate::options::Thresholds;
 pub use sections::one_word;
@@ -69,6 +69,7 @@ pub fn process(seconds: f64, processors: usize) -> Drawn {
         findings: Vec::new(),
         runs: None,
         remaining: Vec::new(),
+        critical_path: CriticalPath::default(),
         asleep: Vec::new(),
         whatif: Vec::new(),
         locks: Vec::new(),

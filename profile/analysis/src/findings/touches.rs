@@ -1,8 +1,8 @@
-//! What a critical section touches, which decides what it needs: from the reading of its
-//! instructions, and from a trace of it, where there is one.
+//! The data that a critical section touches, which decides what primitive it needs: according to
+//! its instructions, and to a trace if there is one.
 //!
 //! Instructions show what a section may touch; a trace shows what it touched, and which data
-//! threads share. Of the two, the one that requires less counts.
+//! threads share. Of the two results, the one that requires less counts.
 
 use crate::findings::family::descending;
 use crate::model::{Data, Inspected, Process, Section, Site};
@@ -10,23 +10,23 @@ use crate::model::{Data, Inspected, Process, Section, Site};
 /// Instructions of a section that only changes one word: what loads it, computes and stores
 /// it, and computes the two addresses.
 const ONE_WORD_INSTRUCTIONS: usize = 16;
-/// Instructions of a section that is over before a waiter has gone to sleep: some tens of
+/// The most instructions of a section that ends before a waiter has fallen asleep: some tens of
 /// nanoseconds.
 const FEW_INSTRUCTIONS: usize = 48;
 /// This many traced sections represent all of a call site: they include what one section in thirty
 /// does.
 const ENOUGH_SECTIONS: u64 = 100;
 
-/// What a section touches, in the order of what it requires, the least first.
+/// What a section touches; the variants that require least come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Touches {
     /// Nothing that others can reach.
     Nothing,
-    /// What is shared is changed by atomic instructions only.
+    /// Shared data is changed by atomic instructions only.
     Atomics,
     /// One word is read, or read and changed.
     OneWord,
-    /// Several words are read, none is changed.
+    /// Several words are read, and none is changed.
     ReadsOnly,
     /// Several words, in a few instructions.
     FewWords,
@@ -64,7 +64,7 @@ impl Touches {
         })
     }
 
-    /// What traced sections touched; `None` if too few were traced.
+    /// The data that traced sections touched; `None` if too few were traced.
     pub fn of_inspected(inspected: &Inspected) -> Option<Touches> {
         match inspected.data {
             Data::Local => Some(Touches::Nothing),
@@ -82,15 +82,15 @@ impl Touches {
         }
     }
 
-    /// What the sections of a site touch, as far as anything is known of them.
+    /// The data that the sections of a site touch, if known.
     pub fn of_site(site: &Site) -> Option<Touches> {
         let read = site.section.as_ref().and_then(Touches::of);
         let traced = site.inspected.as_ref().and_then(Touches::of_inspected);
         read.into_iter().chain(traced).min()
     }
 
-    /// What all sections at these sites touch together, counting every site that makes at least
-    /// `least` of the calls; `None` if one of them is not known.
+    /// The data that all sections at these sites touch together, counting every site that makes at
+    /// least the share `least` of the calls; `None` if one of them is not known.
     pub fn of_all(process: &Process, sites: &[usize], least: f64) -> Option<Touches> {
         let calls = |site: &usize| process.sites[*site].figures.calls as f64;
         let all: f64 = sites.iter().map(calls).sum();
@@ -103,7 +103,7 @@ impl Touches {
     }
 }
 
-/// Functions that only give memory back: what an atomic count that came to 0 leads to.
+/// Functions that only free memory, as after an atomic count has reached 0.
 const FREES: &[&str] = &["free", "operator delete", "_ZdlPv", "_ZdlPvm", "cfree"];
 
 /// Functions that only read their arguments.
@@ -180,12 +180,12 @@ const MOVABLE: &[(f64, &[&str])] = &[
 
 /// A call that takes a smaller share of the time held is not what makes a section long.
 const SHARE_OF_HELD: f64 = 0.05;
-/// Of calls that could be outside, those that take most are named.
+/// Of the calls that could be outside, those that take most time are named.
 const MOST_NAMED: usize = 5;
 /// Nor are calls that take a smaller share of it all together.
 const SHARE_OF_ALL: f64 = 0.25;
-/// What is taken to remain of a section at least once what it calls is outside; canneal's kept 28 of
-/// 46,979 accesses.
+/// The share of a section that is assumed to remain at least, once its calls are outside; canneal's
+/// section kept 28 of 46,979 accesses.
 const LEFT: f64 = 0.1;
 
 /// Calls that could mostly be outside of a section.
@@ -197,9 +197,9 @@ pub struct Movable<'a> {
     pub left: f64,
 }
 
-/// Of the functions that sections at a site call, those that could mostly be called outside, and that
-/// matter for a section that is held for this many seconds: in a loop any of them may. `None` if there
-/// are none.
+/// The functions called by sections at a site that could mostly be called outside, and that matter
+/// for a section that is held for this many seconds; a function called in a loop always matters.
+/// `None` if there are none.
 pub fn movable_calls(section: &Section, held: f64) -> Option<Movable<'_>> {
     let takes = |call: &str| {
         let of = MOVABLE.iter().find(|(_, names)| names.contains(&plain(call)));

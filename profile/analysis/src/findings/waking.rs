@@ -6,7 +6,7 @@ use syncline_recording::{Class, Op, Primitive};
 
 use crate::model::{Process, Site};
 
-/// So many of those who wait are as good as all.
+/// This share of the waiting threads counts as all of them.
 const NEARLY_ALL: f64 = 0.8;
 
 /// Whether threads wait there for a condition, a semaphore or in a futex.
@@ -18,7 +18,7 @@ pub fn is_wait(op: Op) -> bool {
     }
 }
 
-/// Whether waits there mostly end because their own time is over, as those of a clock.
+/// Whether waits there mostly time out, as those of a clock do.
 pub fn is_clock(site: &Site) -> bool {
     2 * site.figures.timeouts >= site.figures.waits
 }
@@ -28,7 +28,7 @@ pub fn called_by(site: &Site) -> impl Iterator<Item = (usize, u64)> + Clone {
     site.by_thread.iter().copied().filter(|&(_, calls)| calls > 0)
 }
 
-/// The threads that wake others where these objects are used for that, and how often.
+/// The threads that wake others through these objects, and how often.
 pub fn wakes(process: &Process, objects: &[usize]) -> BTreeMap<usize, u64> {
     let uses = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
     let sites: BTreeSet<usize> = uses.map(|used| used.site).collect();

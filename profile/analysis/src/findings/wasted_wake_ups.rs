@@ -5,7 +5,7 @@
 //! between. Each costs two context switches and the lock.
 //!
 //! A signal without waiters is no finding: the C library returns at once. A program's own futex
-//! goes to the kernel for it, if it does not count its sleepers.
+//! enters the kernel for it if it does not count its sleepers.
 
 use syncline_recording::{Op, Primitive};
 
@@ -20,9 +20,8 @@ use crate::options::Thresholds;
 const FUTILE: f64 = 0.5;
 /// Seconds that a system call takes that finds no waiter.
 const WAKE_NOBODY: f64 = 0.3e-6;
-/// The least share of the run time that wake-ups for nothing must take. Where a queue is filled
-/// faster than its threads wake up, half of them come too late however they are woken, and that
-/// takes 2 %.
+/// The least share of the run time that wake-ups for nothing must take. If a queue is filled faster
+/// than its threads wake up, half of them come too late however they are woken, and that takes 2 %.
 const HERD_FLOOR: f64 = 0.05;
 /// The least share of the run time that system calls which wake no thread must take.
 const CALLS_FLOOR: f64 = 0.01;
@@ -68,7 +67,7 @@ fn futile(process: &Process, number: usize) -> Option<Finding> {
     let mut evidence = vec![
         share("wake-ups that found nothing to do", futile / woken),
         rate("of these", futile / process.seconds),
-        share("processor time for them, about, as a share of the run time", cost),
+        share("processor time for them, as a share of the run time (estimate)", cost),
         count("broadcasts", broadcasts),
         count("signals", signals),
     ];
@@ -115,15 +114,18 @@ fn nobody(process: &Process, number: usize) -> Option<Finding> {
     let place = process.sites[*sites.first()?].place.clone();
     applies.then(|| Finding {
         rule: Rule::FutileWakeUps,
-        title: "A futex is woken that nobody waits for".to_owned(),
+        title: "A futex without waiters is woken".to_owned(),
         place,
         locks: vec![number],
         evidence: vec![
             rate("wake-ups", wake_ups / process.seconds),
-            share("of these that met somebody, at most", lock.figures.waits as f64 / wake_ups),
-            share("processor time for the others, about, as a share of the run time", cost),
+            share(
+                "share of these that woke a thread, at most",
+                lock.figures.waits as f64 / wake_ups,
+            ),
+            share("processor time for the others, as a share of the run time (estimate)", cost),
         ],
-        advice: "Note in the word whether anybody sleeps, and call the kernel only then."
+        advice: "Note in the word whether a thread sleeps, and call the kernel only then."
             .to_owned(),
         open_question: None,
         remedy: Remedy::CheaperCalls {

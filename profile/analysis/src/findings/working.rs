@@ -1,4 +1,4 @@
-//! Whether threads that wait have something to do, and how much of all time is at stake.
+//! Whether waiting threads have something to do, and how much of all threads' time is at stake.
 
 use crate::model::{Process, Thread};
 

@@ -2,9 +2,9 @@
 
 use crate::model::Group;
 
-/// Seconds that the run gets shorter when each group has the proposed threads and all threads of a
-/// group the same work. Some seconds remain in any case: the processor time of all threads, on all
-/// processors. Work may be more than that, where threads sleep or wait for devices.
+/// By how many seconds the run gets shorter if each group has the proposed threads and all threads
+/// of a group have the same work. The run can't get shorter than the processor time of all threads,
+/// divided by the processors. Work may be more than that, where threads sleep or wait for devices.
 pub fn seconds(groups: &[Group], least: f64) -> f64 {
     let slowest = |time: fn(&Group) -> f64| groups.iter().map(time).fold(least, f64::max);
     let before = slowest(|group| group.busiest);

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::tracks::{Ends, Track, Wait};
 use crate::model::{Kind, Process, Remedy};
 
-/// Seconds of processor time that a sleep and its wake-up take: calls of the kernel and two switches.
-/// Measured as the system time of programs that do nothing else, 2.5 to 5 microseconds.
+/// Seconds of processor time that a sleep and its wake-up take: calls of the kernel and two
+/// switches. Measured as the system time of programs that do nothing else: 2.5 to 5 microseconds.
 pub const WAKE_UP: f64 = 5e-6;
 /// The part of the thread that wakes.
 pub const WAKING: f64 = 2e-6;
@@ -69,7 +69,7 @@ pub fn changed(tracks: &[Track], process: &Process, remedy: &Remedy) -> Vec<Trac
 struct Earlier {
     /// Work by which a section at these sites becomes shorter.
     by: f64,
-    /// By lock: the share of the waiting for it that was for such a section.
+    /// For each lock, the share of the waiting that was for such a section.
     shares: Vec<f64>,
 }
 

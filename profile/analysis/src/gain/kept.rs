@@ -1,8 +1,8 @@
 //! The run without the stretches that its logs lack: the kept windows, joined end to end.
 //!
 //! Logs keep windows of a long run, spread evenly over it. The prediction plays the windows back,
-//! and each thread goes straight from one to the next. So a thread's delay in one window counts in
-//! all later ones, and threads wait for the slowest only at the very end.
+//! and each thread goes straight from one to the next. So a thread's delay in one window carries
+//! over to all later windows, and threads wait for the slowest only at the very end.
 
 use crate::model::{Activity, Process, Span};
 

@@ -1,14 +1,14 @@
-//! What a fix would bring: the recorded run is played back as it would have gone with it.
+//! The gain of a fix: the recorded run is played back as it would have gone with the fix.
 //!
-//! 1. [`tracks`] makes of the recorded waits what each thread had to do: this much work, then a
-//!    wait that ends once a certain other thread has come so far, then more work.
+//! 1. [`tracks`] turns the recorded waits into what each thread had to do: this much work, then a
+//!    wait that ends once a certain other thread has reached a certain point, then more work.
 //! 2. [`change`] takes away, moves or shortens what the remedy does.
 //! 3. [`replay`] lets the threads run again, on as many processors, and says when the last
 //!    one is done.
 //!
-//! Recording makes a run slower, most of all in short sections that are waited for: the recorder
-//! counts there while the lock is held, and the next thread waits for that. The recording has the
-//! time that this took, so the recorder's time is first removed from the run ([`unrecorded`]).
+//! Recording slows a run down, most of all in short contended sections: the recorder counts while
+//! the lock is held, and the next thread waits for that. The recording has the time that this took,
+//! so that time is removed from the run first ([`unrecorded`]).
 //!
 //! The gain is the difference between the run times of the unchanged and the changed tracks. So
 //! removing a wait that no thread depended on gains nothing; a thread that no longer waits for a
@@ -35,13 +35,13 @@ use replay::replay;
 use tracks::{Track, tracks};
 use unrecorded::unrecorded;
 
-/// From this share of the run on that sleeping and waking takes, fewer hand-overs matter beyond that:
-/// to make, pass and take each piece costs as well, and that is not known.
+/// If sleeping and waking takes at least this share of the run, fewer hand-overs save more than
+/// that: making, passing and taking each piece costs time too, and how much is not known.
 const MUCH_HANDED_OVER: f64 = 0.1;
 /// A gain below this would then be no prediction.
 const LITTLE: f64 = 0.05;
 
-/// A run that is shorter, in seconds, is mostly its own beginning and end, and nothing is predicted for it.
+/// In seconds. A shorter run is mostly start-up and shutdown, and nothing is predicted for it.
 pub const SHORTEST: f64 = 0.05;
 
 /// A process, made ready for predictions.

@@ -10,10 +10,10 @@ use std::collections::BinaryHeap;
 
 use super::tracks::{Ends, Track, Wait};
 
-/// Below this share of a processor, a thread that never waits for another is taken for one
-/// that sleeps on its own, such as a timer. The length of the run does not depend on it.
+/// A thread that never waits for another and has less than this share of a processor counts as one
+/// that sleeps by itself, such as a timer. The length of the run does not depend on it.
 const SLEEPER: f64 = 0.05;
-/// Work below this counts as none, since sums of rounded numbers are inexact.
+/// Less work than this counts as none, since sums of rounded numbers are inexact.
 const NOTHING: f64 = 1e-12;
 
 /// Seconds from the start until the last thread is done.
@@ -36,7 +36,7 @@ struct Replay<'a> {
     /// The processors that working and spinning threads demand.
     wanted: f64,
     threads: Vec<Thread>,
-    /// Threads that come to a stop, by `worked`.
+    /// Threads that reach a stop, by `worked`.
     stops: BinaryHeap<Reverse<(Moment, usize)>>,
     /// Threads whose wait ends, by `now`.
     timers: BinaryHeap<Reverse<(Moment, usize)>>,
@@ -60,7 +60,8 @@ struct Thread {
     /// Amounts of its work that other threads wait for, in order, and the next of them.
     awaited: Vec<f64>,
     next_awaited: usize,
-    /// The threads that wait for it now, for how much work, and how long they take to go on then.
+    /// The threads that wait for it now, for how much work, and how long they take to continue
+    /// after that.
     waiters: Vec<Waiter>,
     /// Whether it spins while it waits; `None` if it does not wait.
     waits: Option<bool>,
@@ -161,7 +162,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Makes a thread that does not work wait for an event, or go on if that has happened.
+    /// Makes a thread that does not work wait for an event, or continue if that has happened.
     fn wait_for(&mut self, number: usize, ends: Ends, spins: bool) {
         self.threads[number].waits = Some(spins);
         if spins {
@@ -171,13 +172,13 @@ impl<'a> Replay<'a> {
             Ends::With { thread, work, delay } if self.threads[thread].done + NOTHING < work => {
                 self.threads[thread].waiters.push(Waiter { work, delay, thread: number });
             }
-            // It has happened before: the thread does not sleep, and need not be woken.
+            // The event has happened already: the thread does not sleep, and need not be woken.
             Ends::With { .. } => self.go_on(number),
             Ends::After(seconds) => self.go_on_after(number, seconds.max(0.0)),
         }
     }
 
-    /// Lets a thread go on in this many seconds.
+    /// Lets a thread continue in this many seconds.
     fn go_on_after(&mut self, number: usize, seconds: f64) {
         if seconds > 0.0 {
             self.timers.push(Reverse((Moment(self.now + seconds), number)));
@@ -204,8 +205,8 @@ impl<'a> Replay<'a> {
         self.stops.push(Reverse((Moment(thread.since + left.max(0.0)), number)));
     }
 
-    /// Of threads that wait for each other in a circle, the one whose recorded wait ended first
-    /// goes on. The recorded run had no circle, but the holder of a lock is not always known for
+    /// If threads wait for each other in a circle, the one whose recorded wait ended first
+    /// continues. The recorded run had no circle, but the holder of a lock is not always known for
     /// sure.
     fn first_stuck(&mut self) -> Option<usize> {
         let stuck = (0..self.threads.len()).filter(|&n| self.threads[n].waits.is_some());
@@ -297,7 +298,7 @@ mod tests {
             track(3.0, &[(1.0, with(0, 2.0))]),
             track(2.0, &[(1.0, with(1, 2.0))]),
         ];
-        // 0 goes on at 3 and has done 2 at 4; 1 has done 2 at 5; 2 is done at 6, as is 0.
+        // 0 continues at 3 and has done 2 at 4; 1 has done 2 at 5; 2 is done at 6, as is 0.
         assert_near(replay(&tracks, 3.0), 6.0);
     }
 
@@ -320,7 +321,7 @@ mod tests {
     #[test]
     fn a_circle_is_broken_where_the_recorded_wait_ended_first() {
         let tracks = [track(3.0, &[(1.0, with(1, 2.0))]), track(2.0, &[(1.5, with(0, 1.5))])];
-        // Both are stuck at 1.5. Were it 1 that goes on first, it would take 4 seconds.
+        // Both are stuck at 1.5. If 1 continued first, it would take 4 seconds.
         assert_near(replay(&tracks, 2.0), 3.5);
     }
 

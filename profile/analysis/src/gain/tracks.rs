@@ -1,17 +1,17 @@
 //! What each thread had to do, measured in *work*: seconds of a processor that it does not share.
 //!
-//! Where more threads ran than there are processors, each got a part of one, and a second on
+//! If more threads ran than there are processors, each got a part of a processor, and a second on
 //! the clock was less than a second of work. Waits are described by what ended them: the work that
-//! another thread had done by then. Thus a track says nothing of when things happened, only of what
-//! had to happen first; [`super::replay`] finds out when.
+//! another thread had done by then. Thus a track does not say when things happened, only what had
+//! to happen first; [`super::replay`] finds out when.
 
 use syncline_recording::{Op, Primitive};
 
 use super::kept::Kept;
 use crate::model::{Activity, Process, Span, Thread};
 
-/// From this share of a processor on, a thread counts as demanding a whole one while it runs: the
-/// clock of processor time is not exact.
+/// A thread with at least this share of a processor counts as demanding a whole one while it runs:
+/// the clock of processor time is not exact.
 const WHOLE: f64 = 0.9;
 
 /// What one thread had to do.
@@ -56,7 +56,7 @@ pub enum Ends {
         thread: usize,
         /// Its work by then.
         work: f64,
-        /// Seconds from then until the waiter goes on: the wake-up.
+        /// Seconds from then until the waiter continues: the wake-up.
         delay: f64,
     },
     /// This many seconds have passed: the cause of its end is not known.
@@ -79,7 +79,7 @@ pub fn tracks(process: &Process, processors: f64) -> Vec<Track> {
     let ends = |by: Option<usize>, from: f64, to: f64| match by {
         Some(thread) if thread < works.len() => {
             let life = &lives[thread];
-            // A thread that waits itself by then had done it before its wait began.
+            // A thread that was waiting itself at that time had done it before its wait began.
             let since = life.waiting_at(to).map_or(to, |wait| wait.began).max(from);
             Ends::With { thread, work: works[thread].by(to, life, &pace), delay: to - since }
         }
@@ -147,28 +147,17 @@ fn lives(process: &Process) -> Vec<Life> {
             let (from, to) = (kept.until(span.began), kept.until(span.ended));
             if from >= last && from < to && to <= ended {
                 last = to;
-                waits.push(Span { began: from, ended: to, by: by(process, number, span), ..*span });
+                waits.push(Span {
+                    began: from,
+                    ended: to,
+                    by: process.timeline.ended_by(number, span),
+                    ..*span
+                });
             }
         }
         Life { began, ended, waits }
     };
     process.threads.iter().enumerate().map(life).collect()
-}
-
-/// The thread that ended a wait. At a barrier it is the last to come, which waits there as well,
-/// for a moment at most.
-fn by(process: &Process, number: usize, wait: &Span) -> Option<usize> {
-    if !wait.op.primitive().is_barrier() {
-        return wait.by;
-    }
-    let others = process.timeline.threads.iter().enumerate().filter(|&(n, _)| n != number);
-    let arrivals = others.filter_map(|(n, spans)| {
-        let after = spans.partition_point(|span| span.ended < wait.began);
-        let here = spans[after..].iter().take_while(|span| span.began <= wait.ended);
-        let last = here.filter(|span| span.lock == wait.lock && span.began > wait.began).last()?;
-        Some((last.began, n))
-    });
-    arrivals.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, n)| n)
 }
 
 fn spins(op: Op) -> bool {
@@ -177,8 +166,8 @@ fn spins(op: Op) -> bool {
 
 /// How fast the running threads got on, over time: 1 while there was a processor for each.
 struct Pace {
-    /// Moments at which it changed, each with the work that one thread could have done
-    /// until then, and the pace from then on.
+    /// The moments at which the pace changed, each with the work that one thread could have done
+    /// until then, and the pace after it.
     changes: Vec<(f64, f64, f64)>,
 }
 

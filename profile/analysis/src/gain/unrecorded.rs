@@ -35,9 +35,9 @@ pub fn unrecorded(mut tracks: Vec<Track>, process: &Process) -> Vec<Track> {
     tracks
 }
 
-/// By how many seconds a wait for a lock would end earlier: the recorder's time in the section of
-/// the thread in the way. That thread had waited itself in a share of the cases: the share of the
-/// time held that sections after waits have.
+/// By how many seconds a wait for a lock would end earlier: the recorder's time in the holder's
+/// section. The holder had waited itself in some of the cases: their share is that of the time held
+/// by sections after waits.
 fn earlier(lock: &Lock) -> f64 {
     let figures = &lock.figures;
     let waits = figures.waits as f64;

@@ -1,7 +1,7 @@
-//! What happens now in a running program: the difference between two readings of its recording.
+//! The present state of a running program: the difference between two readings of its recording.
 //!
 //! A reading must be cheap, since it is done every second: counters are summed anew each time.
-//! Names are looked up only for what is shown, and kept.
+//! Names are looked up only for what is shown, and are cached.
 
 mod stuck;
 
@@ -19,7 +19,7 @@ use crate::options::Options;
 use syncline_code::file::library::Library;
 use syncline_code::symbols::Symbols;
 
-/// A recording that is read again and again.
+/// A recording that is read repeatedly.
 pub struct Live {
     recording: PathBuf,
     options: Options,
@@ -104,8 +104,8 @@ impl Live {
         Live { recording: recording.to_owned(), options, library, processes: HashMap::new() }
     }
 
-    /// Looks at the processes of the recording, in the order of their files. A file that
-    /// can't be read is left out: it may be just being made.
+    /// Looks at the processes of the recording, in the order of their files. A file that can't be
+    /// read is left out: it may be in the middle of being created.
     ///
     /// # Errors
     /// If there is no recording.

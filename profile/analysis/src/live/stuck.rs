@@ -1,4 +1,4 @@
-//! Threads of a running program that can't go on.
+//! Threads of a running program that can't continue.
 //!
 //! Finding out takes the whole recording and all names, so it is done only on suspicion: if a
 //! thread has waited long for a lock, or all threads have waited long for anything. After an

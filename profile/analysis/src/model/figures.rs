@@ -42,7 +42,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Adds time to the part that it belongs to.
+    /// Adds time to its kind.
     pub fn add(&mut self, kind: Kind, seconds: f64) {
         match kind {
             Kind::Lock => self.locks += seconds,
@@ -63,8 +63,8 @@ pub struct Figures {
     pub timeouts: u64,
     /// Try operations that were refused.
     pub refused: u64,
-    /// Seconds that threads did little but try, and were refused, or yield: between refused tries, or
-    /// yields, of a thread that came within 5 microseconds; and in loops that only wait, by samples. It is
+    /// Seconds that threads spent polling: between refused tries, or yields, of a thread that
+    /// followed each other within 5 microseconds; and, by samples, in loops that only wait. It is
     /// not part of `waited`.
     pub spun: f64,
     /// Seconds that the recorder itself took while a lock was held that had been waited for. They
@@ -85,7 +85,7 @@ pub struct Figures {
     /// sample, of a large one without its longest. Contended acquisitions are all timed,
     /// uncontended ones are sampled.
     pub held: f64,
-    /// The longest time held of those that were timed, in seconds.
+    /// The longest of the timed holds, in seconds.
     pub held_max: f64,
     /// Acquisitions whose time held was measured.
     pub held_timed: u64,
@@ -105,19 +105,19 @@ impl Figures {
     }
 }
 
-/// What happened to the holder's processor, in the sampled holds: some of those that had waited,
-/// and a few of the others.
+/// What happened to the holder's processor in the sampled holds: some of those whose acquisition
+/// waited, and a few of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HolderTime {
     /// Holds that were sampled.
     pub looked_at: u64,
     /// Their seconds.
     pub seconds: f64,
-    /// Of these, seconds in which the holder was not on a processor.
+    /// Seconds of these holds in which the holder was not on a processor.
     pub off_cpu: f64,
-    /// How often it gave its processor up: it slept, or waited for a device.
+    /// How often the holder gave its processor up: it slept, or waited for a device.
     pub slept: u64,
-    /// How often its processor was taken from it.
+    /// How often the holder was preempted.
     pub preempted: u64,
 }
 
@@ -132,9 +132,9 @@ pub struct Histogram {
 /// Waits of about one length.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bucket {
-    /// Seconds that each of these waits took at least.
+    /// The lower bound of these waits, in seconds.
     pub from: f64,
-    /// Seconds that each of them stayed below; none in the last bucket, which is open.
+    /// The upper bound of these waits, in seconds; `None` for the last bucket, which is open.
     pub to: Option<f64>,
     /// How many.
     pub waits: u64,

@@ -8,7 +8,7 @@ use super::rule::{Category, Rule};
 /// A problem.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Which rule found it; with it the JSON report has the kind of problem, as `category`.
+    /// The rule that found it. The JSON report adds the kind of problem, as `category`.
     #[serde(flatten, serialize_with = "with_category")]
     pub rule: Rule,
     /// What is wrong, in one line, without the call site.
@@ -68,7 +68,7 @@ pub enum Unit {
     Times,
 }
 
-/// What a fix does to the program, as far as the prediction of its gain is concerned.
+/// The effect of a fix on the program, for the prediction of its gain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "does", rename_all = "snake_case")]
 pub enum Remedy {
@@ -86,7 +86,7 @@ pub enum Remedy {
         /// Locks instead of one.
         parts: f64,
     },
-    /// Sections at these sites become this share of what they were.
+    /// Sections at these sites shrink to this share.
     ShortenSections {
         /// The sites.
         sites: Vec<usize>,
@@ -99,7 +99,7 @@ pub enum Remedy {
         sites: Vec<usize>,
         /// Seconds saved with each call.
         seconds_per_call: f64,
-        /// What remains of the waits, from 0 to 1.
+        /// The share of the waits that remains, from 0 to 1.
         waits_left: f64,
     },
     /// Threads hand over several things at a time at these sites: this share of the waits remains,

@@ -1,4 +1,4 @@
-//! What a trace of critical sections says of them.
+//! The results of tracing critical sections.
 
 use serde::Serialize;
 
@@ -6,14 +6,14 @@ use serde::Serialize;
 /// the locks that are taken there.
 ///
 /// A trace shows what happened in some sections: it knows which data threads really shared, which
-/// reading the instructions does not show. But it does not show what a rare path does.
+/// reading the instructions does not show. A trace does not show what a rare path does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Inspected {
     /// Sections traced here.
     pub sections: u64,
-    /// Of those, how many wrote outside of the thread's stack.
+    /// How many of those wrote outside of the thread's stack.
     pub writing: u64,
-    /// Of those, how many allocated or freed memory, or called the system.
+    /// How many of those allocated or freed memory, or called the system.
     pub calling: u64,
     /// Instructions of a section, the median.
     pub instructions: u64,
@@ -30,19 +30,19 @@ pub struct Inspected {
     pub independent: Option<f64>,
     /// Independent pieces of data that the locks guard, as far as was seen.
     pub pieces: u64,
-    /// What the data says of the locks.
+    /// The verdict on the locks.
     pub data: Data,
     /// Whether sections are long, and for the most part about nothing shared.
     pub too_long: bool,
 }
 
-/// What traced sections say of the data that a lock guards.
+/// The verdict of traced sections on the data that a lock guards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Data {
     /// No section touched what another thread touched.
     Local,
-    /// All that is written is written by atomic instructions.
+    /// All writes are atomic instructions.
     Atomic,
     /// One shared word.
     OneWord,
@@ -52,10 +52,10 @@ pub enum Data {
     OneField {
         /// The field.
         field: String,
-        /// Share of pairs that are independent without it.
+        /// The share of pairs that would be independent without this conflict.
         independent_without: f64,
     },
-    /// Mostly independent, in data of one piece.
+    /// Sections are mostly independent, but the data is one piece.
     MostlyIndependent {
         /// Few sections write.
         mostly_read: bool,

@@ -18,15 +18,15 @@ pub struct Lock {
     pub primitive: Primitive,
     /// What waiting for it means.
     pub kind: Kind,
-    /// What to call it: a global variable `table+0x40 (program)`; else where it was made,
-    /// `mutex created at FILE:LINE`; else its address.
+    /// Its name: that of a global variable, such as `table+0x40 (program)`; otherwise where it was
+    /// created, `mutex created at FILE:LINE`; otherwise its address.
     pub name: String,
     /// Other variables on its cache line, if it is a variable itself.
     pub beside: Vec<String>,
     /// Stack of its creation, if that was recorded.
     pub created_at: Option<usize>,
-    /// How often an object of its kind was created at its address, as far as that was recorded: memory that
-    /// was freed comes back as another lock.
+    /// How often an object of its kind was created at its address, if that was recorded: freed
+    /// memory may become another lock.
     pub created: u64,
     /// The value that a semaphore began with, if its creation was recorded.
     pub begins_with: Option<u64>,
@@ -40,7 +40,8 @@ pub struct Lock {
     pub wake_ups: u64,
     /// Its quadrant, by contention and acquisitions; `None` if it is not a lock.
     pub quadrant: Option<Quadrant>,
-    /// Where it was used, also to wake others, the sites with most waiting first.
+    /// The sites that used it, including those that wake others; those with most waiting come
+    /// first.
     pub sites: Vec<SiteUse>,
     /// The holders when others waited, most time first.
     pub blockers: Vec<Blocker>,
@@ -51,13 +52,13 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Where operations of a class were done to it.
+    /// The sites with operations of a class on it.
     pub fn uses(&self, class: Class) -> impl Iterator<Item = &SiteUse> {
         self.sites.iter().filter(move |used| used.op.class() == class)
     }
 }
 
-/// What one call site did to one lock.
+/// The operations of one call site on one lock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SiteUse {
     /// The site.

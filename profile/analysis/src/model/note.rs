@@ -55,12 +55,12 @@ impl fmt::Display for Note {
             }
             Note::DroppedOperations { count } => write!(
                 f,
-                "{count} operations were not counted: they are of threads that were not recorded, \
-                 or there was no room, of which --max-size gives more"
+                "{count} operations were not counted: their threads were not recorded, or there \
+                 was no room; a larger --max-size gives more room"
             ),
             Note::DroppedWaits { count } => write!(
                 f,
-                "{count} waits were neither counted as such nor measured, for want of room: \
+                "{count} waits were neither counted as waits nor measured, for lack of room: \
                  record with a larger --max-size"
             ),
             Note::AcquiredBefore { count } => write!(
@@ -87,8 +87,8 @@ impl fmt::Display for Note {
             }
             Note::DroppedStacks { count } => write!(
                 f,
-                "{count} call stacks were not kept, for want of room: the innermost frame \
-                 stands for them"
+                "{count} call stacks were not kept, for lack of room: only their innermost frame \
+                 is shown"
             ),
             Note::DroppedModules { count } => {
                 write!(f, "{count} libraries were not noted: addresses in them have no names")
@@ -121,22 +121,26 @@ impl fmt::Display for Note {
             ),
             Note::NoSamples { why } => write!(
                 f,
-                "loops that only wait, and what threads sleep in besides recorded waits: the kernel \
-                 refuses samples of where threads are (perf_event_open: {why}); \
+                "loops that only wait, and sleeps other than recorded waits, can't be seen: the \
+                 kernel refuses samples of where threads are (perf_event_open: {why}); \
                  kernel.perf_event_paranoid must be 2 or lower, and a container has to allow the call"
             ),
             Note::SampledLocks { sites } => write!(
                 f,
-                "{} more locks than get counters of their own: how often each of them was \
-                 acquired without a wait is estimated from one acquisition in 128; sums, waits \
-                 and refused tries are exact",
+                "{} more locks than have their own counters: for each of these locks, \
+                 acquisitions without a wait are estimated from one in 128; sums, waits and \
+                 refused tries are exact",
                 match sites {
                     1 => "a call site takes".to_owned(),
                     _ => format!("{sites} call sites take"),
                 }
             ),
             Note::UnknownHolders { waits, of } => {
-                write!(f, "of {waits} of {of} waits for locks it is not known who held the lock")
+                write!(
+                    f,
+                    "for {waits} of {of} waits for locks it is not known which thread held \
+                           the lock"
+                )
             }
             Note::ChangedModule { path } => {
                 write!(f, "{path} has changed since it was recorded: its addresses have no names")

@@ -14,6 +14,7 @@ use super::finding::Finding;
 use super::lock::Lock;
 use super::nesting::Nesting;
 use super::note::Note;
+use super::path::{CriticalPath, OnPath, PathPart};
 use super::quadrant::QuadrantCounts;
 use super::remaining::Remaining;
 use super::runs::{Runs, Seen};
@@ -38,11 +39,11 @@ pub enum State {
         /// The signal's number.
         signal: i32,
     },
-    /// It still ran when the recording was read, and its file was in its memory; or recording ended
-    /// before it did.
+    /// It still ran when the recording was read, with its file mapped; or recording ended before
+    /// the process did.
     Running,
-    /// It ended without notice, replaced itself by another program, or still runs where that can't
-    /// be seen from here.
+    /// It ended without notice, replaced itself by another program, or still runs in a place that
+    /// is not visible from here.
     Unknown,
 }
 
@@ -67,17 +68,17 @@ pub struct Process {
     pub thread_seconds: f64,
     /// Seconds that its threads waited, all together.
     pub waiting: Waiting,
-    /// What its threads spent their time on, all together.
+    /// How all its threads together spent their time.
     pub times: Times,
     /// The share of the threads' time that was lost waiting for locks.
     pub lock_share: f64,
-    /// How many locks stand in which quadrant.
+    /// How many locks are in each quadrant.
     pub lock_quadrants: QuadrantCounts,
-    /// How many call sites stand in which quadrant.
+    /// How many call sites are in each quadrant.
     pub site_quadrants: QuadrantCounts,
     /// Processors that the program could use; `None` if the recording does not say.
     pub processors: Option<usize>,
-    /// Threads that can't go on.
+    /// Threads that can't continue.
     pub stuck: Vec<Stuck>,
     /// What is wrong, most to gain first. Of several runs, a gain is the mean of all, with 0 for
     /// runs without the finding.
@@ -86,9 +87,11 @@ pub struct Process {
     pub runs: Option<Runs>,
     /// Other things that take time, most first.
     pub remaining: Vec<Remaining>,
+    /// What the end of the run waited for.
+    pub critical_path: CriticalPath,
     /// Calls of the kernel in which threads slept besides waits that were recorded, most time first.
     pub asleep: Vec<Asleep>,
-    /// What slowing call sites down has shown, if `syncline whatif` has done it.
+    /// The results of `syncline whatif`, if it was run.
     pub whatif: Vec<WhatIf>,
     /// The locks and what else was waited for: locks first, most time waited first.
     pub locks: Vec<Lock>,
@@ -98,7 +101,7 @@ pub struct Process {
     pub blocking: Vec<Blocking>,
     /// Locks that were taken with others held.
     pub nesting: Vec<Nesting>,
-    /// What the threads did when. Not part of the JSON report: `syncline export` has it.
+    /// The timeline of the threads. Not part of the JSON report: `syncline export` has it.
     #[serde(skip)]
     pub timeline: Timeline,
     /// The threads, in the order of their creation.
@@ -123,8 +126,18 @@ impl Process {
         }
     }
 
-    /// What slowing this call site down has shown: a finding's, or that of another thing that takes
-    /// time.
+    /// The sleeps of one call site, if much of the run waited for them while hardly a thread worked.
+    pub fn held_up_by_sleep(&self) -> Option<&PathPart> {
+        const MUCH: f64 = 0.3;
+        let path = &self.critical_path;
+        let meanwhile = self.ran() / self.seconds.max(f64::MIN_POSITIVE);
+        let slept = path.parts.first().filter(|part| part.kind == OnPath::Sleep)?;
+        let again_and_again = slept.pieces >= 20;
+        (again_and_again && path.share(slept) - meanwhile >= MUCH).then_some(slept)
+    }
+
+    /// The result of slowing this call site down. It may belong to a finding or to another item
+    /// that takes time.
     pub fn whatif(&self, place: &str) -> impl Iterator<Item = &WhatIf> {
         self.whatif.iter().filter(move |whatif| whatif.place == place)
     }
@@ -141,8 +154,8 @@ impl Process {
         self.threads.iter().filter_map(|thread| thread.ready).sum()
     }
 
-    /// Seconds that all threads together had a processor, as far as that is known: of others, those
-    /// that they did not wait.
+    /// Seconds that all threads together had a processor. For a thread whose processor time is
+    /// unknown, the seconds that it did not wait.
     pub fn ran(&self) -> f64 {
         self.threads.iter().map(Thread::ran).sum()
     }
@@ -178,8 +191,8 @@ impl Process {
         self.function_of(site).is_some_and(|function| functions.contains(function))
     }
 
-    /// Where the program's own code calls the lock's function, also if that is a function that takes
-    /// the lock for the site's.
+    /// Where the program's own code calls the lock's function, even if that code is a function that
+    /// takes the lock on behalf of the site's.
     pub fn call_of(&self, site: &Site) -> Option<usize> {
         let frames = &self.stacks.get(*site.stacks.first()?)?.frames;
         frames.iter().copied().find(|&frame| !wraps_locks(&self.frames[frame], &self.modules))

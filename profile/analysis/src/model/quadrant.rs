@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::thresholds::Thresholds;
 
-/// Where a lock or a call site stands.
+/// The quadrant of a lock or a call site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Quadrant {

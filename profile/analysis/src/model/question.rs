@@ -1,4 +1,4 @@
-//! What counts can't tell, and the command that answers it.
+//! A question that counts can't answer, and the command that does.
 
 use std::fmt;
 

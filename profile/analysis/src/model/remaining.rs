@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::figures::Kind;
 use super::question::OpenQuestion;
 
-/// Locks of one kind, or an event, that much of the threads' time goes to, with what is known of it.
+/// Locks of one kind, or an event, that take much of the threads' time, with what is known of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Remaining {
     /// What is waited for: `mutex cache_lock (memcached)`, `4,096 locks`, `condvar not_empty`.

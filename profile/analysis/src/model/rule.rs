@@ -32,13 +32,13 @@ pub enum Category {
     LockOrder,
 }
 
-/// Which rule found it: one for each row of SyncPerf's Table 1, and one for each of ours.
-/// Its name is what `--rule` and the workloads of `docs/accuracy.md` call it.
+/// The rules: one for each row of SyncPerf's Table 1, and ours. Its name is what `--rule` and the
+/// workloads of `docs/accuracy.md` call it.
 ///
-/// Their order is their precedence if several apply to the same waits or calls: the first are those
-/// whose fix leaves nothing for the others. First come locks that are not needed, then waits for
-/// the wrong thing, better primitives, better use of the same ones, symptoms, and small gains; at
-/// the end are those that never coincide with another one.
+/// Their order is their precedence if several apply to the same waits or calls: rules whose fix
+/// resolves the others come first. First come needless locks, then waits for the wrong thing,
+/// better primitives, better use of the same primitives, symptoms, and small gains; rules that
+/// never coincide with another one are at the end.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, EnumIter, IntoStaticStr,
 )]
@@ -49,21 +49,21 @@ pub enum Rule {
     SerializedByOuter,
     /// The section touches nothing that others can reach.
     LocalDataOnly,
-    /// What the lock protects is atomic already, or excluded already.
+    /// The data that the lock protects is already atomic, or already protected by another lock.
     AlreadyExclusive,
-    /// Threads that poll a lock, or a counter under it, until all have come.
+    /// Threads that poll a lock, or a counter under it, until all have arrived.
     PollingBarrier,
     /// A try that is repeated until it succeeds.
     PollingTry,
-    /// A yield that is repeated until something has come.
+    /// A yield that is repeated until a condition holds.
     PollingYield,
-    /// A loop that looks at a word until something has come.
+    /// A loop that polls a word until a condition holds.
     PollingLoop,
     /// A queue that is full and empty by turns.
     ShortQueue,
     /// A lock that the program made of a mutex and a condition, or of a semaphore, and that threads wait for.
     OwnLock,
-    /// Threads that sleep for events that come at once, or for pieces of work smaller than a wake-up.
+    /// Threads that sleep for events that come soon, or for pieces of work shorter than a wake-up.
     TinyEvents,
     /// Wake-ups that find nothing to do.
     FutileWakeUps,
@@ -73,7 +73,7 @@ pub enum Rule {
     ManyTinySections,
     /// A section that only changes one word: an atomic instruction does that.
     AtomicInstead,
-    /// Sections that only look at a few words, most of all that are entered.
+    /// Most sections only read a few words.
     LookUnderLock,
     /// Sections that only read, under a lock for one at a time.
     ReadersExcludeEachOther,
@@ -112,25 +112,27 @@ pub enum Rule {
 pub struct About {
     /// The kind of problem.
     pub category: Category,
-    /// Whether other rules may apply to the same waits and calls: then one finding of them stays.
+    /// Whether other rules may apply to the same waits and calls: then only one of their findings
+    /// stays.
     pub shares_waits: bool,
-    /// What of the waiting at its call sites is the problem.
+    /// Which of the waits at its call sites are the problem.
     pub waiting: Lost,
     /// The kind of lock that, instead of the program's, would fix the problem.
     pub mended_by: AnotherLock,
-    /// What `whatif` slows down to measure the cost; `None` for whatever the call site has.
+    /// The operations that `whatif` slows down to measure the cost; `None` for all operations of
+    /// the call site.
     pub delayed: Option<Delayed>,
 }
 
-/// What of the waiting at a finding's call sites is lost by its problem.
+/// Which of the waits at a finding's call sites its problem causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// None of it: the problem is what calls cost, or what could go wrong.
+    /// None: the problem is the cost of calls, or a possible deadlock.
     Nothing,
     /// Waits for locks. Threads that wait for an event there may have nothing to do.
     AtLocks,
-    /// Waits for events as well: that a lock of the program's own is released, that a queue has room
-    /// again, or what comes at once.
+    /// Waits for events as well: for a lock of the program's own, for room in a queue, or for
+    /// something that comes soon.
     All,
 }
 

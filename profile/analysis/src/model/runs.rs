@@ -30,8 +30,8 @@ pub struct Runs {
     pub runs: Vec<Run>,
     /// The one that is shown.
     pub shown: usize,
-    /// The findings of all: first those of the run that is shown, in its order, and then those that
-    /// only others have.
+    /// The findings of all runs: first those of the run that is shown, in its order, and then those
+    /// that only other runs have.
     pub findings: Vec<Seen>,
 }
 

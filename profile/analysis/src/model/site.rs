@@ -8,22 +8,22 @@ use super::figures::{Figures, Kind};
 use super::inspected::Inspected;
 use super::quadrant::Quadrant;
 
-/// A position in the source that does one operation, summed over all locks and all threads: many
-/// thousand quiet locks that one line takes are one busy site.
+/// A position in the source with one operation, summed over all locks and threads: many thousand
+/// quiet locks that one line takes are one busy site.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Site {
     /// What it does.
     pub op: Op,
     /// What waiting here means.
     pub kind: Kind,
-    /// The position, as `FUNCTION at FILE:LINE` or what is known of it.
+    /// The position, as `FUNCTION at FILE:LINE`, or the part of that which is known.
     pub place: String,
     /// The frame of that position: the innermost one that is not a library's lock wrapper; `None`
     /// if no stack is known.
     pub frame: Option<usize>,
     /// The stacks that lead here, those with most waiting first.
     pub stacks: Vec<usize>,
-    /// What was done with each of these stacks, in the same order. Not part of the JSON report.
+    /// The figures of each of these stacks, in the same order. Not part of the JSON report.
     #[serde(skip)]
     pub ways: Vec<Way>,
     /// Locks that were used here, or were seen to be.
@@ -41,19 +41,19 @@ pub struct Site {
     pub figures: Figures,
     /// Its quadrant, by contention and acquisitions; `None` if it takes no lock.
     pub quadrant: Option<Quadrant>,
-    /// What its critical section does, if the program's file could be read and the section could be
+    /// What its critical section does, if the program's file was readable and the section could be
     /// followed.
     pub section: Option<Section>,
     /// What a trace says of its critical sections, if there is one.
     pub inspected: Option<Inspected>,
 }
 
-/// What was done at a call site with one stack.
+/// The figures of a call site with one stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Way {
     /// As in [`Figures`].
     pub calls: u64,
-    /// Calls that had to wait, also those whose wait had not ended.
+    /// Calls that had to wait, including those whose wait had not ended.
     pub waits: u64,
     /// Seconds waited.
     pub waited: f64,

@@ -1,4 +1,4 @@
-//! Threads that can't go on.
+//! Threads that can't continue.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ impl Trap {
         match self {
             Trap::Deadlock => ("DEADLOCK", "each thread waits for a lock that the next one holds"),
             Trap::LostWakeUp => {
-                ("LOST WAKE-UP", "a condition is waited for and nobody can signal it")
+                ("LOST WAKE-UP", "threads wait for a condition that no thread can signal")
             }
         }
     }

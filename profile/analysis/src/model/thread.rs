@@ -19,7 +19,7 @@ pub struct Thread {
     pub tid: u32,
     /// Its name.
     pub name: String,
-    /// How many threads this one stands for: 1, unless it is several successive ones.
+    /// How many threads this record stands for: 1, unless it is several successive ones.
     pub lifetimes: u32,
     /// Its start function; `None` for the first thread.
     pub start_function: Option<String>,
@@ -27,7 +27,8 @@ pub struct Thread {
     pub created_at: Option<usize>,
     /// Index in [`super::Process::threads`] of the thread that created it.
     pub creator: Option<usize>,
-    /// When it began, in seconds since the recording did; the latest of several.
+    /// When it began, in seconds since the recording began; that of the latest, if it stands for
+    /// several.
     pub started: f64,
     /// Seconds from its start to its end.
     pub seconds: f64,
@@ -36,8 +37,8 @@ pub struct Thread {
     /// Seconds of processor time. For a thread that did not end, they are extrapolated from its
     /// last sample, if that was in the second half of its life; `None` without such a sample.
     pub cpu: Option<f64>,
-    /// Seconds that it was ready to run and had no processor, also at the end of a wait; `None` if
-    /// it lived on, and could not be sampled when the process ended.
+    /// Seconds that it was ready to run and had no processor, including at the end of a wait;
+    /// `None` if it lived on, and could not be sampled when the process ended.
     pub ready: Option<f64>,
     /// Seconds in refused tries and in yields, as [`super::Figures::spun`].
     pub spun: f64,
@@ -54,8 +55,8 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// Seconds that it did not wait for others. A sleep of a given length is none: it may stand for a device,
-    /// or keep a clock.
+    /// Seconds that it did not wait for others. A sleep of a given length does not count as a wait:
+    /// it may simulate a device, or keep time.
     pub fn active(&self) -> f64 {
         let waiting = self.waiting.locks + self.waiting.futexes + self.waiting.events;
         (self.seconds - waiting + self.slept()).max(0.0)
@@ -71,7 +72,7 @@ impl Thread {
         self.cpu.unwrap_or_else(|| self.worked())
     }
 
-    /// Divides its life by kinds, by what else is known of it.
+    /// Divides its life into kinds, by what is known of it.
     pub fn divided(&self) -> Times {
         Times::of(&Known {
             life: self.seconds,
@@ -85,9 +86,9 @@ impl Thread {
         })
     }
 
-    /// Seconds that it did not wait, for a processor neither, as far as that is known: it ran, or
-    /// slept, or waited for a device. It is some less where it waited for a processor at the end of
-    /// other waits, and never less than its processor time. Polling is no work.
+    /// Seconds in which it waited for nothing, not even for a processor, if that is known: it ran,
+    /// slept, or waited for a device. The figure is too small if it waited for a processor at the
+    /// end of other waits, but never smaller than its processor time. Polling is no work.
     pub fn worked(&self) -> f64 {
         let without_ready = self.active() - self.ready.unwrap_or(0.0);
         let worked = without_ready.max(self.cpu.unwrap_or(0.0)).min(self.active());

@@ -1,9 +1,9 @@
-//! What each thread did when, as far as the recording kept it.
+//! The timeline of each thread, as far as the recording kept it.
 
 use serde::Serialize;
 use syncline_recording::Op;
 
-/// What the threads did when. Of a long run the logs keep windows of time, each with all that
+/// The timeline of the threads. For a long run the logs keep windows of time, each with all that
 /// happened in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Timeline {
@@ -14,9 +14,28 @@ pub struct Timeline {
     pub windows: Vec<(f64, f64)>,
     /// When the run ended, in seconds since the recording began.
     pub to: f64,
-    /// What was done, thread by thread in the order of [`super::Process::threads`], each
-    /// in the order of its ends.
+    /// The events, thread by thread in the order of [`super::Process::threads`], those of a thread
+    /// in the order of their ends.
     pub threads: Vec<Vec<Span>>,
+}
+
+impl Timeline {
+    /// The thread that ended a wait of another one. At a barrier it is the last to come, which waits
+    /// there as well, for a moment at most.
+    pub fn ended_by(&self, thread: usize, wait: &Span) -> Option<usize> {
+        if !wait.op.primitive().is_barrier() {
+            return wait.by;
+        }
+        let others = self.threads.iter().enumerate().filter(|&(number, _)| number != thread);
+        let arrivals = others.filter_map(|(number, spans)| {
+            let after = spans.partition_point(|span| span.ended < wait.began);
+            let here = spans[after..].iter().take_while(|span| span.began <= wait.ended);
+            let last =
+                here.filter(|span| span.lock == wait.lock && span.began > wait.began).last()?;
+            Some((last.began, number))
+        });
+        arrivals.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, number)| number)
+    }
 }
 
 /// A wait or a hold.
@@ -41,7 +60,7 @@ pub struct Span {
     pub by: Option<usize>,
 }
 
-/// What a thread does besides running.
+/// The states of a thread other than running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {

@@ -1,4 +1,4 @@
-//! What a thread spent its time on, in kinds that add up to its life.
+//! How a thread spent its time, in kinds that add up to its life.
 //!
 //! Three things are known of a thread: how long each of its waits took, how long it was on a processor,
 //! and how long it was ready for one and had none; the latter two are the kernel's, over its whole life.
@@ -9,21 +9,21 @@
 //! kernel |   asleep, ready at their ends, spins   |    processor    |  processor, ready, asleep  |
 //! ```
 //!
-//! Neither the kernel nor the recorder says which part of the ready time was at the ends of waits, when a
-//! thread had been woken and had no processor yet. As much of it as fits is assumed to be outside
-//! of waits; the rest must have been within. So `kernel` is a lower bound. If the processor time is
-//! not known, the time outside of waits is `unknown`.
+//! Neither the kernel nor the recorder says which part of the ready time was at the ends of waits,
+//! when a thread had been woken and had no processor yet. As much of that time as possible is
+//! assumed to lie outside of waits; the rest must have been within. So `kernel` is a lower bound.
+//! If the processor time is not known, the time outside of waits is `unknown`.
 
 use serde::Serialize;
 
 /// Seconds of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Times {
-    /// On a processor, without what is `spinning`, and outside of waits.
+    /// On a processor, outside of waits, and not `spinning`.
     pub running: f64,
     /// Ready to run without a processor, outside of waits.
     pub ready: f64,
-    /// Waiting for locks. Of a spinlock that is mostly processor time.
+    /// Waiting for locks. For a spinlock that is mostly processor time.
     pub locks: f64,
     /// In tries for locks that were refused, or in yields, one after the other.
     pub spinning: f64,
@@ -35,8 +35,8 @@ pub struct Times {
     pub kernel: f64,
     /// Outside of waits, time in which the thread's activity is not known.
     pub unknown: f64,
-    /// Of `locks`, `futexes` and `events`: ready to run without a processor, as far as that must have
-    /// been within them.
+    /// The part of `locks`, `futexes` and `events` in which it was ready to run without a
+    /// processor, as far as that must have been within them.
     pub ready_in_waits: f64,
 }
 

@@ -1,8 +1,8 @@
-//! What slowing a call site down has shown: `syncline whatif`.
+//! The results of slowing a call site down: `syncline whatif`.
 
 use serde::{Deserialize, Serialize};
 
-/// What was delayed at a call site.
+/// The operations that were delayed at a call site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delayed {
@@ -46,7 +46,7 @@ pub struct Delay {
     pub nanoseconds: f64,
     /// All delays together, as a share of the run.
     pub added: f64,
-    /// By how much the run took longer, as a share of its time without delays: the median.
+    /// How much longer the run took, as a share of its time without delays: the median.
     pub longer: f64,
 }
 
@@ -62,11 +62,11 @@ pub struct Follows {
     pub bend: Range,
 }
 
-/// What slowing a call site down has shown.
+/// The results of slowing a call site down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhatIf {
-    /// The call site, as [`super::Finding::place`] or [`super::Remaining::place`], or as the user
-    /// named it.
+    /// The call site, in the form of [`super::Finding::place`] or [`super::Remaining::place`], or
+    /// as the user named it.
     pub place: String,
     /// The calls that were delayed, as they were passed to the program.
     pub calls: Vec<String>,
@@ -88,7 +88,7 @@ pub struct WhatIf {
     pub section_nanoseconds: Option<f64>,
     /// The most by which the run would be shorter if sections took no time, as a share.
     pub saves_at_most: Option<Range>,
-    /// What the report predicts of the finding, as a share of the run.
+    /// The gain that the report predicts for the finding, as a share of the run.
     pub predicted: Option<f64>,
 }
 
@@ -101,7 +101,7 @@ impl WhatIf {
         Some(Range { median: median * times, low: low * times, high: high * times })
     }
 
-    /// The share of the run that all sections together take, of all threads; above 1 where several
+    /// The share of the run that the sections of all threads take together; above 1 if several
     /// threads are in sections at a time.
     pub fn share_of_sections(&self) -> Option<f64> {
         Some(self.section_nanoseconds? * 1e-9 * self.times / self.seconds)

@@ -1,5 +1,5 @@
-//! What an executable is, before it runs: for which machine, by which loader it is loaded, and whether it
-//! was built with a sanitizer.
+//! Properties of an executable before it runs: its machine, its loader, and whether it was built
+//! with a sanitizer.
 
 mod sanitizer;
 

@@ -1,14 +1,14 @@
 //! Programs that were built with a sanitizer.
 //!
-//! The runtimes of the sanitizers stand in front of the C library's functions themselves, and
-//! require to stand first. AddressSanitizer's ends the program if it doesn't; ThreadSanitizer's and
+//! The runtimes of the sanitizers interpose the C library's functions themselves, and have to be
+//! loaded first. AddressSanitizer's ends the program if it doesn't; ThreadSanitizer's and
 //! MemorySanitizer's would not see what our library passes on to the C library, and report races
 //! and reads that don't exist. LeakSanitizer's only conflicts with another allocator in front of
 //! the program's, which `inspect` brings. UndefinedBehaviorSanitizer's conflicts with nothing.
 //!
 //! A program that was built with one calls the runtime's initial function, which a shared runtime
-//! defines or the program itself. A weak reference to it is that of code which only asks whether it
-//! is there.
+//! defines or the program itself. A weak reference to it belongs to code that only checks whether
+//! it is there.
 
 use memchr::memmem;
 use object::elf::{DT_NEEDED, FileHeader64, SHT_DYNSYM, SHT_SYMTAB, STB_WEAK};

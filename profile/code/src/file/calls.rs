@@ -17,8 +17,8 @@ const LONGEST: usize = 8;
 
 /// The call that returns to an address, found in the code in front of it.
 pub fn call_before(address: u64, code: &[u8]) -> Option<Instruction> {
-    // Direct, through a slot of the loader's, through a register or its memory: those with a prefix
-    // first, since without it they are calls as well.
+    // Direct, through a slot of the loader's, through a register or its memory. Encodings with a
+    // prefix come first, since they are calls without it as well.
     [5, 6, LONGEST, 7, 4, 3, 2].into_iter().find_map(|length| {
         let bytes = &code[code.len().checked_sub(length)?..];
         let start = address.checked_sub(length as u64)?;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The name as it is written in C++ or Rust; as it is, if it is not mangled. Only a name with the
+/// The name as it is written in C++ or Rust; unchanged if it is not mangled. Only a name with the
 /// prefix of a mangled name counts as one: a bare `l` would be the type `long`.
 pub fn demangle(name: &str) -> String {
     if !name.starts_with("_Z") && !name.starts_with("_R") {

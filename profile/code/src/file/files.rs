@@ -1,5 +1,5 @@
-//! Finds the symbols of a file: in itself, or in a separate file, beside it or where distributions
-//! put such files.
+//! Finds the symbols of a file: in the file itself, or in a separate file next to it or where
+//! distributions put such files.
 //!
 //! A separate file is identified by the build-id that both carry, or by the name that
 //! `.gnu_debuglink` gives. A file found by its name is taken if its build-id is equal or either has
@@ -58,7 +58,7 @@ pub fn find(path: &Path, build_id: &[u8], debug_dirs: &[PathBuf]) -> Result<File
     Ok(Files { binary: path.to_owned(), debug: debug.map(|(path, _)| path), shared })
 }
 
-/// What the kernel puts behind the path of a file that is not there any more.
+/// What the kernel appends to the path of a deleted file.
 pub const REPLACED: &str = " (deleted)";
 
 /// The path of a program whose file was replaced while it ran, which the kernel then calls

@@ -39,8 +39,8 @@ pub struct Image {
     pub sections: RefCell<HashMap<Acquired, Option<Section>>>,
     /// Addresses that were looked at, and whether a thread there only waits.
     pub spins: RefCell<HashMap<u64, bool>>,
-    /// How many of the innermost frames at an acquisition's return address took the lock for their
-    /// caller, if that was analysed.
+    /// How many of the innermost frames at an acquisition's return address took the lock on behalf
+    /// of their caller, if that was analysed.
     pub returned: RefCell<HashMap<u64, usize>>,
     /// All functions that do so, once all of the file's calls were analysed.
     pub wrappers: OnceCell<Vec<Range<u64>>>,

@@ -48,8 +48,8 @@ impl Table {
         let after = self.symbols.partition_point(|symbol| symbol.start <= address);
         let symbol = self.symbols[..after].last()?;
         let offset = address - symbol.start;
-        // Functions written in assembly have no size, and end where the next one starts, or their
-        // section ends: the linkage table behind `_init` is not its.
+        // Functions written in assembly have no size, and end where the next one starts, or where
+        // their section ends: the linkage table after `_init` is not part of it.
         let covers = offset < symbol.size || symbol.size == 0 && address < symbol.limit;
         covers.then_some((&*symbol.name, offset))
     }
@@ -69,8 +69,8 @@ impl Table {
         self.symbols.iter().map(|symbol| (symbol.start, symbol.size, &*symbol.name))
     }
 
-    /// Sorts by address. Of several names for one address the longest range is kept, then
-    /// the shortest name, then the first in the alphabet: an alias would be equally right.
+    /// Sorts by address. If an address has several names, the one with the longest range is kept,
+    /// then the shortest name, then the first in the alphabet: an alias would be equally right.
     fn sort(&mut self) {
         self.symbols.sort_by(|a, b| {
             (a.start, b.size, a.name.len(), &a.name).cmp(&(b.start, a.size, b.name.len(), &b.name))

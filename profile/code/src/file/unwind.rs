@@ -17,8 +17,8 @@ use super::files;
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 type Entry<'a> = FrameDescriptionEntry<Bytes<'a>>;
 
-/// The index of a file's functions, and their frames. A function whose rarely run part stands
-/// elsewhere is two of them.
+/// The index of a file's functions, and their frames. A function whose cold part is elsewhere
+/// counts as two.
 pub struct Unwind {
     /// `.eh_frame_hdr`
     index: Vec<u8>,
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(unwind.start_before(before + 1), Some(before));
         assert_eq!(unwind.start_before(0), None);
         assert!(unwind.function(read).is_some_and(|f| f.start == read && f.contains(&(read + 1))));
-        // At its first instruction there is nothing on the stack but the return address.
+        // At the function's first instruction only the return address is on the stack.
         assert_eq!(unwind.frame_end(read), Some(FrameEnd::FromStack(8)));
     }
 }

@@ -1,4 +1,4 @@
-//! What a name refers to, or why it refers to nothing.
+//! The meaning of a name, or why it has none.
 
 use std::ops::Range;
 

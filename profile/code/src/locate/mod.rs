@@ -13,10 +13,10 @@
 //! | `table (app)`, `table` | all of that variable |
 //! | `table+0x40 (app)` | what lies there |
 //!
-//! A call belongs to a position if that is in the innermost function that neither is a library's
-//! lock wrapper nor takes the lock for its caller, also if functions were inlined: a report chooses
-//! its frame by the same rule. Calls of a function that takes locks for its callers can be named as
-//! well.
+//! A call belongs to a position if the position is in the innermost function that is neither a
+//! library's lock wrapper nor takes the lock on behalf of its caller. Inlined functions count too.
+//! A report chooses its frame by the same rule. Calls of a function that takes locks for its
+//! callers can be named as well.
 
 mod found;
 mod name;
@@ -49,7 +49,7 @@ impl Locator {
     /// Reads the names of these files: the program, and its libraries.
     ///
     /// # Errors
-    /// If the first one, the program, can't be read. A library that can't be is left out.
+    /// If the first one, the program, can't be read. An unreadable library is left out.
     pub fn new(paths: &[PathBuf], debug_dirs: &[PathBuf]) -> io::Result<Locator> {
         let mut found = Vec::new();
         for (position, path) in paths.iter().enumerate() {
@@ -70,7 +70,7 @@ impl Locator {
     }
 
     /// The addresses of the calls of a position. `unchanged` says whether the file of this name is
-    /// still the one whose addresses the name may have.
+    /// still the file to which addresses in the name refer.
     ///
     /// # Errors
     /// If the name stands for nothing.

@@ -80,9 +80,8 @@ pub fn functions(image: &Image, name: &str) -> Vec<Range<u64>> {
     named.map(|(start, size, _)| start..start + size.max(1)).collect()
 }
 
-/// Functions of their own that wrap locks, by their names or by what they do. Of the standard
-/// library's thousands only those whose
-/// names speak of locks.
+/// Out-of-line functions that wrap locks, by their names or by what they do. Of the standard
+/// library's thousands of functions, only those whose names suggest locks.
 pub fn wrappers(image: &Image) -> Vec<Range<u64>> {
     const WORDS: [&str; 6] = ["lock", "mutex", "Mutex", "Lock", "condition", "once"];
     let speaks = |name: &str| WORDS.iter().any(|word| name.contains(word));
@@ -114,7 +113,7 @@ fn is_wrapper(found: &Found) -> bool {
     wraps_locks(&frame, &[])
 }
 
-/// Ranges in order, and those that touch as one.
+/// Sorts ranges, and merges those that touch.
 fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| range.start);
     let mut merged: Vec<Range<u64>> = Vec::new();

@@ -1,4 +1,4 @@
-//! What is found, as plain data.
+//! The results, as plain data.
 
 pub mod hex;
 mod section;

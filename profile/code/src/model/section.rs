@@ -25,8 +25,8 @@ pub struct Section {
     /// Variables that are only read to reach another, and words that only get a copy of another, do
     /// not count; `None` if unknown, as in a loop over an array.
     pub words: Option<usize>,
-    /// Functions that it calls, by their names as far as they have some, in the order of the
-    /// alphabet: those that take and release inner locks too, but not the release that ends it.
+    /// The names of the functions that it calls, if they have names, in alphabetical order:
+    /// including those that take and release inner locks, but not the release that ends it.
     pub calls: Vec<String>,
     /// Global variables that it reads or writes, as far as they are addressed as such.
     pub variables: Vec<String>,

@@ -41,7 +41,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The function as a whole: `push`, also where the place is `push+0x12`.
+    /// The function as a whole: `push`, even if the position is `push+0x12`.
     pub fn whole_function(&self) -> &str {
         self.whole.as_ref().unwrap_or(&self.function)
     }

@@ -32,7 +32,7 @@ pub struct Code<'a> {
     /// Ranges that are never written.
     constants: Vec<Range<u64>>,
     unwind: Option<&'a Unwind>,
-    /// What its functions do to locks, by their first addresses, if they were read.
+    /// What its functions do to locks, by their first addresses, if their instructions were read.
     pub effects: RefCell<HashMap<u64, Effect>>,
 }
 

@@ -1,6 +1,6 @@
-//! What the program's own functions do to locks, read from their instructions: `enter(door)`
-//! takes one if it comes back with a lock that it took, and `leave(door)` releases one if it
-//! releases a lock that it did not take.
+//! What the program's own functions do to locks, read from their instructions: `enter(door)` takes
+//! a lock if it returns with a lock held that it took, and `leave(door)` releases a lock if it
+//! releases one that it did not take.
 //!
 //! Only the fact counts, and not which lock: no values are followed. A function that does both, on
 //! different paths or one after the other, counts as one that does neither.
@@ -90,7 +90,7 @@ impl Reader<'_, '_> {
                     go((next, held));
                     go((i.near_branch_target(), held));
                 }
-                // Out of the function: a part that is seldom needed, which is not followed.
+                // Out of the function, to a cold part that is not followed.
                 FlowControl::ConditionalBranch => go((next, held)),
                 FlowControl::UnconditionalBranch if inside(&i) => {
                     go((i.near_branch_target(), held));

@@ -7,8 +7,8 @@
 //! locks.
 //!
 //! A function that waits for a condition with a lock that it neither took nor releases is called
-//! with the lock held. So it is not the call site, just like a function that takes the lock for its
-//! caller. Nor is a function that does nothing but wait for a semaphore.
+//! with the lock held. So it is not the call site, like a function that takes the lock on behalf of
+//! its caller. Nor is a function that does nothing but wait for a semaphore.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,7 +21,7 @@ use super::ways::Ways;
 use super::{effects, enter, function_at, with_code};
 use crate::file::image::{Found, Image};
 
-/// How many functions, one in the other, may take a lock for their callers.
+/// How many nested functions may take a lock on behalf of their callers.
 pub const LEVELS: usize = 5;
 /// Bytes of instructions that are read for all of their calls: half a second's worth.
 const LARGEST: usize = 64 << 20;

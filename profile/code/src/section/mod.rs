@@ -1,20 +1,20 @@
 //! Critical sections, read from the program's instructions.
 //!
-//! From the return address of an acquisition the instructions of the function are followed
-//! along all paths, until each comes to the call that releases the lock (`walk`). The instructions
-//! on the paths are counted (`count`): how many instructions, loops, reads and writes of memory
-//! that others can reach, and which functions are called. That distinguishes a counter, for which
-//! an atomic would do, from a section that computes, and a section that only reads from one that
+//! From the return address of an acquisition the instructions of the function are followed along
+//! all paths, until each comes to the call that releases the lock (`walk`). The instructions on the
+//! paths are counted (`count`): how many instructions, loops, reads and writes of memory that
+//! others can reach, and which functions are called. That distinguishes a counter, for which an
+//! atomic would suffice, from a section that computes, and a section that only reads from one that
 //! writes.
 //!
-//! What is not followed: calls (their names are kept; of own functions it is read what they do to
-//! locks, `effects`), jumps through tables, exceptions, and
-//! what a function leaves to its caller. Such a section is not `complete`. A branch on the
-//! outcome of the acquisition is followed as if the lock was acquired, and a branch on the
-//! condition under which the lock was taken as it went then: `if (shared) lock(); ... if (shared)
+//! Calls are not followed, but their names are kept, and the program's own functions are read for
+//! what they do to locks (`effects`). Jumps through tables, exceptions, and releases in a caller
+//! are not followed either: such a section is not `complete`. A branch on the outcome of the
+//! acquisition is followed as if the lock was acquired. A branch on the condition under which the
+//! lock was taken is followed in the same direction as then: `if (shared) lock(); ... if (shared)
 //! unlock();`.
 //!
-//! The same paths show which functions take a lock for their callers (`held`).
+//! The same paths show which functions take a lock on behalf of their callers (`held`).
 //!
 //! Only files for x86-64 are read, and only if they are those of the recording.
 
@@ -103,8 +103,8 @@ fn read(code: &Code, namer: Namer, start: u64, tries: bool) -> Option<(Section, 
     Some(count::count(ways, &state, code, &mut walker.values))
 }
 
-/// All ways from a call that comes back with a lock, and the state at their beginning. `told` says
-/// whether the call is given the lock, so that its release can be known by it.
+/// All paths from a call that returns with a lock held, and the state at their beginning. `told`
+/// says whether the call gets the lock as an argument, by which its release can be recognised.
 fn enter(walker: &mut Walker, call: &Instruction, told: bool, tries: bool) -> (Ways, State) {
     let mut state = walker.state_before(call.ip());
     let name = walker.callee(call);

@@ -57,7 +57,7 @@ const NO_RETURN: [&str; 17] = [
     "core::panicking::",
 ];
 
-/// The ends of names before "lock" that take none.
+/// The endings before "lock" of names that take no lock.
 const NOT_TAKEN: [&str; 9] =
     ["no", "no_", "without", "without_", "has_", "holds_", "needs_", "is_", "dead"];
 
@@ -69,7 +69,7 @@ pub fn effect(name: &str) -> Effect {
     }
     let (class, last) = last_parts(name);
     let lower = last.to_ascii_lowercase();
-    // What is called `unlocked` is called with the lock held.
+    // A function called `unlocked` is called with the lock held.
     if RELEASES.contains(&name) || lower.contains("unlock") && !lower.contains("unlocked") {
         return Effect::Release;
     }
@@ -137,8 +137,8 @@ fn has_lock(lower: &str) -> bool {
     lower.match_indices("lock").any(|(at, _)| is_lock(at))
 }
 
-/// Whether the name ends with a "lock" that is taken: in `find_nolock` the caller has it, and
-/// `has_lock` asks.
+/// Whether the name ends with a "lock" that is taken: in `find_nolock` the caller has the lock, and
+/// `has_lock` only asks.
 fn ends_with_lock(lower: &str) -> bool {
     let not_taken = |rest: &str| {
         rest.ends_with(['b', 'c', 'f']) || NOT_TAKEN.iter().any(|word| rest.ends_with(word))

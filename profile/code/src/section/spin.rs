@@ -1,13 +1,13 @@
 //! Loops in which a thread does nothing but look whether another one has changed a word.
 //!
-//! What tells such a loop from work: every round begins like the one before. It stores nothing, calls
-//! nothing, and takes no value from one round into the next, except for a count of the rounds. So only
-//! what another thread stores can let it end. A lock that is tried in the loop is such a look as well: an
-//! exchange, or a comparison and exchange whose new value is the same each time. A short loop with the
-//! processor's `pause` is one whatever it does.
+//! Such a loop differs from work in that every round begins like the one before: the loop stores
+//! nothing, calls nothing, and carries no value from one round into the next, except for a count of
+//! the rounds. So only what another thread stores can let it end. A try of a lock in the loop also
+//! counts as such a read: an exchange, or a compare-and-exchange whose new value is the same each
+//! time. A short loop with the processor's `pause` is one whatever it does.
 //!
-//! Loops of many instructions, and loops that call functions, are not examined: a thread in these is taken
-//! to be at work.
+//! Loops of many instructions, and loops that call functions, are not examined: a thread in them
+//! counts as working.
 
 use std::collections::HashMap;
 
@@ -120,7 +120,7 @@ fn looks_only(body: &[Instruction]) -> bool {
             offered.push(instruction.op1_register());
         }
     }
-    // A value that is made anew in each round is an update that is tried again, and no lock.
+    // A new value that is computed in each round belongs to a retried update, not to a lock.
     let updates = offered.into_iter().any(|register| registers.of(register).written);
     looks && !updates && registers.carry_only_counts()
 }
@@ -189,7 +189,7 @@ impl Registers {
         for &(register, access) in used {
             let known = self.of(register);
             known.carried |= reads(access) && !known.written;
-            // A number of a word that is looked at makes it another word.
+            // A register in the address selects another word in each round, so it is not a count.
             let only_compares = compares && !writes(access) && !address.contains(&register);
             known.counts &= counts || only_compares;
         }

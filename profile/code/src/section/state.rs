@@ -1,9 +1,9 @@
 //! What the registers and the memory hold at one point of a function.
 //!
-//! Memory is a map from addresses to values. Different addresses are taken for different
-//! words, so a store through a pointer of unknown origin invalidates nothing: compilers may not
-//! assume this, but a reader of code that looks for what a lock protects can. A call may change all
-//! that is not the function's own, and those numbers on its stack whose addresses it was given.
+//! Memory is a map from addresses to values. Different addresses count as different words, so a
+//! store through a pointer of unknown origin invalidates nothing. Compilers may not assume this,
+//! but it is good enough for finding what a lock protects. A call may change all that is not the
+//! function's own, and those numbers on its stack whose addresses it was given.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const REGISTERS: usize = 16;
 const CLOBBERED: [usize; 9] = [RAX, 1, 2, 6, RDI, 8, 9, 10, 11];
 /// Those that carry arguments.
 const ARGUMENTS: [usize; 6] = [RDI, 6, 2, 1, 8, 9];
-/// How far behind an address that a function was given it may write, in bytes.
+/// How far past an address that a function got it may write, in bytes.
 const REACH: i64 = 256;
 /// Register 0 carries what a function returns.
 pub const RAX: usize = 0;
@@ -75,8 +75,8 @@ impl State {
         if local { Value::thread(address.offset) } else { address }
     }
 
-    /// Base, scaled index and displacement. What is added to an address of the stack leads
-    /// to the stack.
+    /// Base, scaled index and displacement. An address of the stack plus a number is an address of
+    /// the stack.
     pub fn sum(
         &self,
         base: Register,
@@ -131,7 +131,7 @@ impl State {
         }
     }
 
-    /// From here on a value is known to be 0, or not to be.
+    /// Notes that a value is 0 from here on, or is not.
     pub fn learn(&mut self, value: Value, zero: bool) {
         self.zero.insert(value, zero);
     }

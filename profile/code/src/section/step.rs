@@ -12,7 +12,7 @@ use super::value::{Origin, Value, Values};
 const OPERATIONS: u32 = 16;
 
 impl State {
-    /// The state after an instruction, on the way to this address: a conditional jump gives
+    /// The state after an instruction, on the path to this address: a conditional jump adds
     /// knowledge on either path.
     pub fn after(&self, i: &Instruction, to: u64) -> State {
         let mut after = self.clone();
@@ -95,7 +95,7 @@ impl State {
         }
     }
 
-    /// What an operand holds, if it is a general register, a number or such a word.
+    /// The value of an operand, if it is a general register, a number or such a word.
     fn operand(
         &self,
         i: &Instruction,

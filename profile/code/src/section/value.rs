@@ -1,9 +1,9 @@
-//! What a register or a word of memory holds, as far as following the instructions shows.
+//! The values of registers and words of memory, as far as following the instructions shows.
 //!
-//! Two places hold the same if they were computed in the same way (value numbering): the
-//! address that `lock` was called with and the one that `unlock` is called with are equal if
-//! they are the same variable, the same field of what the same pointer points to, and so on.
-//! Numbers are known as such, which decides branches on the outcome of the acquisition.
+//! Two registers or words hold the same value if they were computed in the same way (value
+//! numbering): the arguments of `lock` and `unlock` are equal if they are the same variable, the
+//! same field of what the same pointer points to, and so on. Numbers are known as such, which
+//! decides branches on the outcome of the acquisition.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -88,7 +88,7 @@ impl Value {
 /// How a value came about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// It was in this register at the beginning.
+    /// The value of this register at the beginning.
     Entry(usize),
     /// Loaded from this address.
     Load(Value),
@@ -114,7 +114,7 @@ pub enum Where {
 #[derive(Default)]
 pub struct Values {
     numbers: HashMap<(bool, Origin), u32>,
-    /// How each value came about, by its number.
+    /// How each value was computed, by its number.
     origins: Vec<Origin>,
     /// Whether a value may be another one each time round a loop.
     varying: Vec<bool>,
@@ -197,7 +197,7 @@ mod tests {
         let [first, other] = [1, 2].map(|register| values.of(Origin::Entry(register)));
         let mut value = values.of(Origin::Load(first));
         for step in 0..200 {
-            // As `x ^= x << 13`: two ways from each step to the one before.
+            // As in `x ^= x << 13`: two paths from each step to the one before.
             value = values.of(Origin::Computed(step, vec![value, value.plus(1)]));
         }
         assert!(values.comes_from(value, first));

@@ -54,7 +54,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         if let Some(state) = ways.states.remove(&(address, 0)) {
             return state;
         }
-        // For a point behind a jump that can't be followed. The frame pointer is still known.
+        // For a point after a jump that can't be followed. The frame pointer is still known.
         let mut frames = ways.states.values().map(|state| state.register(FRAME));
         let frame = frames.rfind(|value| value.base == Base::Stack);
         let mut state = State::new(&mut self.values);
@@ -176,8 +176,8 @@ impl<'a, 'b> Walker<'a, 'b> {
             return Some((target, nested));
         }
         let name = self.name(target);
-        // A part that is seldom needed; of a stripped file its name is lost, and it is known by
-        // a conditional jump, which compilers rarely make to another function.
+        // A cold part. In a stripped file its name is lost, and it is recognised by a conditional
+        // jump to it, which compilers rarely make to another function.
         let part = name.as_deref().map_or(conditional, |name| name.contains(".cold"));
         if part {
             return Some((target, nested));
@@ -213,7 +213,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         }
     }
 
-    /// The way goes through a call; `None` if it ends there.
+    /// The path goes through a call; `None` if it ends there.
     fn call(
         &mut self,
         (at, nested): Point,
@@ -250,8 +250,8 @@ impl<'a, 'b> Walker<'a, 'b> {
         inside.then_some((i.next_ip(), depth))
     }
 
-    /// A function of a stripped file has no name. What it does to locks can be read all the same, unlike
-    /// that of one that is called through a pointer.
+    /// A function of a stripped file has no name. Its effect on locks can be read nevertheless,
+    /// unlike that of a function that is called through a pointer.
     fn unnamed(&self, i: &Instruction) -> Option<String> {
         let target = i.near_branch_target();
         let is_direct =

@@ -1,7 +1,7 @@
 //! The meaning of the addresses of one process: positions in the code, and global variables.
 //!
-//! Everything is looked up once and when it is first asked for. Equal positions get one number,
-//! whatever address they came from: a line that was inlined at ten places is still one line.
+//! Everything is looked up once, when it is first needed. Equal positions get one number, whatever
+//! address they came from: a line that was inlined at ten places is still one line.
 
 pub mod on_stack;
 pub mod place;
@@ -67,7 +67,7 @@ impl Symbols {
         Stack { addresses: addresses.to_vec(), frames, frames_at, place, cut: false, broken: false }
     }
 
-    /// Finds out which functions on these stacks took their lock for a caller, so that
+    /// Finds out which functions on these stacks took their lock on behalf of a caller, so that
     /// [`Symbols::stack`] knows the call sites. That is read from the program's instructions, for
     /// many stacks at a time.
     pub fn read_wrappers<'a>(&mut self, stacks: impl Iterator<Item = &'a [u64]>) {

@@ -73,7 +73,8 @@ const FUNCTIONS: [&str; 39] = [
 /// Parts of names that only say which version of a library it is.
 const VERSIONS: [&str; 2] = ["absl::lts_", "absl::debian"];
 
-/// Starts of names that are the user's all the same: what `std::thread` runs is inlined into this one.
+/// Starts of names that nevertheless count as the user's: the function that `std::thread` runs is
+/// inlined into this one.
 const USERS: [&str; 1] = ["std::thread::_State_impl"];
 
 /// The start of the C library's name.

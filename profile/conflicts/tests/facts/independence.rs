@@ -30,7 +30,7 @@ fn the_own_stack_and_all_known_locks_are_no_data() {
     assert_eq!(cause.field, Field::Fixed { address: 0x30_0000 });
     assert_eq!(cause.bytes, 0x0f, "without the spinlock's own bytes");
 
-    // Somebody else's stack is data like any other.
+    // A thread else's stack is data like any other.
     let on_stack = |thread| section(thread).writes(stack(3), 8);
     let facts = facts_of(&trace(vec![on_stack(1), on_stack(2), section(3)]));
     assert_eq!(facts.locks[0].window.conflicting, 1);
@@ -165,10 +165,8 @@ fn sections_that_were_not_drawn_are_left_out_where_enough_were() {
 
 #[test]
 fn contended_pairs_are_those_of_which_one_waited_for_the_other() {
-    //   1  ====
-    //   2  __====        waits for 1, same data
-    //   3       ___===   waits for 2, other data
-    //   1               ==   waits for nobody
+    //   1  ==== 2  __====        waits for 1, same data 3       ___===   waits for 2, other data 1
+    //   ==   waits for no thread
     let facts = facts_of(&trace(vec![
         section(1).writes(0x5000, 8).held(0, 40, 0),
         section(2).writes(0x5000, 4).held(41, 80, 20),

@@ -118,7 +118,8 @@ fn a_lock_lies_in_a_block_of_the_heap() {
     assert_eq!(of(1), None, "a block that was there before");
 }
 
-/// A lock of which nothing was traced is told of, not forgotten: it may be the one that is waited for.
+/// A lock of which nothing was traced is reported and not left out: it may be the one with the most
+/// waiting.
 #[test]
 fn locks_that_were_not_traced_are_counted() {
     let mut all = trace(vec![section(1), section(2)]);

@@ -1,8 +1,8 @@
 //! A lock that its holder releases inside a wait, as a condition variable does.
 //!
 //! Between two such waits a thread may have found nothing to do: it was woken, looked, and waits
-//! again. That is seen from the hold that the first wait resumed: if the second one interrupts
-//! the very same hold, soon, and the thread woke nobody in between, the wake-up was futile.
+//! again. That is seen from the hold that the first wait resumed: if the second one interrupts the
+//! very same hold, soon, and the thread woke no thread in between, the wake-up was futile.
 
 use core::ptr::null_mut;
 

@@ -1,14 +1,14 @@
 //! Records which other lock is held when one is acquired.
 //!
-//! Only acquisitions that are timed or waited are sampled. Most locks are never taken inside
+//! Only acquisitions that are timed or had to wait are sampled. Most locks are never taken inside
 //! another, so a record is made only when one is.
 
 use syncline_recording::layout::{Nest, Row};
 
 use crate::thread::{ThreadState, records};
 
-/// Reads what the thread holds while it acquires a lock, before the lock counts as held. It stands
-/// for this many acquisitions.
+/// Reads which locks the thread holds while it acquires another, before that one counts as held.
+/// The acquisition stands for `weight` acquisitions.
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is that of the acquisition.

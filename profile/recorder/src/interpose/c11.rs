@@ -170,7 +170,8 @@ mod imp {
         argument: *mut c_void,
         caller: Caller,
     ) -> c_int {
-        // SAFETY: the program's own call, or one with our start function, which calls its.
+        // SAFETY: the program's own call, or one with our start function, which calls the
+        // program's.
         unsafe {
             match Prepared::new(start, argument, core::ptr::null(), caller) {
                 Some(prepared) => prepared

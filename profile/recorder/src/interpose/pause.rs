@@ -7,8 +7,8 @@
 //! time between two that follow each other at once went into polling. If another thread ran meanwhile,
 //! the yield was a wait. A sleep is a wait for an event that comes by itself.
 //!
-//! A process that does nothing else, such as the command `sleep`, has nobody to wait for: it is not
-//! recorded for its pauses alone.
+//! A process that does nothing else, such as the command `sleep`, has no thread to wait for: it is
+//! not recorded for its pauses alone.
 
 use core::ffi::{c_int, c_uint};
 

@@ -113,7 +113,7 @@ fn mapped() -> Option<&'static Recorder> {
             .compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire)
             .is_ok();
     if !won {
-        // SAFETY: nobody else has seen this mapping.
+        // SAFETY: no other thread has seen this mapping.
         let _ = unsafe { munmap(fresh.cast(), size_of::<Recorder>()) };
     }
     // SAFETY: the mapping is never removed, and all zero is a valid recorder.

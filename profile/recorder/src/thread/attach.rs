@@ -94,7 +94,7 @@ fn find_stack() {
 /// Gives this thread a state that was taken for it, and a record.
 ///
 /// # Safety
-/// `state` was taken by or for this thread and is used by nobody else.
+/// `state` was taken by or for this thread and is used by no other thread.
 pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: Start) -> bool {
     let give_up = || {
         state.leave_tables(Some(recorder.room()));

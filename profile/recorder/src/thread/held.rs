@@ -1,11 +1,11 @@
 //! The locks that a thread holds, newest last, each with the row of its acquisition.
 //!
-//! It answers two questions: how long was this lock held (asked by its own thread at
-//! release, for the acquisitions that are timed), and which thread holds the lock that I wait for
-//! (asked by another thread). The second reads memory that its owner may change at any time: each
-//! word is read whole, but two words may not belong together. A wrong answer then blames a holder
-//! that has just let go, and harms nothing: rows stay mapped forever, and one that has moved reads
-//! as zero. Hence every access here is relaxed.
+//! It answers two questions: how long was this lock held (asked by its own thread at release, for
+//! the acquisitions that are timed), and which thread holds the lock that I wait for (asked by
+//! another thread). The second reads memory that its owner may change at any time: each word is
+//! read whole, but two words may not belong together. A wrong answer then blames a holder that has
+//! just released, and harms nothing: rows stay mapped forever, and a row that has moved reads as
+//! zero. Hence every access here is relaxed.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};

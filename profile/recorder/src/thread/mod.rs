@@ -1,4 +1,4 @@
-//! What the library keeps for each thread, and how a thread gets it.
+//! The library's state for each thread, and how a thread gets it.
 //!
 //! [`ThreadState`] is private memory of the process; the counters themselves are in the
 //! file. A state is given out when a thread is created, or when a thread whose creation was not

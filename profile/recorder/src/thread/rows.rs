@@ -210,7 +210,7 @@ pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
 /// all its locks into the row of this one.
 ///
 /// It takes several steps, in which both rows have to stay where they are: so a signal handler
-/// finds the thread busy, and adds none. What it counts at the same place is left to the next
+/// finds the thread busy, and adds no row. What it counts at the same place is left to the next
 /// operation of the sample, and so is this one if it belongs to a handler itself.
 ///
 /// Returns for how many the operation stands, as [`weight`] does.

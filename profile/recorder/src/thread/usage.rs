@@ -15,16 +15,16 @@ use syncline_recording::schedstat::{self, Times};
 use crate::thread::ThreadState;
 use crate::{clock, tls};
 
-/// What a thread has used until some moment, or from one to another.
+/// What a thread has used until a moment, or between two moments.
 #[derive(Clone, Copy)]
 pub struct Usage {
     /// The moment, or the length of the interval, in ticks.
     pub at: u64,
     /// Processor time in nanoseconds.
     pub cpu: u64,
-    /// How often it gave its processor up.
+    /// How often the thread gave its processor up.
     pub slept: u64,
-    /// How often its processor was taken from it.
+    /// How often the holder was preempted.
     pub preempted: u64,
 }
 
@@ -61,7 +61,7 @@ impl Usage {
     }
 }
 
-/// How often the calling thread gave its processor up, and how often that was taken from it.
+/// How often the calling thread gave its processor up, and how often it was preempted.
 fn switches() -> (u64, u64) {
     let mut usage = core::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the kernel writes to the structure that it is given, and nowhere else; all zero,
@@ -80,8 +80,9 @@ fn switches() -> (u64, u64) {
     }
 }
 
-/// How long the calling thread was on a processor since its begin, and how long it was ready for one and had
-/// none: 0 where that can't be read. A thread in a sandbox may not be able to open a file.
+/// How long the calling thread was on a processor since its start, and how long it was ready
+/// without a processor: 0 if that can't be read. A thread in a sandbox may not be able to open a
+/// file.
 ///
 /// `started` is when it began to be recorded, in ticks. If it was on a processor all the time
 /// since, like nearly all threads that live for a moment, no file is opened: that would take a

@@ -55,7 +55,7 @@ fn make() -> Option<*mut Tools> {
     let stack_end = stack.wrapping_add(STACK);
     // On the new stack, since the thread may have little room on its own.
     let tools = || Box::into_raw(Box::new(Tools { cache: Cache::new_in(), stack_end }));
-    // SAFETY: the stack is mapped, and nobody else uses it; signals are blocked.
+    // SAFETY: the stack is mapped, and no other thread uses it; signals are blocked.
     Some(unsafe { run_on(stack_end, tools) })
 }
 

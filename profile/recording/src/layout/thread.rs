@@ -1,4 +1,4 @@
-//! What is known of a thread, and where its tables and its log are.
+//! A thread's data, and the positions of its tables and its log.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -67,13 +67,13 @@ pub struct ThreadRecord {
     pub log: u64,
     /// The number of events so far, kept or not.
     pub logged: u64,
-    /// What this thread last woke others with: the object of its latest signal, broadcast or
-    /// futex wake, or post that somebody seemed to wait for.
+    /// The object with which this thread last woke others: that of its latest signal, broadcast or
+    /// futex wake, or of a post for which a thread seemed to wait.
     pub notified: u64,
     /// When, in ticks.
     pub notified_at: u64,
-    /// Slots of the log that are in use. It may exceed the number of slots if events came that
-    /// found none.
+    /// Slots of the log that are in use. It may exceed the number of slots if some events found no
+    /// slot.
     pub log_kept: u64,
     /// Which events are kept: see [`crate::Windows::from_word`].
     pub log_windows: u64,

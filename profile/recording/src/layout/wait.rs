@@ -31,7 +31,7 @@ pub struct Blocker {
     pub ticks: u64,
 }
 
-/// The waits of a row that has any, and other counters that are too rare to keep in the row.
+/// The waits of a row, if it has any, and other counters that are too rare to keep in the row.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct WaitRecord {
@@ -51,9 +51,9 @@ pub struct WaitRecord {
     pub held_max: u64,
     /// How many.
     pub held_samples: u64,
-    /// Waits for a condition that did not run out of time and were followed by another wait for
-    /// it, within 50 microseconds, without releasing the lock or waking a thread in between: the
-    /// wake-up had found nothing to do.
+    /// Waits for a condition that did not time out and were followed by another wait for it, within
+    /// 50 microseconds, without releasing the lock or waking a thread in between: the woken thread
+    /// had found nothing to do.
     pub futile: u64,
     /// How many holds were measured for the next fields: those after waits of more than 50
     /// microseconds, one in eight after shorter ones, and timed ones that had not waited where the
@@ -66,7 +66,7 @@ pub struct WaitRecord {
     /// How often it gave its processor up in those holds: it slept, or waited for a device or for
     /// another lock.
     pub held_slept: u32,
-    /// How often its processor was taken from it in those holds.
+    /// How often the holder was preempted in those holds.
     pub held_preempted: u32,
     /// Ticks that the recorder itself took in the sections after waits: it counts between the end of the
     /// wait and the return into the program, and again before the release. They are not part of any

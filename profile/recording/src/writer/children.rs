@@ -42,7 +42,7 @@ pub fn child_ended(
         seen.store(SEEN | status & (SEEN - 1), Ordering::Relaxed);
         let _ = ended.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
     };
-    // A child that did not note its end may have run another program, which has a file of its own.
+    // A child that did not note its end may have executed another program, which has its own file.
     match joined {
         Some((PROCESS_EXITED, end)) => note(end),
         Some((_, end)) if !elsewhere() => note(end),

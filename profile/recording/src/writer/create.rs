@@ -1,4 +1,4 @@
-//! What a process's file begins with.
+//! The beginning of a process's file.
 
 use core::sync::atomic::{Ordering, fence};
 
@@ -21,7 +21,7 @@ const THREADS: u32 = 65_535;
 const STACKS: u32 = 65_536;
 const EM_X86_64: u32 = 62;
 
-/// What a new file begins with.
+/// The beginning of a new file.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The folder of the recording.
@@ -50,7 +50,7 @@ impl File {
     /// Makes and maps this process's file.
     ///
     /// # Errors
-    /// The system's, if the file can't be made, or less than 16 MiB of it.
+    /// The system's error, if the file can't be created with at least 16 MiB.
     pub fn create(start: &Start<'_>) -> Result<File, Errno> {
         let family = Family::begin()?;
         let file = match start.file {

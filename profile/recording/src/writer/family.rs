@@ -1,5 +1,5 @@
-//! What the processes that write to one file share outside of the file: the one that made it, and children
-//! that [joined](super::join) it.
+//! The data that the processes of one file share outside of the file: the process that created it,
+//! and children that [joined](super::join) it.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::layout::Header;
 
 /// Memory that all of them share. All zero is its first state.
 pub struct Family {
-    /// How far the file is real.
+    /// How much of the file has disk space.
     pub(super) real: Real,
     /// Bytes that the threads' logs take.
     pub(super) log_bytes: AtomicU64,

@@ -73,7 +73,7 @@ impl File {
         (count.min(region.capacity), region)
     }
 
-    /// What lies at this offset of the file.
+    /// A pointer to this offset of the file.
     #[inline]
     pub fn at(&self, offset: u64) -> *mut u8 {
         self.first.cast::<u8>().wrapping_add(offset as usize)
@@ -218,9 +218,9 @@ impl File {
         }
     }
 
-    /// Unmaps the file and what is shared with other processes beside it, and maps zeros where they were in
-    /// use. A thread that was inside the recorder when recording ended writes to these, and no longer to the
-    /// file.
+    /// Unmaps the file and the shared data next to it, and maps zeros in their place if they were
+    /// in use. A thread that was inside the recorder when recording ended writes to these, and no
+    /// longer to the file.
     ///
     /// # Safety
     /// No thread is between two instructions that read and then follow a word of the file.

@@ -1,12 +1,12 @@
 //! Processes that write to one file: one that made it, and children that it forked since.
 //!
-//! A forked child has its parent's file mapped. Most children live for a moment and take a few locks,
-//! and a file of their own would cost them more than all that: it is made, sized, mapped, made real in
-//! four places and filled with what the parent has in its own already. So a child *joins*: it claims
-//! a page of its parent's file for a header, and counts on in the same regions and the same arena,
-//! whose counters are claimed by atomic steps in the file. That takes no system call but those that
-//! return the process and the time. What the parent knew when it forked, modules and stacks, stays
-//! known.
+//! A forked child has its parent's file mapped. Most children live for a moment and take a few
+//! locks. A file of their own would cost them more than all that: it has to be created, sized,
+//! mapped, allocated in four places, and filled with data that the parent's file has already. So a
+//! child *joins*: it claims a page of its parent's file for a header, and counts on in the same
+//! regions and the same arena, whose counters are claimed by atomic steps in the file. That takes
+//! no system call but those that return the process and the time. Modules and stacks that the
+//! parent knew when it forked stay known.
 //!
 //! A child makes a file of its own if that is better: if it runs as another user by now, if all is
 //! to be logged, or if the file might be too small for all processes that write to it. For each
@@ -23,7 +23,7 @@ const SHARE: u64 = 16 << 20;
 /// Threads, likewise.
 const THREADS: u32 = 256;
 
-/// What a forked child's own header says.
+/// The content of a forked child's own header.
 #[derive(Clone, Copy, Debug)]
 pub struct Child {
     /// [`Header::started`]
@@ -73,7 +73,7 @@ fn has_room(file: &File, live: u32) -> bool {
     let (threads, region) = file.threads();
     let (used, capacity) = file.arena();
     let room = (used * UNIT).saturating_add(SHARE * u64::from(live)) <= capacity * UNIT;
-    // Once a large table found no room, no small one is given out either.
+    // Once there was no room for a large table, no small one is allocated either.
     room && !file.is_full()
         && threads.saturating_add(live.saturating_mul(THREADS)) <= region.capacity
 }

@@ -1,8 +1,8 @@
 //! A thread's log: its events in the file, as many as fit.
 //!
-//! It begins with a page, since most threads wait rarely, and grows by eight times until it has
-//! the size that the recording asks for. All logs together take no more than a share of the file,
-//! so that rows always find room; where that is used up, logs stay as large as they are.
+//! It begins with a page, since most threads wait rarely, and grows by eight times until it has the
+//! size that the recording asks for. All logs together take at most a certain share of the file, so
+//! that there is always room for rows; when it is used up, logs stay as large as they are.
 //!
 //! A full log is thinned: what lies between windows of time is forgotten ([`Windows`]), and from
 //! then on not logged. So a log covers the whole run, however long that is, and at least a quarter
@@ -52,7 +52,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Goes on with the log that the record's earlier thread left, if there was one.
+    /// Continues the log that the record's earlier thread left, if there was one.
     ///
     /// # Safety
     /// The log and the record are this thread's own.
@@ -163,7 +163,7 @@ impl Log {
     }
 
     /// Forgets what lies between coarser windows, until half of the log is free. A handler that
-    /// comes meanwhile finds the log full, and loses its events.
+    /// runs meanwhile finds the log full, and loses its events.
     ///
     /// # Safety
     /// Same requirements as [`Log::make_room`].

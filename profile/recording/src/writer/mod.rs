@@ -10,7 +10,7 @@
 //! Tail       a thread's wait and nest records
 //! ```
 //!
-//! The caller decides what is counted, and in which row; this module only knows the form of the
+//! The caller decides what is counted, and in which row; this module only knows the layout of the
 //! file and how parts of it are claimed. Nothing here allocates, takes a lock, or waits, so all of
 //! it may be used inside a lock function, in a signal handler, and after a fork. A thread writes to
 //! its own record, tables and log only; what threads and processes share is claimed with one atomic

@@ -1,9 +1,9 @@
 //! The calls that a thread made lately, each with the row that counts it: if a call is made again
 //! and again, its row is found by three comparisons, and without a hash.
 //!
-//! An entry is noted when an operation belongs to the sample, since slow work is done then, and
-//! counts the operations down that are left until the next one. Two calls that want one entry take
-//! turns in having it; the other is looked for in the tables meanwhile.
+//! An entry is noted when an operation belongs to the sample, since slow work is done then anyway.
+//! It counts down the operations until the next sample. Two calls that map to one entry take turns
+//! in using it; the other call is looked up in the tables meanwhile.
 
 use core::cell::Cell;
 use core::sync::atomic::{Ordering, compiler_fence};

@@ -2,10 +2,11 @@
 //! a place's counts over its locks.
 //!
 //! The more a lock's row has counted, the fewer of its operations are taken: some hundred samples
-//! are enough, and each costs as much as twenty acquisitions. One that stands for more than others
-//! has that *weight* in the sums, so that the sums have no bias, whatever changes while the program
-//! runs. A row that counts for many locks goes on at the first rate: a lock that has a thousandth
-//! of its operations would otherwise be sampled too rarely to compare its waits with its uses.
+//! are enough, and each costs as much as twenty acquisitions. An operation of the sample that
+//! stands for more operations than others has a higher *weight* in the sums, so that the sums have
+//! no bias, whatever changes while the program runs. A row that counts for many locks stays at the
+//! first rate: a lock with a thousandth of the row's operations would otherwise be sampled too
+//! rarely to compare its waits with its uses.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -13,11 +14,12 @@ use crate::layout::REST;
 
 /// At first one operation in this many belongs to the sample, on average: a power of two.
 pub const SAMPLE_PERIOD: u32 = 128;
-/// This many operations of a lock's row, log 2, are taken at that rate: 256 samples. From there on
-/// each doubling brings half as many, until the rarest rate is reached.
+/// This many operations of a lock's row, log 2, are taken at that rate: 256 samples. After that,
+/// the rate halves with each doubling, until the rarest rate is reached.
 const DENSE_LOG2: u32 = 15;
-/// The rarest rate is 1 in [`SAMPLE_PERIOD`] shifted by this, 1 in 1024: there a sample costs less than
-/// a nanosecond for each operation, and one that the scheduler has made long does not yet stand for many.
+/// The rarest rate is 1 in [`SAMPLE_PERIOD`] shifted by this, 1 in 1024: at that rate a sample
+/// costs less than a nanosecond per operation, and a sample that the scheduler has made long does
+/// not yet stand for too many.
 const RAREST_LOG2: u32 = 3;
 
 /// The limit of an operation's scattered number: the sample has the operations up to it.
@@ -30,8 +32,9 @@ pub fn choose(every: bool) {
     }
 }
 
-/// For how many at the first rate the operation after this many of a row stands, which is that of a
-/// lock or [`REST`]; `None` if it doesn't belong to the sample. The first one of a row always does.
+/// The weight, relative to the first rate, of the operation that follows this many operations of a
+/// row, which is that of a lock or [`REST`]; `None` if it doesn't belong to the sample. The first
+/// one of a row always does.
 pub fn weight(lock: u64, calls: u64) -> Option<u32> {
     let limit = LIMIT.load(Relaxed);
     let thinner = match limit {

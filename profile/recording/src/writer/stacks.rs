@@ -1,9 +1,9 @@
 //! Call stacks, stored once per file.
 //!
-//! Where the return addresses of a stack lay, relative to the innermost one, may be kept with it, and how
-//! far it is from there to the end of the thread's stack: from one call to the next at the same
-//! call site and depth they mostly still lie there, and then the stack is the same, frame by frame,
-//! without unwinding.
+//! Where the return addresses of a stack lay, relative to the innermost one, may be kept with it,
+//! and how far it is from there to the end of the thread's stack: from one call to the next at the
+//! same call site and depth they are mostly still there, which shows, without unwinding, that the
+//! stack is the same, frame by frame.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use super::file::File;
 use super::stack_index::{NUMBERS, StackIndex, index_of_call};
 use crate::layout::{STACK_BROKEN, STACK_CUT, STACK_FRAMES, StackRecord};
 
-/// How far from its hash's slot a stack is searched.
+/// How many slots from its hash's slot a stack is searched for.
 const REACH: usize = 64;
 
 /// A stack to be stored.
@@ -96,7 +96,7 @@ impl File {
             // SAFETY: from a call's frame to its end, a thread's stack is mapped.
             at.addr() < within.end && unsafe { *at } as u64 == frame
         };
-        // The stack ends where it did, so nothing can have come in behind its last frame.
+        // The stack ends at the same address, so there can be no new frame behind its last one.
         words_to_end(caller, &within).is_some_and(|words| words == slots[0].load(Ordering::Relaxed))
             // SAFETY: by this function's own condition.
             && unsafe { *caller } as u64 == frames[0]

@@ -5,8 +5,8 @@
 //! *locks* has the rows of single locks, where a place has more than one. Which row is in which
 //! table is up to the code that counts.
 //!
-//! Open addressing; if a slot is taken, the next one is tried. Rows are never taken out; a table
-//! that becomes too full is exchanged for one of twice the size.
+//! Open addressing; if a slot is taken, the next one is tried. Rows are never removed; a table that
+//! becomes too full is replaced by one of twice the size.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -143,8 +143,8 @@ impl Table {
     /// The table is the calling thread's own, as in all that follows.
     #[inline]
     pub unsafe fn find(&self, hash: u64, fits: impl Fn(&Row) -> bool) -> Option<*mut Row> {
-        // SAFETY: rows of one's own table. As none is ever taken out, a row is not there if an
-        // empty slot is met first.
+        // SAFETY: rows of one's own table. Since rows are never removed, a row does not exist if an
+        // empty slot is found first.
         let ends = |&row: &*mut Row| unsafe { (*row).key == 0 || fits(&*row) };
         let row = self.slots(hash).find(ends)?;
         // SAFETY: as above.
@@ -198,8 +198,8 @@ impl Table {
         }
     }
 
-    /// Goes on with the table that a thread left, by the word of its record; without room, with
-    /// none.
+    /// Continues with the table that a thread left, found by the word of its record; without room,
+    /// with no table.
     ///
     /// # Safety
     /// The table is the calling thread's own from here on.

@@ -1,6 +1,7 @@
 //! The records of a row: those of its waits, and of the locks that were already held.
 //!
-//! Few rows have them, so a thread takes them from a page of its own, one after the other.
+//! Few rows have such records, so a thread allocates them from a page of its own, one after the
+//! other.
 
 use core::cell::Cell;
 

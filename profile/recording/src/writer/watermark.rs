@@ -1,8 +1,8 @@
 //! Room in the file, claimed before it is written to.
 //!
-//! Pages are made real before, with a call that says so if there is no room ([`populate`]).
-//! Room is claimed in steps, so that the call is rare; and in small ones at first, so that the many
-//! processes that record little take little.
+//! Pages are made real before, with a call that says so if there is no room ([`populate`]). Room is
+//! claimed in steps, so that the call is rare; and in small steps at first, so that the many
+//! processes that record little take little disk space.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -12,7 +12,7 @@ const PAGE: u64 = 4096;
 /// Bytes of the largest step.
 const MOST: u64 = 64 << 10;
 
-/// How far a run of bytes in the file is real, from its start. All zero is nothing.
+/// How many bytes from the start of a range of the file have disk space. All zero is nothing.
 pub struct Watermark {
     /// Bytes that are real.
     ready: AtomicU64,
@@ -24,8 +24,8 @@ impl Watermark {
         needed <= self.ready.load(Ordering::Relaxed)
     }
 
-    /// Makes the first `needed` bytes of `[base, base + limit)` real, and as many more as are real
-    /// already.
+    /// Allocates disk space for the first `needed` bytes of `[base, base + limit)`, and for as many
+    /// more as have it already.
     pub fn reach(&self, base: *mut u8, needed: u64, limit: u64) -> bool {
         let ready = self.ready.load(Ordering::Relaxed);
         if needed <= ready {
@@ -42,7 +42,7 @@ impl Watermark {
     }
 }
 
-/// How far the parts of a file are real. All zero is nothing.
+/// How much of each part of a file has disk space. All zero is nothing.
 pub struct Real {
     pub modules: Watermark,
     pub threads: Watermark,

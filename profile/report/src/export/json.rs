@@ -16,8 +16,8 @@ struct WithTimelines<'a> {
     timelines: Vec<&'a Timeline>,
 }
 
-/// Writes the document of [`crate::json`] with one more field, `timelines`: what the threads
-/// of each process did when, as [`Timeline`].
+/// Writes the document of [`crate::json`] with one more field, `timelines`: the [`Timeline`] of
+/// each process.
 ///
 /// # Errors
 /// Those of `out`.

@@ -1,4 +1,4 @@
-//! What several forms have in common.
+//! Code that several formats share.
 
 use syncline_analysis::model::{Kind, Lock, Process, Site, Span, Way};
 use syncline_analysis::name::primitive;
@@ -20,7 +20,7 @@ pub fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
-/// What a span waits for or holds: its name, or at least what it is.
+/// The object that a span waits for or holds: its name, or at least its kind.
 pub fn object<'a>(process: &'a Process, span: &Span) -> &'a str {
     let lock: Option<&Lock> = span.lock.and_then(|lock| process.locks.get(lock));
     lock.map_or_else(|| primitive(span.op.primitive()), |lock| &lock.name)

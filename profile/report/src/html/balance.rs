@@ -1,6 +1,5 @@
-//! Load balance: for each thread a bar of what it did with its time, threads of the same
-//! start function together, and how the threads should be assigned instead where that was
-//! found.
+//! Load balance: for each thread a bar that shows how it spent its time, with threads of the same
+//! start function together, and a better assignment of the threads if a finding has one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -120,7 +119,7 @@ fn short(name: &str) -> String {
     }
 }
 
-/// How many threads each group has, and should have, where a finding says so.
+/// How many threads each group has and should have, if a finding says so.
 fn assignment(process: &Process) -> String {
     let mut html = String::new();
     for finding in &process.findings {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::excerpt::excerpt;
 use super::stacks;
+use crate::path;
 use crate::process;
 use crate::whatif;
 use syncline_analysis::model::{
@@ -22,7 +23,7 @@ const FINDINGS: usize = 100;
 /// Sites and holders of a finding whose stacks are shown.
 const STACKS: usize = 3;
 
-/// The section. `id` is what the ids of all that belongs to the process begin with.
+/// The section. The ids of everything that belongs to the process begin with `id`.
 pub fn section(process: &Process, id: &str) -> String {
     let mut html = String::new();
     for stuck in &process.stuck {
@@ -65,6 +66,26 @@ fn in_other_runs(process: &Process) -> String {
         true => html,
         false => format!("<h3>In other runs only</h3><ul class=\"remaining\">\n{html}</ul>\n"),
     }
+}
+
+/// The critical path.
+pub fn path(process: &Process) -> String {
+    let lines = path::lines(process);
+    if lines.is_empty() {
+        return "<p class=\"empty\">It is not known: the process had one thread, or did not exit by \
+                itself.</p>"
+            .to_owned();
+    }
+    let mut html = String::from("<ul class=\"remaining\">\n");
+    for (share, what, details) in lines {
+        let details = Escaped(&details);
+        let _ = writeln!(html, "<li><b>{share}</b> <span>{what}</span>: {details}</li>");
+    }
+    html += "</ul>\n";
+    for remark in path::remarks(process) {
+        let _ = writeln!(html, "<p>{}</p>", Escaped(&remark));
+    }
+    html
 }
 
 /// What no finding explains. `rows` is what the ids of the sites' rows begin with.
@@ -130,7 +151,7 @@ fn one(process: &Process, at: usize, finding: &Finding, of_process: &str) -> Str
     html + "</article></li>\n"
 }
 
-/// What the fix would bring.
+/// The gain of the fix.
 fn gain(gain: Option<Gain>) -> String {
     let Some(gain) = gain else {
         return "<p class=\"gain little\">not predicted</p>".to_owned();
@@ -204,7 +225,7 @@ fn who(process: &Process, finding: &Finding, rows: &str) -> String {
     )
 }
 
-/// What a category is called.
+/// The title of a category.
 fn category(category: Category) -> &'static str {
     match category {
         Category::ImproperPrimitive => "improper primitive",

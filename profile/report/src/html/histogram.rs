@@ -76,7 +76,7 @@ pub fn chart(histogram: &Histogram, title: &str) -> String {
     svg + "</svg>"
 }
 
-/// What the bars say, in a sentence.
+/// The histogram in a sentence.
 fn in_words(buckets: &[Bucket]) -> String {
     let total = buckets.iter().fold(0u64, |sum, b| sum.saturating_add(b.waits));
     let Some(most) = buckets.iter().max_by_key(|b| b.waits) else { return "none".to_owned() };

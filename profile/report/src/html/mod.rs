@@ -1,8 +1,8 @@
 //! The report as one HTML page, which needs no other file and no network.
 //!
-//! The page is complete as it is written: the scripts sort and search tables, make rows that
-//! are far down, and draw the timeline. A process is a list of [`Section`]s: a new view is
-//! one more line there.
+//! The page is complete without scripts: these only sort and search tables, add rows that are far
+//! down, and draw the timeline. A process is a list of [`Section`]s: a new view is one more line
+//! there.
 //!
 //! Names come from programs and may hold anything. They are escaped where they are written
 //! ([`syncline_present::page::Escaped`]), and the shell of the page ([`syncline_present`]) forbids scripts and styles other
@@ -50,15 +50,21 @@ const SCRIPT: &str = concat!(
 /// Processes that are shown in full; each of the others has a line.
 const PROCESSES: usize = 8;
 
-/// A part of a process's report: its title, what it says, and its content. Ids of what is
-/// in the content begin with the text that the function is given.
+/// A part of a process's report: its title, what it says, and its content. Ids within the content
+/// begin with the text that the function gets.
 type Section = (&'static str, &'static str, fn(&Process, &Thresholds, &str) -> String);
 
-const SECTIONS: [Section; 10] = [
+const SECTIONS: [Section; 11] = [
     (
         "Findings",
         "What is wrong, most to gain first. Gains are predicted, each for its fix alone.",
         |process, _, id| findings::section(process, id),
+    ),
+    (
+        "Critical path",
+        "What the end of the run waited for, traced back from it to the start. Only what shortens it \
+         makes the run shorter.",
+        |process, _, _| findings::path(process),
     ),
     (
         "What else takes time",
@@ -81,7 +87,8 @@ const SECTIONS: [Section; 10] = [
     ),
     (
         "Who blocks whom",
-        "An arrow goes from who waited to where the holder had acquired the lock; its width is \
+        "An arrow goes from the call site that waited to the one where the holder had acquired \
+         the lock; its width is \
          the time waited.",
         |process, _, id| {
             graph::section(process, &format!("{id}-site-"))

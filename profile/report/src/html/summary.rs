@@ -1,4 +1,4 @@
-//! What a process was, in a few figures, and what could not be seen.
+//! A process in a few figures, and what could not be recorded.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ pub fn heading(process: &Process) -> String {
     )
 }
 
-/// From this share of the threads' time on a kind of time has a card.
+/// A kind of time has a card if it takes at least this share of the threads' time.
 const LEAST: f64 = 0.001;
 
 /// The figures that matter most.

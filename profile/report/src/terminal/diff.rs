@@ -38,7 +38,7 @@ pub fn diff(diff: &Diff, out: &mut impl Write, style: &Style) -> io::Result<()> 
     let remark = "in each second of run time, before and after; most changed first";
     sites("CALL SITES", remark, &of(Kind::Lock), out, style)?;
     let others: Vec<&SiteChange> = [of(Kind::Futex), of(Kind::Event)].concat();
-    sites("FUTEXES AND EVENTS", "in each second of run time, likewise", &others, out, style)
+    sites("FUTEXES AND EVENTS", "in each second of run time, before and after", &others, out, style)
 }
 
 fn runs(before: &Run, after: &Run, out: &mut impl Write, style: &Style) -> io::Result<()> {
@@ -137,7 +137,8 @@ fn short(place: &str) -> String {
     }
 }
 
-/// Whether something is waited for or taken there, and waiting, holding or calls have changed by more than chance.
+/// Whether threads wait or take a lock there, and waiting, holding or calls have changed by more
+/// than runs differ.
 fn is_worth_a_line(change: &SiteChange) -> bool {
     let (before, after) = (change.before.unwrap_or_default(), change.after.unwrap_or_default());
     let uses = matches!(change.op.class(), Class::Acquire | Class::Try | Class::Wait);

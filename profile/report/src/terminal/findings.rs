@@ -67,7 +67,7 @@ fn lost(process: &Process, finding: &Finding) -> f64 {
     seconds / process.thread_seconds.max(1e-12)
 }
 
-/// What the run that is shown does not have.
+/// Findings that the shown run does not have.
 fn in_other_runs(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let others = process.in_other_runs();
     let told: Vec<String> = others
@@ -122,7 +122,8 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         paragraph("     ?  ", &printable(&text), out, style)?;
     }
     if !idle.is_empty() {
-        heading("NOTHING TO DO", "threads that wait there hardly do anything else", out, style)?;
+        let remark = "the run does not wait for what these threads wait for";
+        heading("NOTHING TO DO", remark, out, style)?;
     }
     for one in idle.iter().take(IDLE) {
         let place = place(process, one);
@@ -191,7 +192,7 @@ fn by_experiment(
     Ok(())
 }
 
-/// What the fix would bring, in a few words; nothing if it is unknown.
+/// The gain of the fix, in a few words; empty if it is unknown.
 fn gain(finding: &Finding) -> String {
     match finding.gain {
         None => "not predicted".to_owned(),

@@ -54,7 +54,7 @@ pub fn sites(process: &Process, out: &mut impl Write, style: &Style) -> io::Resu
     more(all().count() - rows.len().min(ROWS), "site", out, style)
 }
 
-/// Whether a line is worth its place in the report: it costs time, or may.
+/// Whether a line belongs into the report: its lock costs time, or may.
 fn matters(figures: &Figures, quadrant: Option<Quadrant>) -> bool {
     figures.waited > 0.0 || !matches!(quadrant, Some(Quadrant::Q3) | None)
 }

@@ -1,12 +1,13 @@
 //! The report for a terminal: what matters most first, on one screen.
 //!
-//! The process that lost most time waiting for locks is shown with its findings, and each
-//! other process in one line. The tables that findings rest on come when asked for, or where
-//! there is no finding.
+//! The process that lost most time waiting for locks is shown with its findings, and each other
+//! process in one line. The tables behind the findings are printed if requested, or if there is no
+//! finding.
 
 mod diff;
 mod findings;
 mod locks;
+mod path;
 mod summary;
 mod text;
 
@@ -48,6 +49,7 @@ pub fn terminal(
     summary::summary(first, out, style)?;
     summary::stuck(first, out, style)?;
     findings::findings(first, out, style)?;
+    path::path(first, out, style)?;
     findings::remaining(first, out, style)?;
     let tables = extent == Extent::Tables;
     if tables || first.findings.is_empty() {

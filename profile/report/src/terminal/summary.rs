@@ -1,4 +1,4 @@
-//! What ran, what it lost, and what was still waited for at the end.
+//! What ran, the time it lost, and the waits that had not ended.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,9 +12,9 @@ use syncline_present::number::{duration, percent};
 use syncline_present::terminal::{Paint, cell, printable, shorten};
 use syncline_present::terminal::{Style, table};
 
-/// A share of the threads' time from which on waiting for locks is shown as a problem.
+/// Waiting for locks is shown as a problem if it takes at least this share of the threads' time.
 const COSTLY: f64 = 0.05;
-/// From this share of the threads' time on, what they do besides waiting is worth a line.
+/// What threads do besides waiting has a line if it takes at least this share of their time.
 const LEAST_SHOWN: f64 = 0.001;
 /// Threads that are shown as waiting.
 const WAITING: usize = 6;
@@ -95,7 +95,7 @@ fn at_ends_of_waits(times: &Times) -> String {
     }
 }
 
-/// The waiting for objects of one kind, and what that means.
+/// The waiting for objects of one kind, and its meaning.
 fn waits(process: &Process, kind: Kind, style: &Style) -> String {
     let remark = if kind == Kind::Futex { "(locks or events)" } else { "(may be idle)" };
     format!("{} {}", parts(process, kind), Paint::Dim.on(remark, style))
@@ -113,7 +113,7 @@ fn parts(process: &Process, kind: Kind) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// Threads that can't go on.
+/// Threads that can't continue.
 pub fn stuck(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     for stuck in &process.stuck {
         let (title, remark) = stuck.trap.in_words();

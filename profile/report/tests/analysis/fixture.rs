@@ -97,8 +97,8 @@ impl Fixture {
         Entry { row, waits }
     }
 
-    /// A thread waited ([`EVENT_WAIT`]) or held a lock ([`EVENT_HOLD`]) during these ticks
-    /// after the start; gives the event, which nobody is said to be behind.
+    /// A thread waited ([`EVENT_WAIT`]) or held a lock ([`EVENT_HOLD`]) during these ticks after
+    /// the start; returns the event, for which no thread is named.
     pub fn event(
         &mut self,
         thread: usize,

@@ -82,9 +82,14 @@ FINDINGS  most to gain first; gains are predicted
      ?  How many of the section's instructions access shared data? Only those need the lock. Run
         `syncline inspect` to find out.
 
+CRITICAL PATH  what the end of the run waited for, traced back
+  50.0 %  running        the first thread
+  25.6 %  unknown        the first thread
+  24.4 %  in the kernel  the first thread
+
 WHAT ELSE TAKES TIME  of all threads together; no finding explains it
    5.7 %  condvar shop+0x7080, at shop+0x300. 4 waits of 100 ms, by 1 thread; the waiting threads
-          work for 60.0 % of their time: what they wait for may hold the run up.
+          work for 60.0 % of their time: their waits may delay the run.
 
 LOCKS  by time waited; time held is an estimate
   waited  longest  held ~  contended  acquired      /s  lock

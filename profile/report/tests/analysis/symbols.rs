@@ -97,7 +97,7 @@ impl Binary {
         self.process_of(self.path.to_str().unwrap(), build_id, calls, locks, dirs)
     }
 
-    /// The same, with another path in the recording.
+    /// That file, with another path in the recording.
     fn process_of(
         &self,
         path: &str,

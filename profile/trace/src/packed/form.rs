@@ -16,7 +16,7 @@ pub struct Contents<'a> {
     pub system_calls: &'a [SystemCallRecord],
 }
 
-/// What the next section of a chunk is told from, beside the forms.
+/// The state relative to which the next section of a chunk is written, besides the forms.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Before {
     pub lock: u64,
@@ -28,14 +28,14 @@ pub struct Before {
 }
 
 impl Before {
-    /// What follows on a section with this first word, if it has one.
+    /// The meaning of what follows a section's first word, if there is one.
     pub fn after(self, section: &SectionRecord, word: Option<u64>) -> Before {
         let SectionRecord { lock, site, acquired, incarnation, .. } = *section;
         Before { lock, site, acquired, incarnation, word: word.unwrap_or(self.word) }
     }
 }
 
-/// How many times as long as the rest of a section a form may be that is not written with it.
+/// How many times as long as the rest of a section a form may be if it is only referred to.
 pub const LONGER: usize = 4;
 /// Bytes of a form's number.
 pub const NUMBER: usize = 2;

@@ -15,7 +15,7 @@ pub(crate) struct Arrays {
     pub system_calls: Box<[SystemCallRecord]>,
 }
 
-/// What is known of the chunk that sections are read from.
+/// The state of the chunk that sections are read from.
 #[derive(Default)]
 pub(crate) struct Reading {
     before: Before,
@@ -55,7 +55,7 @@ impl Reading {
                 Some(SystemCallRecord { number: form.small()?, times: form.small()? })
             })?,
         };
-        // What is left only fills up a word.
+        // The rest is padding to a word.
         if !form.rest.is_empty() || data.rest.len() >= 8 {
             return None;
         }
@@ -215,7 +215,7 @@ fn unzigzag(number: u64) -> u64 {
     number >> 1 ^ (number & 1).wrapping_neg()
 }
 
-/// Each instruction once, which may have been part of several blocks of code.
+/// Each instruction once, although it may be part of several blocks of code.
 fn added_up(mut steps: Vec<StepRecord>) -> Box<[StepRecord]> {
     steps.sort_unstable_by_key(|step| step.address);
     steps.dedup_by(|later, kept| {

@@ -8,7 +8,7 @@ use super::form::{
 };
 use crate::layout::{PLAINLY_READ, PLAINLY_WRITTEN, SectionRecord, StepRecord, WordRecord};
 
-/// What is known of the chunk that sections are written to.
+/// The state of the chunk that sections are written to.
 #[derive(Clone)]
 pub struct Writing {
     before: Before,
@@ -32,8 +32,8 @@ impl Writing {
     /// of its record are taken from the contents.
     ///
     /// # Errors
-    /// How many bytes it would take, at most, if there is no room for it. Nothing is known of it
-    /// then, and what was written behind the place is of no use.
+    /// How many bytes it would take, at most, if there is no room for it. The state is reset then,
+    /// and what was written after the position is invalid.
     pub fn write(
         &mut self,
         chunk: &mut [u8],
@@ -83,7 +83,7 @@ impl Default for Writing {
 #[derive(Clone)]
 struct Forms {
     count: u16,
-    /// By their bytes; of two with the same place the later one.
+    /// By their bytes; if two have the same slot, the later one.
     known: [Known; FORMS],
 }
 
@@ -238,7 +238,7 @@ impl Pen<'_> {
             let access = access(step);
             let difference = zigzag(step.address.wrapping_sub(address));
             address = step.address;
-            // Nearly all are as near as that, and of the same block as the one before.
+            // Nearly all are this near, and in the same block as the one before.
             let (near, again) = (difference < FAR, step.times == times);
             let first = if near { difference } else { FAR };
             self.number(first << 3 | u64::from(again) << 2 | access);

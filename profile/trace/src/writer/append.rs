@@ -14,12 +14,12 @@ use crate::layout::{
 };
 use crate::packed::{Contents, Writing};
 
-/// A section that is its chunk's first takes up to so many bytes more than one that is told from
-/// another: six numbers, of which none takes more than ten bytes.
+/// The first section of a chunk takes up to this many bytes more than one that is written relative
+/// to another: six numbers of at most ten bytes each.
 const LONGER_IF_FIRST: usize = 60;
 
-/// Appends a thread's records to the file. Belongs to that thread; no two calls at once, so not
-/// in a signal handler that may have interrupted one.
+/// Appends a thread's records to the file. It belongs to that thread. Calls must not overlap, so it
+/// must not be used in a signal handler that may have interrupted one.
 #[derive(Debug)]
 pub struct Writer {
     file: File,
@@ -27,7 +27,7 @@ pub struct Writer {
     index: u32,
     chunk: *mut [u8],
     used: usize,
-    /// What the chunk's sections are told from.
+    /// The state relative to which the chunk's sections are written.
     writing: Writing,
     /// Not for two threads at once.
     not_sync: PhantomData<*mut ()>,
@@ -125,8 +125,8 @@ impl Writer {
         let at = self.used + size_of::<RecordHeader>();
         let mut none: [u8; 0] = [];
         let chunk = if self.chunk.is_null() { &raw mut none[..] } else { self.chunk };
-        // SAFETY: empty, or this thread's own and real; nobody else writes to it, and nobody reads
-        // what is not a whole record.
+        // SAFETY: empty, or this thread's own and real; no other thread writes to it, and no thread
+        // reads what is not a whole record.
         let chunk = unsafe { &mut *chunk };
         self.writing.write(chunk, at, section, contents)
     }
@@ -165,7 +165,7 @@ impl Writer {
         self.finish(kind, bytes)
     }
 
-    /// What is left of the chunk behind a record's header.
+    /// The rest of the chunk after a record's header.
     fn room(&mut self) -> &mut [u8] {
         let start = self.used + size_of::<RecordHeader>();
         let Some(length) = self.chunk.len().checked_sub(start) else { return &mut [] };
@@ -174,7 +174,7 @@ impl Writer {
         unsafe { core::slice::from_raw_parts_mut(self.chunk.cast::<u8>().add(start), length) }
     }
 
-    /// Makes what was written to [`Writer::room`] a record; false if it is too long for one.
+    /// Turns what was written to [`Writer::room`] into a record; false if it is too long for one.
     fn finish(&mut self, kind: u32, written: usize) -> bool {
         // A chunk is a multiple of that long, so there is room.
         let length = (written + size_of::<RecordHeader>()).next_multiple_of(8);

@@ -1,4 +1,4 @@
-//! What a process's file begins with.
+//! The beginning of a process's file.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{Ordering, fence};
@@ -17,7 +17,7 @@ const MODULES: u32 = 1024;
 const THREADS: u32 = 65_536;
 const EM_X86_64: u32 = 62;
 
-/// What a new file begins with.
+/// The beginning of a new file.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The folder of the trace.
@@ -42,26 +42,26 @@ impl File {
     /// Makes and maps this process's file.
     ///
     /// # Errors
-    /// The system's, if the file can't be made, or less than 16 MiB of it.
+    /// The system's error, if the file can't be created with at least 16 MiB.
     pub fn create(start: &Start<'_>) -> Result<File, Errno> {
         // SAFETY: a new mapping at an address of the kernel's choice.
         let alive = unsafe {
             mmap_anonymous(null_mut(), 4096, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
         }?;
-        // SAFETY: the page was just mapped, and nobody else knows it.
+        // SAFETY: the page was just mapped, and no other thread knows it.
         unsafe {
             madvise(alive, 4096, Advice::LinuxWipeOnFork)?;
             alive.cast::<u32>().write(1);
         }
         let file = ProcessFile::create(start.folder, "trace", start.max_size, HEADER_SIZE)?;
-        // SAFETY: the first page is mapped, real and zero, and nobody else knows it yet.
+        // SAFETY: the first page is mapped, real and zero, and no other thread knows it yet.
         unsafe { fill_header(file.base.cast(), file.size, start) };
         Ok(File::new(file.base, alive.cast()))
     }
 }
 
 /// # Safety
-/// `header` is the mapped, zeroed first page, known to nobody else.
+/// `header` is the mapped, zeroed first page, known to no other thread.
 unsafe fn fill_header(header: *mut Header, size: u64, start: &Start<'_>) {
     // SAFETY: by this function's own condition.
     let h = unsafe { &mut *header };

@@ -9,8 +9,8 @@ use syncline_recording::layout::{ModuleRecord, Region};
 
 use crate::layout::{CHUNK, Header, ThreadRecord};
 
-/// This part of the room, as a divisor, is kept for counts: they are few and small, and without them
-/// nothing would say of how many acquisitions the sections are a sample.
+/// This part of the room, as a divisor, is reserved for counts: they are few and small, and without
+/// them the size of the population that the sections sample would be unknown.
 const KEPT: u64 = 16;
 
 /// A process's file, mapped for the rest of the process's life. Copies are the same file.
@@ -34,7 +34,7 @@ impl File {
 
     /// Whether this process made the file; false in a forked child.
     pub fn is_ours(self) -> bool {
-        // SAFETY: the page stays mapped. Nobody writes to it but the kernel at a fork.
+        // SAFETY: the page stays mapped. No thread writes to it but the kernel at a fork.
         unsafe { self.alive.read_volatile() != 0 }
     }
 
@@ -158,7 +158,7 @@ impl File {
     }
 
     /// Hands out a chunk of at least this many bytes, real and zero; null and empty if there is no
-    /// room. What is left for counts, sections don't get.
+    /// room. Sections don't get the room that is reserved for counts.
     pub(super) fn chunk(self, bytes: u64, for_sections: bool) -> *mut [u8] {
         let none = slice_from_raw_parts_mut(null_mut(), 0);
         let size = bytes.next_multiple_of(CHUNK);
@@ -188,8 +188,8 @@ impl File {
         slice_from_raw_parts_mut(start, size as usize)
     }
 
-    /// Takes a chunk that is full out of the process's memory. What was written stays in the file, and
-    /// comes back where it is accessed once more.
+    /// Removes a full chunk from the process's memory. Its data stays in the file, and is paged in
+    /// when it is accessed again.
     pub(super) fn let_go(self, chunk: *mut [u8]) {
         // SAFETY: whole pages of a shared mapping of a file: no byte of it changes. If the kernel
         // refuses, they stay.

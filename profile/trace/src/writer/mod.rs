@@ -1,8 +1,8 @@
 //! Writes a trace from inside the program that is traced.
 //!
-//! Nothing here allocates, takes a lock, or waits. What it asks of the system are plain system
-//! calls, and [`modules`] asks the loader; so all but that may be used where the program's own
-//! allocator may not be called.
+//! Nothing here allocates, takes a lock, or waits. It makes plain system calls, and [`modules`]
+//! asks the loader; so everything except `modules` may be used where the program's own allocator
+//! may not be called.
 //!
 //! ```no_run
 //! use syncline_trace::layout::{SectionRecord, WordRecord};
@@ -17,8 +17,8 @@
 //! # }
 //! ```
 //!
-//! A forked child shares the mapping. Its writers notice and drop what they are given: the child
-//! makes a file of its own.
+//! A forked child shares the mapping. Its writers notice that and drop what they get: the child
+//! creates its own file.
 
 mod append;
 mod create;

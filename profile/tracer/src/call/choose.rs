@@ -3,15 +3,15 @@
 //! Each acquisition of a lock has the same chance, whatever its call site is and whether it waited,
 //! so that the traced pairs of sections represent the program's. Hence:
 //!
-//! - one that stands for fewer (`thread::often`) than another has stood for is passed over as much more
-//!   often, at random: both are one section if they are traced;
+//! - an acquisition that stands for fewer (`thread::often`) than another is passed over more often
+//!   in the same proportion, at random: each is one section if it is traced;
 //! - where the budget was used up, the first acquisition that finds it is passed over: it is one after
 //!   a long pause more often than others are.
 //!
 //! There are exceptions for sections that would hardly be chosen at random: locks with much waiting
-//! have gaps of their own (`process::waits`), and the first sections of each call site are traced
-//! besides ([`Choice::Early`]), which are left out of results that depend on how often a site is
-//! traced.
+//! have gaps of their own (`process::waits`), and the first sections of each call site are also
+//! traced ([`Choice::Early`]); the latter are left out of results that depend on how often a site
+//! is traced.
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
@@ -20,8 +20,8 @@ use crate::engine::choice::Choice;
 use crate::thread::Thread;
 use crate::{clock, heap};
 
-/// Where the budget allows, the next section to trace is up to twice this many acquisitions away:
-/// at random, lest it keep step with the program.
+/// If the budget allows, the next section to trace is up to twice this many acquisitions away, at
+/// random, so that it does not keep step with the program.
 const GAP: u32 = 8;
 /// The value of [`GAP`] once the budget is used up.
 const LONG_GAP: u32 = 128;
@@ -72,8 +72,8 @@ fn drawn_if(is_drawn: bool) -> Choice {
 }
 
 /// Whether an acquisition that stands for this many is counted as one that stands for the most.
-/// That is random, with a probability such that of one lock's sites none is traced more often
-/// because it is sampled more often.
+/// That is random, with a probability such that no site of a lock is traced more often only because
+/// it is sampled more often.
 #[inline]
 fn is_fair(thread: &mut Thread, stands_for: u32, most: u32) -> bool {
     stands_for >= most || thread.random(most) < stands_for

@@ -19,7 +19,7 @@ use crate::section::{Acquired, Call, Caller, begin, end, finish};
 use crate::{clock, thread, tls};
 
 impl Call {
-    /// Ends the interposed function: what is being traced goes on behind it.
+    /// Ends the interposed function: tracing continues after it.
     ///
     /// # Safety
     /// Same requirements as [`enter`](crate::section::enter), with the same caller.
@@ -136,7 +136,7 @@ impl Call {
     /// A wait for a condition is about to release a mutex, however often it is held. Whether its
     /// section was traced, and why.
     ///
-    /// What was traced is finished at once: after the wait others wait for it again.
+    /// The traced section is written at once: after the wait, others wait for the lock again.
     pub fn waiting(&mut self, lock: usize) -> Choice {
         let Call::Traced(context) = self else {
             let _ = self.releasing(lock);

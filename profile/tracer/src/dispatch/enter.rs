@@ -1,8 +1,8 @@
 //! From translated code into the engine's Rust code and back, with the whole state of the
 //! processor kept: general registers, flags, x87 and vector registers.
 //!
-//! The engine runs on a stack of its own, so the program's red zone stays as it is. `iretq` goes
-//! back: it restores flags, stack pointer and instruction pointer at once, and code that was
+//! The engine runs on a stack of its own, so the program's red zone stays as it is. `iretq`
+//! returns: it restores flags, stack pointer and instruction pointer at once, and code that was
 //! written meanwhile is fetched anew.
 
 use core::arch::naked_asm;

@@ -25,7 +25,7 @@ use crate::section::{drain, stopped};
 use crate::{aside, ending, process, tls};
 use system_calls::Before;
 
-/// Called by [`enter`](enter::enter); sets where to go on.
+/// Called by [`enter`](enter::enter); sets where to continue.
 pub unsafe extern "C" fn dispatch(context: &mut Context) {
     context.state = IN_ENGINE;
     context.next = match aside::within(|| go_on(context)) {
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn dispatch(context: &mut Context) {
     context.state = TRACING;
 }
 
-/// Where the program itself goes on.
+/// Where the program itself continues.
 fn natively(context: &mut Context) -> u64 {
     let (exit, argument) = (Exit::of(context.exit), context.argument as usize);
     let target = context.target;
@@ -92,7 +92,7 @@ fn go_on(context: &mut Context) -> u64 {
             let generation = context.generation();
             let host = translation(context, start);
             if context.generation() == generation {
-                // Blocks that are linked to the old one go on in the new one.
+                // Blocks that are linked to the old one continue in the new one.
                 let place = (&raw const *context).addr() as u64;
                 Emitter { context: place, at: old }.jump(host);
             }
@@ -127,7 +127,7 @@ fn go_on(context: &mut Context) -> u64 {
     }
 }
 
-/// Ends tracing; the program goes on by itself at `at`.
+/// Ends tracing; the program continues natively at `at`.
 fn stop(context: &mut Context, at: u64, why: u32) -> u64 {
     stopped(context, why);
     at

@@ -1,7 +1,7 @@
 //! `syscall`, by which a program may forbid itself what tracing needs ([`crate::sandbox`]).
 //!
-//! It stands here, and not with the other functions that are interposed, since in a section the C library's
-//! own is translated in its place.
+//! It is here, and not with the other interposed functions, since in a section the C library's own
+//! function is translated instead.
 
 use core::arch::naked_asm;
 use core::ffi::{c_long, c_void};
@@ -34,8 +34,8 @@ unsafe extern "C" fn notice(number: u64, a: u64, b: u64, c: u64, caller: Caller)
     }
 }
 
-/// The arguments are passed on as they are, the last of them on the stack. Only two numbers are looked
-/// at; programs that wait by futexes come here often.
+/// The arguments are passed on as they are, the last of them on the stack. Only two system call
+/// numbers are checked; programs that wait by futexes call this often.
 ///
 /// # Safety
 /// Same requirements as the C library's function of this name.

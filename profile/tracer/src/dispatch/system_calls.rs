@@ -25,7 +25,8 @@ enum Size {
     Is(u64),
     /// As many as this argument says, times a size.
     Argument(usize, u64),
-    /// Of each of as many as this argument says, of a size: from an offset on, this many.
+    /// An array with as many elements as this argument says, each of a size: in each element, this
+    /// many bytes from an offset on.
     Field(usize, u64, u64, u64),
     /// As many as the result says, times a size.
     Result(u64),

@@ -5,12 +5,11 @@ use syncline_trace::layout::{NONE, PLAINLY_READ, PLAINLY_WRITTEN, WordRecord};
 /// Slots of the index at first.
 const SMALLEST: usize = 256;
 
-/// Most words of a set: 1 MiB of memory. A larger set of a section that fills whole buffers adds no
-/// information, and costs as much as a thousand others.
+/// Most words of a set: 1 MiB of memory. A section that fills whole buffers would have a larger
+/// set, which adds no information and costs as much as a thousand others.
 const LARGEST: usize = 1 << 17;
 
-/// How many more words an access checks for being in the set, each time that it leaves the part
-/// that it knows.
+/// How many more words an access checks each time it leaves the part of the set that it knows.
 const AHEAD: usize = 32;
 
 /// How memory is accessed.
@@ -45,7 +44,7 @@ impl How {
             && self.flags & !record.flags == 0
     }
 
-    /// By the kernel, which writes it or else reads it.
+    /// By the kernel, which either writes or reads it.
     pub fn by_kernel(writes: bool) -> How {
         How::new(!writes, writes, false, false)
     }
@@ -53,7 +52,7 @@ impl How {
 
 /// See the top of this file.
 pub struct Words {
-    /// Something was left out, since it would have become too large.
+    /// Something was left out, since the set would have become too large.
     pub is_cut: bool,
     /// Open addressing: index in `records` plus 1, or 0. Memory that a large set needed is kept for
     /// the next one, and left out of use until then: a small set is to be small in the caches.
@@ -140,7 +139,7 @@ impl Words {
             let record = self.records.get(number);
             record.is_some_and(|record| record.address == word && how.is_all_in(record))
         };
-        // Its words came into the set one behind the other, or are looked for without success.
+        // Its words were added to the set one after the other, or are not in it.
         let last = hint.0 as usize;
         let count = ((end - start) / 8) as usize;
         if last + 1 < count || !(0..count).all(|n| is_full(last - n, end - 8 * (n as u64 + 1))) {

@@ -16,7 +16,7 @@ pub struct Block {
     pub host: u64,
     /// Distances of its instructions from `start`.
     pub steps: Box<[u16]>,
-    /// Of those, how many access memory.
+    /// How many of those access memory.
     pub memory_steps: u32,
     /// What its instructions access, in order.
     pub accesses: Box<[Access]>,

@@ -61,8 +61,8 @@ impl Context {
         host
     }
 
-    /// Takes tracing up where a function of this library returns to: its return address, at
-    /// `caller`, is exchanged for code that goes on there.
+    /// Resumes tracing where a function of this library returns to: its return address, at
+    /// `caller`, is replaced by code that continues there.
     ///
     /// # Safety
     /// `caller` is the stack pointer at the function's entry, and the function returns normally

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Since the code is the context's, no other thread executes it while it is written or recycled. It
-//! lies in private memory: a forked child has a copy, in which a thread that was inside of
-//! translated code goes on.
+//! is in private memory: a forked child has a copy, in which a thread that was inside translated
+//! code continues.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -62,7 +62,7 @@ pub struct Context {
     pub registers: [u64; 16],
     /// The program's flags while the engine runs.
     pub flags: u64,
-    /// Where to go on when the engine is done.
+    /// Where to continue when the engine is done.
     pub next: u64,
     /// The program's address that an indirect jump leads to.
     pub target: u64,
@@ -221,7 +221,7 @@ impl Context {
     }
 }
 
-/// Distance of a block's byte in the row of those that are unsure from the context.
+/// The distance from the context to a block's byte in the array of unsure blocks.
 pub fn unsure_offset(block: u32) -> usize {
     UNSURE_AT + block as usize
 }

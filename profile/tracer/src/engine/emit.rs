@@ -20,7 +20,7 @@ pub const RSP: Reg = 4;
 pub struct Emitter {
     /// The context's first byte; its fields are addressed relative to the instruction.
     pub context: u64,
-    /// Where the next byte goes.
+    /// The position of the next byte.
     pub at: u64,
 }
 

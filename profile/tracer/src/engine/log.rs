@@ -5,8 +5,8 @@ use super::context::Context;
 use super::replay::{EVENT, Event};
 
 impl Context {
-    /// Reads what was logged, where nothing may be written. Of the last entry nothing, if that block
-    /// was interrupted in the middle: which of its words are there is not known.
+    /// Reads what was logged, where nothing may be written. Nothing is taken from the last entry if
+    /// its block was interrupted in the middle: it is not known which of its words are there.
     pub fn drain_but(&mut self, interrupted: bool) {
         let (top, bottom) = (self.log_top(), self.log);
         let Engine { sections, blocks, .. } = self.engine();

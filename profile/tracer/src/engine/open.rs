@@ -1,4 +1,4 @@
-//! A section as it grows: what it has touched and executed so far.
+//! A section in progress: what it has touched and executed so far.
 //!
 //! Sections run the same blocks over and over, and mostly touch the same memory again. So a block
 //! that ran keeps for each word of its entries a [`Window`]: the range of values with which its
@@ -17,7 +17,8 @@ pub struct Open {
     pub record: SectionRecord,
     /// Its address set.
     pub words: Words,
-    /// What its instructions did; one that was part of several blocks comes several times.
+    /// What its instructions did; an instruction that is part of several blocks occurs several
+    /// times.
     pub steps: Vec<StepRecord>,
     /// Its system calls.
     pub calls: Vec<SystemCallRecord>,
@@ -34,8 +35,7 @@ pub struct Open {
 struct Ran {
     block: u32,
     times: u32,
-    /// How often it had run when its accesses were last looked at one by one. What each of them did
-    /// then outside of the stack, it did each time since.
+    /// How often it had run when its accesses were last examined one by one.
     looked_at: u32,
     /// Its windows hold.
     has_windows: bool,
@@ -54,7 +54,7 @@ const NO_WINDOWS: usize = usize::MAX;
 /// Windows in which this many entries lay one after the other were of use.
 const ENOUGH: u32 = 8;
 
-/// At the rarest, a block's windows are made once in this many runs of it.
+/// A block's windows are made at least once in this many runs of it.
 const LONGEST_WAIT: u32 = 64;
 
 /// What does not change while a thread is traced.
@@ -126,7 +126,7 @@ impl Open {
                     }
                 }),
             }
-            // What lies in the windows is counted as this one was.
+            // Accesses within the windows are counted like this one.
             ran.has_windows &= was_outside == touched.outside;
         }
         if passed_over >= ENOUGH {

@@ -19,7 +19,7 @@ pub struct Operand {
     pub in_fs: bool,
     /// Where it begins.
     pub place: Place,
-    /// How far it reaches from there.
+    /// How many bytes it covers from there.
     pub extent: Extent,
 }
 

@@ -1,11 +1,11 @@
-//! What this processor has, as far as it matters to an engine that keeps all of its state.
+//! The features of this processor that matter to an engine which saves all of its state.
 
 use core::arch::x86_64::{__cpuid_count, _xgetbv};
 
 /// x87, SSE, AVX and the three parts of AVX-512.
 const KNOWN: u64 = 0b1110_0111;
 
-/// What of the vector state this system has switched on.
+/// The parts of the vector state that this system has enabled.
 pub fn vector_mask() -> u64 {
     const OSXSAVE: u32 = 1 << 27;
     if __cpuid_count(1, 0).ecx & OSXSAVE == 0 {
@@ -30,11 +30,11 @@ pub fn has_avx512bw() -> bool {
     __cpuid_count(7, 0).ebx & 1 << 30 != 0
 }
 
-/// Bytes that `xsave` may write, or if `compact` its compact form, which leaves out what is switched
-/// off: all parts that are on, but for tiles.
+/// The most bytes that `xsave` writes, for all enabled parts except tiles. With `compact`, of its
+/// compact form, which leaves out disabled parts.
 ///
-/// Tiles are 8 KiB, and are not saved by code that does not use them: the loader, which saves state
-/// in a section with a first call, leaves them out.
+/// Tiles are 8 KiB, and code that does not use them does not save them. The loader, which saves the
+/// state at the first call of a function in a section, leaves them out too.
 pub fn xsave_bytes(compact: bool) -> u32 {
     /// x87 and SSE, and the header.
     const FIRST: u32 = 576;

@@ -1,8 +1,8 @@
-//! From the log to sections: what each of them touched and executed.
+//! Turns the log into sections: what each of them touched and executed.
 //!
-//! The log is a row of entries: blocks that ran, and events in between, such as the begin and the
-//! end of a section, in the order in which they happened. A section that lies in another has a
-//! record of its own, and what it did is part of both.
+//! The log is a sequence of entries: blocks that ran, and events in between, such as the beginning
+//! and the end of a section, in the order in which they happened. A section that lies in another
+//! has a record of its own, and what it did is part of both.
 
 use syncline_trace::layout::{STOP_LIMIT, STOP_NONE, SectionRecord, SystemCallRecord};
 
@@ -63,7 +63,7 @@ pub struct End {
 pub struct Sections {
     /// Those that have not ended.
     pub open: Vec<Box<Open>>,
-    /// Those that have, and are not written yet.
+    /// Those that have ended, and are not written yet.
     done: Vec<Box<Open>>,
     /// Emptied ones, to be used again.
     spare: Vec<Box<Open>>,

@@ -2,14 +2,14 @@
 //! was interrupted in one, so a translated one would not be restarted. They have to run natively.
 //!
 //! A sequence begins when the address of its descriptor is stored into the thread's `rseq` area.
-//! Either is recognised: the store to glibc's area, and the taking of a descriptor's address,
-//! which is relative to the instruction and lies before a store through any register.
+//! Two patterns are recognised: a store to glibc's area, and an instruction-relative load of a
+//! descriptor's address before a store through any register.
 
 use iced_x86::{Instruction, Mnemonic};
 
 use super::operands::{Operand, Place};
 
-/// What stands before the address that an interrupted sequence goes on at, on x86.
+/// The bytes before the abort address of a sequence, on x86.
 const SIGNATURE: u32 = 0x5305_3053;
 /// A sequence lies in the function that begins it: not further away than this.
 const NEAR: u64 = 1 << 20;
@@ -70,8 +70,8 @@ fn takes_descriptor(instruction: &Instruction) -> bool {
         && unsafe { (signature as *const u32).read_unaligned() } == SIGNATURE
 }
 
-/// Whether eight bytes can be read there. The kernel reads a new signal mask before it looks at
-/// what is to be done with it, which here is nothing that it knows.
+/// Whether eight bytes can be read there. The kernel reads the new signal mask before it checks the
+/// operation, which is an invalid one here.
 fn is_readable(address: u64) -> bool {
     const NOTHING: i32 = -1;
     const BYTES: usize = 8;

@@ -1,5 +1,5 @@
-//! What an access of a block has done in a section, and the words of an entry with which it does
-//! the same again.
+//! What an access of a block has done in a section, and the values of an entry's words with which
+//! it does nothing new.
 //!
 //! ```text
 //!                   all bytes known to be in the set
@@ -96,7 +96,7 @@ impl Touched {
 }
 
 impl Window {
-    /// All but one value, which stands for all.
+    /// All values but one, which stands for all of them.
     pub const ALL: Window = Window { first: 0, count: u64::MAX };
 
     #[inline(always)]

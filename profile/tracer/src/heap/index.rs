@@ -11,7 +11,7 @@
 //! between; or else by walking back to the nearest start in its page. That takes 256 steps at most,
 //! and is done for traced sections only; noting a block takes a look-up and two stores.
 //!
-//! What was freed stays noted, as freed, until another block starts at the same address. A later
+//! A freed block stays noted as freed, until another block starts at the same address. A later
 //! block may cover its start, so a live block that covers an address is preferred.
 //!
 //! No other thread writes the words of a block while its thread does: it was just given this

@@ -1,8 +1,8 @@
 //! `malloc` and its family, and C++'s operator new: the functions that allocate and free.
 //!
 //! Each passes the call on and notes the outcome. A block is noted as freed before it is freed,
-//! since another thread may be given its memory at once. Where C++'s operator new calls `malloc`,
-//! the site is that of the operator's caller, and not the one place in its library.
+//! since another thread may be given its memory at once. If C++'s operator new calls `malloc`, the
+//! site is that of the operator's caller, and not the one in the C++ library.
 
 use core::ffi::{c_int, c_void};
 
@@ -70,9 +70,9 @@ fn taken(block: *mut c_void) {
     }
 }
 
-/// Passes on a call that gives a block another size, and notes what became of it: the same block,
-/// another one, or, where it failed, what it was. It is noted as freed meanwhile: once it was
-/// moved, another thread may be given its memory at once.
+/// Passes on a call that resizes a block, and notes the result: the same block, another one, or, if
+/// it failed, the old one. It is noted as freed meanwhile: once it was moved, another thread may be
+/// given its memory at once.
 fn moved(
     block: *mut c_void,
     size: usize,

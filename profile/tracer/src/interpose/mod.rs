@@ -83,7 +83,7 @@ unsafe fn acquire<R: Copy>(
         // A lock that can't be tried counts as not waited for.
         let waited = if tries { waited } else { 0 };
         if let Got::Yes = got(result) {
-            // One that waited stands for itself, and is never passed over.
+            // An acquisition that waited stands for itself, and is never passed over.
             let stands_for = if waited > 0 { 1 } else { stands_for };
             if stands_for > 0 {
                 call.acquired(Acquired { lock, op, shared, waited, holder, stands_for }, caller);

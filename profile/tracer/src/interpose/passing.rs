@@ -1,9 +1,9 @@
 //! The fast path, for locks that are taken again and again.
 //!
 //! Within a budget most acquisitions at a busy call site are passed over (`thread::often`), and
-//! nothing is to be done at their release. Both are found out here, by a dozen instructions
-//! that need no frame, before anything else is looked at. It is a shortcut and decides nothing:
-//! calls that it can't pass over go to `imp`, which comes to the same result.
+//! nothing is to be done at their release. Both are determined here, by a dozen instructions that
+//! need no frame, before anything else is checked. It is a shortcut and decides nothing: calls that
+//! it can't pass over go to `imp`, which comes to the same result.
 //!
 //! An acquisition passes if its call site lets it, and if the lock's word says that it is free,
 //! so that it will not wait: those that wait are all counted.
@@ -39,7 +39,7 @@ macro_rules! past {
 
 /// `locks! { fn NAME if word & MASK == FREE; }` exports a function that acquires what its argument
 /// points to, whose first four bytes tell by these bits that it is free. The module next to it has
-/// the long way in `imp` and the C library's function in `real`, both by the same name.
+/// the slow path in `imp` and the C library's function in `real`, both under the same name.
 macro_rules! locks {
     ($(fn $name:ident if word & $mask:literal == $free:literal;)*) => {
         $($crate::interpose::passing::past! {

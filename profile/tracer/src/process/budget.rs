@@ -6,9 +6,9 @@ use super::Process;
 use crate::{aside, clock};
 
 /// The budget is computed anew this often in a second, and in the beginning more often, up to
-/// [`OFTENEST`]. It takes the processor time of all threads, for which the kernel stops the
-/// scheduler of each processor in turn: a thousand times a second that made programs that wait for
-/// each other slower by a tenth.
+/// [`OFTENEST`]. It reads the processor time of all threads, for which the kernel locks the
+/// scheduler of each processor in turn: done a thousand times a second, that slowed programs whose
+/// threads wait for each other by a tenth.
 const REFRESH: u64 = 50;
 /// See [`REFRESH`].
 const OFTENEST: u64 = 1000;
@@ -20,20 +20,20 @@ const PER_PAIR: u64 = 3;
 /// What it costs besides when it is counted, in nanoseconds. An allocation with its end costs as much
 /// as both.
 const PER_LOOK: u64 = 7;
-/// However much of the budget these take, this part of it, as a divisor, is left for tracing: a
+/// However much of the budget counting takes, this part of it, as a divisor, is left for tracing: a
 /// user who asks for a trace wants to see something.
 const LEAST: u64 = 8;
-/// This part of what counting leaves of the budget, as a divisor, is spent by what our clocks show. The rest is for what they
-/// don't: the loader's work for one more library, data that tracing evicted from the caches, and
-/// other threads' waits for the section's end. On x264, spending half by the clocks came to 7 % in
-/// all.
+/// After counting, this part of the remaining budget, as a divisor, is spent on cost that our
+/// clocks show. The rest is for cost that they don't show: the loader's work for one more library,
+/// data that tracing evicted from the caches, and other threads' waits for the section's end. On
+/// x264, spending half by the clocks came to 7 % in all.
 const SEEN: u64 = 2;
 /// Most instructions of one stretch of tracing within a budget: some milliseconds, in which
 /// others wait for the section's end. A longer section is stopped.
 const LONGEST: u64 = 1_000_000;
-/// The same if everything is traced, whatever it costs.
+/// The most instructions if everything is traced, whatever it costs.
 const LONGEST_WITHOUT_BUDGET: u64 = 100_000_000;
-/// What an instruction takes in a section that is traced, in nanoseconds: as measured.
+/// The measured time of an instruction in a traced section, in nanoseconds.
 const PER_INSTRUCTION: u64 = 30;
 /// One stretch takes no more than this part of all that tracing may have cost, as a divisor: the
 /// program may end soon.
@@ -43,8 +43,8 @@ const OF_ALL: u64 = 2;
 /// one-table-lock, where this is all that tracing costs, twice as much left 1.5 % of the program's
 /// processor time unseen.
 const WAITED_FOR: u64 = 4;
-/// Of what tracing may have cost, this part (and at most a quarter of a second's budget) is kept for
-/// sections that are watched.
+/// This part of what tracing may have cost (at most a quarter of a second's budget) is reserved for
+/// watched sections.
 const KEPT: (u64, u64) = (3, 4);
 /// Where all is traced, one section in this many, at random, has its cost measured.
 pub const MEASURED: u64 = 16;
@@ -58,8 +58,8 @@ impl Process {
     }
 
     /// Like [`Process::may_trace_watched`], for sections that are not watched. They leave [`KEPT`]
-    /// of the budget to those that are watched. What these can't use, since they come rarely, is
-    /// lost once and not again and again.
+    /// of the budget to those that are watched. The part that these can't use, since they are rare,
+    /// is lost once and not repeatedly.
     pub fn may_trace(&self) -> bool {
         if self.options.budget == 0 || !self.waits.any() {
             return self.may_trace_watched();
@@ -94,9 +94,9 @@ impl Process {
         if self.allowed_at.compare_exchange(at, set, order, order).is_err() {
             return;
         }
-        // Of the time that passed, or of the processor time that the program had in it if that is
-        // less: a program that others keep from the processor must not be slowed down more. And of
-        // its own time, not of ours.
+        // A share of the time that passed, or of the processor time that the program had in it if
+        // that is less: a program that others keep from the processors must not be slowed down
+        // more. Only the program's own time counts, without this library's.
         let passed = now.saturating_sub(self.started);
         let besides = self.besides.load(Ordering::Relaxed);
         let ours = besides + self.cost.load(Ordering::Relaxed);
@@ -136,9 +136,10 @@ impl Process {
         (u128::from(nanoseconds) * rate / 1_000_000_000) as u64
     }
 
-    /// Notes what tracing a section has cost, in nanoseconds between two looks at the clock. The
-    /// looks themselves cost as much as half a small section, and half of each lies outside. If others
-    /// waited for its end, it takes [`WAITED_FOR`] times as much of the budget.
+    /// Notes what tracing a section has cost, in nanoseconds between two looks at the clock.
+    /// Reading the clock twice costs as much as half a small section, and half of each reading is
+    /// outside of what it measures. If others waited for its end, it takes [`WAITED_FOR`] times as
+    /// much of the budget.
     ///
     /// Without a budget only some sections are measured, and each stands for others.
     pub fn add_cost(&self, nanoseconds: u64, others_waited: bool) {

@@ -1,4 +1,4 @@
-//! What belongs to the process: its file, its options, and the time that tracing has cost.
+//! The state of the process: its file, its options, and the time that tracing has cost.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -28,7 +28,7 @@ pub struct Process {
     pub spent: AtomicU64,
     /// All that tracing has cost, in ticks.
     cost: AtomicU64,
-    /// What inspecting has cost besides, whether anything was traced or not, in ticks.
+    /// The other costs of inspecting, whether anything was traced or not, in ticks.
     besides: AtomicU64,
     /// What it may have cost when that was last worked out, and when that was, in ticks.
     allowed: AtomicU64,
@@ -92,7 +92,7 @@ fn begin() -> Option<&'static Process> {
     if stage == ABSENT || stage == BUSY {
         return None;
     }
-    // A thread that comes while it begins passes untraced: it may be a handler on this very thread.
+    // A thread that arrives while it begins is not traced: it may be a handler on this very thread.
     STAGE.compare_exchange(stage, BUSY, Ordering::AcqRel, Ordering::Relaxed).ok()?;
     if stage == UNREAD {
         sandbox::begin();

@@ -1,5 +1,5 @@
-//! Parts of other threads' stacks, for what sections write there: a sum in `main` that its threads add
-//! to. Which frame a word belongs to is known by the return addresses around it, so its
+//! Parts of other threads' stacks to which sections write, such as a sum in `main` that its threads
+//! add to. Which frame a word belongs to is known by the return addresses around it, so its
 //! surroundings are kept when the word is met first, and a report finds the frame
 //! (`syncline_analysis`, `symbols/on_stack.rs`).
 //!

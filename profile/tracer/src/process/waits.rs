@@ -1,15 +1,15 @@
 //! The locks that threads wait for, which get the budget first.
 //!
-//! Randomly chosen sections are mostly those of locks that are taken often, and not of those that
-//! cost time: the contended lock of a server may be one acquisition in ten, and none in a thousand
-//! of those whose sections are cheap. So waits are summed as they happen, by family: a lock, or the
-//! locks that are waited for at one call site, as a report shows them. The three most waited for
+//! Randomly chosen sections mostly belong to locks that are taken often, and not to those that cost
+//! time: the contended lock of a server may have one acquisition in ten, and less than one in a
+//! thousand of the cheap sections. So waits are summed as they happen, by family: a lock, or the
+//! locks that threads wait for at one call site, as a report shows them. The three most waited for
 //! are *watched* until [`ENOUGH`] of their sections are traced, and then make room for the next.
-//! Those that are watched come before all others, which keep away from a part of the budget
-//! meanwhile ([`Waits::any`]).
+//! Watched families come before all others, which leave a part of the budget unused meanwhile
+//! ([`Waits::any`]).
 //!
-//! What is chosen is a family and never one of its acquisitions, which are drawn at random whether
-//! they waited or not (`call::choose`): so what is said of a lock is said of all its sections.
+//! Only a family is chosen, and never one of its acquisitions, which are drawn at random whether
+//! they waited or not (`call::choose`): so the results for a lock hold for all its sections.
 //!
 //! All of this is done in waits, which cost microseconds anyway. Others look at [`Waits::watch`], a
 //! line of the cache that rarely changes.
@@ -23,8 +23,8 @@ use core::sync::atomic::{
 
 /// This many families are watched.
 pub const WATCHED: usize = 3;
-/// Sections of a family that are enough. A report wants 200 (`syncline_conflicts`), and of those
-/// that are traced some can't be compared.
+/// Sections of a family that are enough. A report needs 200 (`syncline_conflicts`), and some of the
+/// traced sections can't be compared.
 pub const ENOUGH: u32 = 256;
 /// A family replaces a watched one that is waited for less by this part, as a divisor, lest two that
 /// are alike replace each other for ever.
@@ -74,9 +74,9 @@ pub struct Waits {
     watches: Watches,
     /// The families of the three, plus 1; 0 for none.
     first: [AtomicU32; WATCHED],
-    /// A lock that is waited for more than this may become one of them.
+    /// A lock with more waiting than this may become one of them.
     least: AtomicU64,
-    /// A thread changes the three. One that can't at this moment does so at a later wait.
+    /// A thread changes the three. If it can't at this moment, it does so at a later wait.
     changing: AtomicBool,
     families: [Family; FAMILIES],
     /// Locks, each with its family.
@@ -88,7 +88,7 @@ fn mixed(number: u64, slots: usize) -> usize {
 }
 
 impl Waits {
-    /// Nobody has waited.
+    /// No thread has waited.
     pub fn none() -> Waits {
         Waits {
             watches: Watches::default(),
@@ -240,7 +240,7 @@ mod tests {
         assert!(!waits.any() && watched(&waits).is_empty());
         (1..=6).for_each(|n| wait(&waits, n, 100 * n));
         assert_eq!(watched(&waits), [4, 5, 6]);
-        // Little more than another one is not enough, and the sum of many waits is what counts.
+        // A slightly longer wait is not enough; the sum of many waits counts.
         wait(&waits, 3, 120);
         assert_eq!(watched(&waits), [4, 5, 6]);
         (0..10).for_each(|_| wait(&waits, 1, 100));

@@ -15,7 +15,7 @@ pub enum Call {
     Plain,
     /// By a section that is being traced.
     Traced(&'static mut Context),
-    /// By a handler that interrupted one, or in a program that is left alone: only to be passed on.
+    /// A handler that interrupted one, or a program that is left alone: the call is only passed on.
     Foreign,
 }
 
@@ -34,8 +34,8 @@ pub unsafe fn enter(caller: Caller) -> Call {
     if context.state == SUSPENDED && context.suspended_at == caller.addr() as u64 {
         // SAFETY: by this function's own condition.
         if unsafe { *caller } != context.resumes_at() {
-            // The call that was there never returned, and another one has its place on the stack: the C
-            // library jumped out of it to run the handlers of a cancelled thread.
+            // The call that was there never returned, and another call has its position on the
+            // stack: the C library jumped out of it to run the handlers of a cancelled thread.
             stopped_here(context, STOP_JUMP);
             return if alone { Call::Foreign } else { Call::Plain };
         }

@@ -1,4 +1,4 @@
-//! From what was traced to records in the file.
+//! Turns traced sections into records in the file.
 
 use syncline_interpose::run_on;
 use syncline_trace::layout::{NONE, ObjectRecord, WordRecord};
@@ -9,8 +9,8 @@ use crate::engine::context::Context;
 use crate::engine::open::Open;
 use crate::{aside, clock, heap, thread};
 
-/// Makes records of what was traced, after the release. On the context's stack: nothing runs there
-/// while the section's thread is elsewhere.
+/// Makes records of the traced sections, after the release. On the context's stack: nothing runs
+/// there while the section's thread is elsewhere.
 pub fn finish(context: &'static mut Context) {
     aside::within(|| {
         let stack = context.stack as *mut u8;
@@ -62,7 +62,7 @@ fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectRecord>)
     thread.process.stacks.keep(&mut thread.writer, words, stack);
     let lock = heap::block_of(section.record.lock);
     section.record.incarnation = lock.map_or(0, |block| block.serial);
-    // By which the lock gets a name.
+    // Used to name the lock.
     objects.extend(lock.filter(|lock| !objects.contains(lock)));
     let contents = Contents { objects, words, steps: &section.steps, system_calls: &section.calls };
     if !thread.writer.section(&section.record, &contents) {
@@ -70,7 +70,7 @@ fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectRecord>)
     }
 }
 
-/// Says of each word outside of the stack in which block of the heap it lies.
+/// Finds the heap block of each word outside of the stack.
 fn find_objects(words: &mut [WordRecord], stack: (u64, u64), objects: &mut Vec<ObjectRecord>) {
     objects.clear();
     for word in words {

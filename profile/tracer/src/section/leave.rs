@@ -17,8 +17,8 @@ pub unsafe fn jumping(caller: Caller) {
     match unsafe { enter(caller) } {
         Call::Traced(context) => stopped_here(context, STOP_JUMP),
         Call::Foreign => {
-            // From a handler: what it interrupted does not go on.
-            // SAFETY: the word is 0 or a context that is lent to this thread.
+            // From a handler: the interrupted code does not continue. SAFETY: the word is 0 or a
+            // context that is lent to this thread.
             let context = unsafe { (tls::context() as *mut Context).as_mut() };
             let Some(context) = context else { return };
             let state = context.state;

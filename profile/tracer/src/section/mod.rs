@@ -4,9 +4,10 @@
 //! between it is one of three kinds:
 //!
 //! - nothing is being traced in this thread: an acquisition may begin a section;
-//! - the section that is being traced has called it: it goes on when the function returns;
-//! - something is being traced, but this call comes from elsewhere, which can only be a handler
-//!   of a signal that interrupted it: it is passed on, and not followed.
+//! - the section that is being traced has called it: the section continues when the function
+//!   returns;
+//! - something is being traced, but this call comes from elsewhere, which can only be a signal
+//!   handler that interrupted it: the call is passed on, and not followed.
 //!
 //! ```text
 //!   enter    which of these a call is

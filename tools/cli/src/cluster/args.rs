@@ -101,7 +101,7 @@ fn pages(text: &str) -> Result<usize, String> {
 
 fn memory(text: &str) -> Result<usize, String> {
     match parse_size(text)? {
-        0 => Err("expected more than nothing".to_owned()),
+        0 => Err("expected a size above 0".to_owned()),
         bytes if bytes > 1 << 42 => Err("expected at most 4096G".to_owned()),
         bytes => Ok(bytes as usize),
     }

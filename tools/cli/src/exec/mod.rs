@@ -72,7 +72,7 @@ fn by_policy(path: &Path, program: &Path) -> Result<Variables, Failure> {
     let policy = read(path)?;
     let plan = plan(&policy, program)?;
     for remark in &plan.remarks {
-        // Standard error may be closed; the program runs all the same.
+        // Standard error may be closed; the program runs nevertheless.
         let _ = writeln!(stderr(), "syncline: {}:{}: {remark}", path.display(), remark.line);
     }
     planned(&plan)
@@ -95,7 +95,7 @@ fn preloaded(variables: Variables) -> Result<Variables, Failure> {
     preloading(LIBRARY, OVERRIDE, variables)
 }
 
-/// Variables, and with them the one that gets a library of ours into the program; `named` is the
+/// Variables, including the one that loads a library of Syncline into the program; `named` is the
 /// variable that can name another file.
 pub fn preloading(
     library: &str,

@@ -18,7 +18,7 @@ pub fn read(path: &Path) -> Result<Policy, Failure> {
     })
 }
 
-/// Looks its names up: in the program that is run, or the one that the policy names.
+/// Looks the policy's names up: in the program that is run, or in the one that the policy names.
 pub fn plan(policy: &Policy, program: &Path) -> Result<Plan, Failure> {
     let named = policy.program.as_deref().map(Path::new);
     let other = named.filter(|named| named.file_name() != program.file_name());

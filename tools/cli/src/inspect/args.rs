@@ -92,7 +92,7 @@ fn parse_budget(text: &str) -> Result<u32, String> {
         return Err("expected from 0 to 10000".to_owned());
     }
     let permille = (percent * 10.0).round() as u32;
-    // Too little for a thousandth is not the same as no limit.
+    // Less than a thousandth is not the same as no limit.
     Ok(if percent > 0.0 { permille.max(1) } else { 0 })
 }
 

@@ -28,7 +28,7 @@ const HOTTEST: usize = 8;
 /// The lines for what the command line asks for.
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], if a name stands for nothing in the program, or the recording can't be
+/// With [`RECORD_FAILED`], if a name refers to nothing in the program, or the recording can't be
 /// read or has no lock.
 pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
     let mut lines = BTreeSet::new();
@@ -47,7 +47,7 @@ pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
                 .hint("record this build, or give --site or --lock instead of --from"));
         }
         if lines.is_empty() {
-            let message = format!("no lock was waited for in {}", recording.display());
+            let message = format!("no thread waited for a lock in {}", recording.display());
             return Err(Failure::message(RECORD_FAILED, message)
                 .hint("without --from, all locks are traced"));
         }
@@ -110,8 +110,8 @@ fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
     }
 }
 
-/// A file that contains such call sites and is not the one that was recorded: the addresses would
-/// be those of other code.
+/// A file with such call sites that is not the recorded one: the addresses would belong to other
+/// code.
 fn another_build<'a>(process: &'a Process, lines: &BTreeSet<String>) -> Option<&'a str> {
     let changed = process.modules.iter().filter(|m| m.symbols == Some(SymbolSource::Changed));
     let has_suspects = |module: &&Module| {

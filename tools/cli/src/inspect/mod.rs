@@ -142,7 +142,7 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
             "syncline: {records} did not fit, and tracing stopped there; give more room with --max-size"
         );
     }
-    // Standard error may be closed; the trace is complete all the same.
+    // Standard error may be closed; the trace is complete nevertheless.
     let _ = writeln!(
         stderr(),
         "syncline: traced {processes} to {} ({})\nsyncline: `syncline inspect --read {}` shows this again{}",

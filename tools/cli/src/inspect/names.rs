@@ -22,12 +22,12 @@ pub struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// The files that names come from, none of which is read yet.
+    /// The files that names come from; none of them is read yet.
     pub fn library() -> Rc<Library> {
         Library::new(&syncline_analysis::Options::default().debug_dirs)
     }
 
-    /// Those of the process that was traced, from files that other processes may have had as well.
+    /// The names of the traced process, from files that other processes may have mapped as well.
     pub fn of(trace: &'a Trace, library: &Rc<Library>) -> Named<'a> {
         let files = trace.modules.iter().map(|module| module.path());
         let files = files.map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
@@ -53,8 +53,7 @@ impl<'a> Named<'a> {
         self.on_stack.entry(address).or_insert_with(find).clone()
     }
 
-    /// Files that are now another build than the one that ran, of those that names were requested
-    /// from.
+    /// Those of the files needed for names that are now another build than the one that ran.
     pub fn replaced(&self) -> impl Iterator<Item = &str> {
         self.symbols.replaced()
     }

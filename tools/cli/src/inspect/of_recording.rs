@@ -1,5 +1,5 @@
-//! What `syncline inspect` has traced, for the findings of a recording: the trace that lies in
-//! the recording's folder, or another one that is named.
+//! The traces of `syncline inspect`, for the findings of a recording: the trace in the recording's
+//! folder, or another one that is named.
 
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ pub fn trace_of(recording: &Path) -> PathBuf {
     folder.join(TRACE)
 }
 
-/// What is known of the sections of a program that was recorded: from the trace that was named, or else
-/// from those in the recordings' folders.
+/// The inspections for a recorded program: from the named trace, or from those in the recordings'
+/// folders.
 ///
 /// # Errors
 /// If the trace that was named can't be read. An unreadable one in a recording's folder is skipped,

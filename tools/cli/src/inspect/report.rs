@@ -113,7 +113,7 @@ fn write(as_json: bool, reports: &[Report]) -> anyhow::Result<()> {
         writeln!(out)?;
         return Ok(out.flush()?);
     }
-    // Processes that took none of the locks are left out, unless all are such.
+    // Processes that took none of the locks are left out, unless no process took any.
     let some = reports.iter().any(|report| report.traced > 0);
     let speak = |report: &&Report| !some || report.traced > 0 || report.left_alone.is_some();
     let speaking: Vec<&Report> = reports.iter().filter(speak).collect();

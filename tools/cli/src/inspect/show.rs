@@ -45,8 +45,8 @@ pub fn text(report: &Report, style: &Style) -> String {
     report.too_few.iter().for_each(|lock| text.push_str(&too_few(lock, report)));
     if report.cut_short {
         text.push_str(
-            "  it could not say at its end what it had counted (it was killed, left by _exit, ran \
-             another program, or still runs): there were more acquisitions and more waiting than this\n",
+            "  its final counts are missing (it was killed, ended by _exit, ran another program, \
+             or still runs): there were more acquisitions and more waiting than this\n",
         );
     }
     text.push_str(&cost(report));
@@ -83,7 +83,7 @@ pub fn text(report: &Report, style: &Style) -> String {
     text
 }
 
-/// What inspecting has cost, and whether that is within the budget.
+/// The cost of inspecting, and whether it is within the budget.
 fn cost(report: &Report) -> String {
     let took = duration(report.cost_seconds + report.besides_seconds);
     let Some(budget) = report.budget else {
@@ -120,8 +120,8 @@ fn why_none(report: &Report) -> String {
     }
     let locks = counted(report.untraced_locks as usize, "lock");
     format!(
-        "none of {} of {locks} was at a place or of a lock that was asked for, or the \
-         budget allowed none",
+        "none of {} of {locks} was at a selected call site or of a selected lock, or the budget \
+         allowed none",
         counted(acquisitions as usize, "acquisition"),
     )
 }

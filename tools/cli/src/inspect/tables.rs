@@ -21,7 +21,7 @@ pub const CONTENDED_TITLES: [&str; 7] = [
     "most contended locks",
 ];
 
-/// The most contended locks: of those sections that waited, how many conflict with what they
+/// The most contended locks: how many of the sections that waited conflict with those that they
 /// waited for (Table 2).
 pub fn contended(report: &Report, style: &Style) -> String {
     let mut locks: Vec<&Lock> = report.locks.iter().filter(|lock| lock.contended > 0).collect();

@@ -118,7 +118,7 @@ fn enough_memory(mebibytes: u32) -> Result<(), Failure> {
     match free.map(|kibibytes| kibibytes >> 10) {
         Some(free) if free < mebibytes.into() => Err(Failure::message(
             REPORT_FAILED,
-            format!("the guest is to have {mebibytes} MiB of memory, and {free} MiB are free here"),
+            format!("the guest needs {mebibytes} MiB of memory, but only {free} MiB are free here"),
         )
         .hint("give it less with --memory")),
         _ => Ok(()),
@@ -131,7 +131,7 @@ fn cache() -> Result<PathBuf, Failure> {
     let home = || absolute("HOME").map(|home| home.join(".cache"));
     let cache = absolute("XDG_CACHE_HOME").or_else(home).map(|folder| folder.join("syncline"));
     let Some(cache) = cache else {
-        let message = "there is no folder for what is kept of kernels";
+        let message = "there is no folder in which to keep data about kernels";
         return Err(Failure::message(REPORT_FAILED, message).hint("set HOME or XDG_CACHE_HOME"));
     };
     fs::create_dir_all(&cache).map_err(|error| {

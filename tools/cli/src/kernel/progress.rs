@@ -9,7 +9,7 @@ use syncline_present::terminal::printable;
 /// How often the time is shown anew.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A line on standard error, if that is a terminal. It is gone when this value is.
+/// A line on standard error, if that is a terminal. It is removed when this value is dropped.
 pub struct Console(Option<ProgressBar>);
 
 impl Console {

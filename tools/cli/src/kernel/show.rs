@@ -90,8 +90,8 @@ fn sums(about: &About, report: &Report) -> String {
 fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> String {
     let of = |name: &str| counts.get(name).copied().unwrap_or(0);
     if counts.is_empty() {
-        return "  the run was killed before it could say what it had counted: nothing is known of the \
-                invariants\n"
+        return "  the run was killed before it could write its counts: the invariants were not \
+                checked\n"
             .to_owned();
     }
     let broken: u64 = INVARIANTS.iter().map(|name| of(name)).sum();
@@ -145,8 +145,8 @@ fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> Strin
     text
 }
 
-/// The most contended classes: of those sections that waited, how many conflict with what they waited
-/// for (Table 2).
+/// The most contended classes: how many of the sections that waited conflict with those that they
+/// waited for (Table 2).
 fn contended(report: &Report, style: &Style) -> String {
     let mut rows: Vec<&Row> = report.rows.iter().filter(|row| row.contended > 0).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.contended));

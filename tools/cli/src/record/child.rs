@@ -112,7 +112,7 @@ impl Recorded {
     /// Passes signals on until the program ends, and says how it ended.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if the kernel refuses to tell.
+    /// With [`RECORD_FAILED`], if the kernel refuses that information.
     pub fn wait(mut self) -> Result<Ending, Failure> {
         loop {
             if let Some(status) =
@@ -146,12 +146,12 @@ impl Recorded {
     }
 }
 
-/// Lets signals end Syncline again, once the program has ended and only a report is left to make. One
-/// that came while the program ran was meant for that.
+/// Lets signals end Syncline again, once the program has ended and only a report is left to make. A
+/// signal that arrived while the program ran was meant for the program.
 pub fn hear_signals() {
     let passed_on: SigSet = PASSED_ON.into_iter().collect();
     let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
-    // If the kernel refuses, signals stay blocked: the report is made all the same.
+    // If the kernel refuses, signals stay blocked: the report is made nevertheless.
     let Ok(signals) = SignalFd::with_flags(&passed_on, flags) else { return };
     while let Ok(Some(_)) = signals.read_signal() {}
     let _ = passed_on.thread_unblock();

@@ -1,8 +1,8 @@
 //! Whether an executable is loaded by a dynamic loader that takes our library.
 //!
-//! The library is x86-64 code that calls glibc. So it can get into a program only if the
-//! program is for the same machine, names a loader (a static one names none), and if that
-//! loader is glibc's.
+//! The library is x86-64 code that calls glibc. So it can be loaded into a program only if the
+//! program is for the same machine, and names a loader (a static program names none) which is
+//! glibc's.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;

@@ -53,7 +53,7 @@ impl Environment {
     }
 }
 
-/// Ours comes first, so that no other library stands between the program and it.
+/// Syncline's library comes first, so that no other library is between the program and it.
 pub fn preload(library: &std::path::Path, present: Option<&OsStr>) -> OsString {
     let mut value = library.as_os_str().to_owned();
     if let Some(present) = present.filter(|present| !present.is_empty()) {

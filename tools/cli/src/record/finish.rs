@@ -57,13 +57,13 @@ fn tidy(folder: &Folder, shown: &Path, writers: &Writers) -> Tidied {
     Tidied { empty: files.is_empty(), full, in_use: running > 0 }
 }
 
-/// Tells the user how to go on.
+/// Tells the user what to do next.
 pub fn say_what_to_do(folder: &Path) {
     say(&format!("syncline: now run `syncline report {}`\n", typed(folder)));
 }
 
 fn say(text: &str) {
-    // Standard error may be closed; the recording is complete all the same.
+    // Standard error may be closed; the recording is complete nevertheless.
     let _ = stderr().write_all(to_terminal(text).as_bytes());
 }
 

@@ -5,8 +5,8 @@
 //! [`syncline_recording::folder`] says. While root records, the folder can be passed through to
 //! reach that, and neither listed nor written to by others.
 //!
-//! Nothing is ever deleted but a recording: the one that is there becomes `DIR.old`, and
-//! an older one of that name goes, once the program has ended. Whatever else is there is left alone
+//! Only recordings are ever deleted: the one that is there becomes `DIR.old`, and an older one of
+//! that name is removed once the program has ended. A folder with anything else in it is left alone
 //! and refused.
 
 mod kind;
@@ -83,11 +83,11 @@ impl Folder {
         &self.opened
     }
 
-    /// What the library in the program is told of it by these variables: its path, its identity, and
-    /// the name of its subfolder for processes of other users.
+    /// These variables give the library in the program the folder's path, its identity, and the
+    /// name of its subfolder for processes of other users.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if the kernel refuses to tell.
+    /// With [`RECORD_FAILED`], if the kernel refuses that information.
     pub fn variables(
         &self,
         [path, identity, name]: [&'static str; 3],
@@ -123,9 +123,9 @@ impl Folder {
         self.remove_older();
     }
 
-    /// Removes the recording from which another has taken the name `DIR.old`. That takes long if it has
-    /// thousands of files, so the program has ended by now. What can't be removed goes the next time, or
-    /// is refused then.
+    /// Removes the recording from which another has taken the name `DIR.old`. Removing takes long
+    /// if there are thousands of files, so it is done after the program has ended. What can't be
+    /// removed now is removed the next time, or refused then.
     pub fn remove_older(&self) {
         let _ = remove_older(self.path());
     }
@@ -234,7 +234,7 @@ fn make_in(parent: &impl AsFd, name: &OsStr, path: &Path) -> Result<folder::Fold
     folder::Folder::open_in(parent.as_fd(), name, path).map_err(|e| Failure::new(RECORD_FAILED, e))
 }
 
-/// A folder that the user made. It keeps its rights, so it must be safe with them.
+/// A folder that the user made. The folder keeps its access rights, so these must be safe.
 fn open_empty(path: &Path) -> Result<folder::Folder, Failure> {
     const WRITABLE_BY_ALL: u32 = 0o002;
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());

@@ -20,7 +20,7 @@ use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
 /// C library, to which its `sigaction` refuses access.
 const SET_BY_OTHERS: [i32; 3] = [libc::SIGPIPE, 32, 33];
 
-/// Those of [`SET_BY_OTHERS`] that this process was started with as ignored, a bit each.
+/// Those of [`SET_BY_OTHERS`] that were ignored when this process started, a bit each.
 static IGNORED: AtomicU64 = AtomicU64::new(0);
 
 #[used]
@@ -41,7 +41,7 @@ extern "C" fn note_ignored() {
     }
 }
 
-/// An action as the kernel has it, on x86-64 and AArch64.
+/// A signal action in the kernel's layout, on x86-64 and AArch64.
 #[repr(C)]
 #[derive(Default)]
 struct Action {

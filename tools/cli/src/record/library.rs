@@ -10,8 +10,8 @@ pub const LIBRARY: &str = "libsyncline_recorder.so";
 /// Names another library instead, for developers of Syncline.
 pub const OVERRIDE: &str = "SYNCLINE_PRELOAD";
 
-/// Finds the library of this name: the one that a variable names, or else the one beside this
-/// executable (as a build leaves it), or else in `../lib/syncline` (as it is installed).
+/// Finds the library of this name: the one that a variable names, otherwise the one next to this
+/// executable (as a build leaves it), otherwise the one in `../lib/syncline` (as it is installed).
 ///
 /// # Errors
 /// With [`RECORD_FAILED`], when there is none or the loader could not take its path.
@@ -29,8 +29,8 @@ pub fn find(name: &str, variable: &str) -> Result<PathBuf, Failure> {
     loadable(library)
 }
 
-/// Finds another file that comes with Syncline, in the same places. It is not preloaded, so its path may
-/// be any.
+/// Finds another file that is installed with Syncline, in the same folders. It is not preloaded, so
+/// its path may be any.
 ///
 /// # Errors
 /// With [`RECORD_FAILED`], when there is none.

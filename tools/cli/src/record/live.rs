@@ -63,7 +63,7 @@ pub fn run(args: &args::Record, pid: u32) -> Result<ExitCode, Failure> {
 /// Becomes true once the user asks this command to end.
 ///
 /// # Errors
-/// With [`RECORD_FAILED`], if the kernel refuses to tell.
+/// With [`RECORD_FAILED`], if the kernel refuses that information.
 pub fn ends() -> Result<Arc<AtomicBool>, Failure> {
     let ends = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -152,7 +152,7 @@ impl Process {
     /// ended is no error.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if the process is left as it is: the next command ends the recording.
+    /// With [`RECORD_FAILED`], if the process stays attached: the next command ends the recording.
     pub fn detach(mut self) -> Result<Folder, Failure> {
         self.session.seconds = Some(self.started.elapsed().as_secs_f64());
         if let Some(sampler) = self.sampler.take() {
@@ -179,7 +179,7 @@ impl Process {
 fn say_of_children(children: &Children) {
     if children.left > 0 {
         say(&format!(
-            "syncline: detached also from {} that it has forked",
+            "syncline: also detached from {} that it has forked",
             counted(children.left, "process")
         ));
     }

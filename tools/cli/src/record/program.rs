@@ -1,7 +1,7 @@
 //! Finds the program as `execvp` does, and makes sure that it can be recorded.
 //!
-//! What really runs may be an interpreter that the first line of a script names, so the
-//! check follows scripts to the executable behind them.
+//! The program may be a script whose first line names an interpreter, so the check follows scripts
+//! to the executable that runs them.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

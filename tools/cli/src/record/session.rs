@@ -27,9 +27,9 @@ pub fn begin(command: &[OsString], pid: u32) -> Session {
     }
 }
 
-/// Writes it. The program runs by now, and what it did is worth more than this file: if the folder
-/// is gone or its disk is full, a message says so and the program runs on. Returns whether there
-/// was room.
+/// Writes it. The program runs already, and its recording is worth more than this file: if the
+/// folder is gone or its disk is full, a message says so and the program continues. Returns whether
+/// there was room.
 pub fn write(session: &Session, folder: &Folder) -> bool {
     let Err(error) = session.write(folder.opened()) else { return true };
     // Standard error may be closed, and there is nowhere else to say so.

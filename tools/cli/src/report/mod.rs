@@ -103,7 +103,7 @@ fn page(analysis: &Analysis, path: &Path) -> Result<()> {
         Ok(out.flush()?)
     };
     write().with_context(|| format!("can't write {}", path.display()))?;
-    // Standard error may be closed; the page is written all the same.
+    // Standard error may be closed; the page is written nevertheless.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Several recordings of one program: those that were named, and the further runs in the folder of each.
+//! Several recordings of one program: the named ones, and the further runs in the folder of each.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub struct Run {
 /// Reads the recordings as one. Further runs of which nothing was recorded are left out.
 ///
 /// # Errors
-/// Those of `read`, for a recording that was named; and if they are not of one program.
+/// Same errors as `read`, for a named recording. Also if they are not recordings of one program.
 pub fn read(
     recordings: &[Run],
     read: impl Fn(&Path) -> Result<Analysis, Failure>,

@@ -1,8 +1,8 @@
 //! `syncline top`: what a running program waits for now.
 //!
 //! This command reads the recording of a running program again and again, and shows what happened
-//! between two readings. On a terminal that is a screen that renews itself; for anything else it is
-//! one plain table after the other.
+//! between two readings. On a terminal it is a screen that is refreshed; otherwise it is a sequence
+//! of plain tables.
 
 pub mod args;
 mod plain;

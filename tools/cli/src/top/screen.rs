@@ -18,8 +18,7 @@ const FIRST: Duration = Duration::from_millis(200);
 /// How often to check whether the user asked for the end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Shows the screen until the user leaves or the program ends; puts the terminal back as it
-/// was in either case.
+/// Shows the screen until the user quits or the program ends; restores the terminal in either case.
 pub fn show(watch: &mut Watch, interval: Duration) -> Result<(), Failure> {
     let mut terminal = ratatui::try_init().map_err(|e| Failure::new(REPORT_FAILED, e))?;
     let ended = renew(watch, interval, &mut terminal);
@@ -82,7 +81,7 @@ fn draw(frame: &mut Frame, command: &str, view: &View) {
     frame.render_widget(headline, summary);
     frame.render_widget(stuck, trap);
     frame.render_widget(table_of(view), table);
-    let explained = "q leaves; WAITED is in shares of one thread's time, NOW is threads";
+    let explained = "q quits; WAITED is in shares of one thread's time, NOW is threads";
     frame.render_widget(Line::from(explained).dim(), help);
 }
 

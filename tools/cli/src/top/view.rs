@@ -10,7 +10,7 @@ use syncline_present::number::{counted, percent, rate};
 /// A lock that costs more than this share of a thread's time stands out.
 const NOTABLE: f64 = 0.1;
 
-/// The columns and their widths; the last one takes what is left.
+/// The columns and their widths; the last one takes the rest.
 pub const COLUMNS: [(&str, usize); 6] =
     [("WAITED", 8), ("NOW", 4), ("CONTENDED", 9), ("CALLS/S", 10), ("LOCK", 32), ("MOSTLY AT", 0)];
 

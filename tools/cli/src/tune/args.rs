@@ -58,7 +58,8 @@ pub struct Tune {
     pub program: Program,
 }
 
-/// With a lock that is undecided it is run this many times as often as before the first verdict.
+/// With a lock that is undecided it is run up to this many times as often as before the first
+/// verdict.
 const PATIENCE: usize = 4;
 
 impl Tune {

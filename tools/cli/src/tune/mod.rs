@@ -29,8 +29,8 @@ use args::Tune;
 const NOTHING: &str =
     "No lock cost this program time that another lock could save; nothing was tried.\n";
 
-/// How often the program is recorded: what threads wait differs from run to run, most of all where
-/// they outnumber the processors.
+/// How often the program is recorded: waiting times differ from run to run, most of all if threads
+/// outnumber the processors.
 const RECORDINGS: usize = 3;
 
 /// Tunes, writes the policy and prints what was tried.
@@ -128,7 +128,7 @@ fn check_writable(path: &Path) -> Result<(), Failure> {
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| not_written(path, error))?;
-    // Standard error may be closed; the file is written all the same.
+    // Standard error may be closed; the file is written nevertheless.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
 }
@@ -146,7 +146,7 @@ fn record(
     interrupted: impl Fn() -> bool + Copy,
 ) -> Result<Option<Process>, Failure> {
     let failed = |e: io::Error| Failure::new(RECORD_FAILED, e);
-    // The program may go on as another user, who has to come through.
+    // The program may continue as another user, who needs access to the folder.
     let passable = Permissions::from_mode(0o711);
     let folder = tempfile::Builder::new().permissions(passable).tempdir().map_err(failed)?;
     let recording = folder.path().join("recording");

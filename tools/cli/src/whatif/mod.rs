@@ -33,7 +33,7 @@ const LIBRARY: &str = "libsyncline_delay.so";
 /// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_DELAY_LIBRARY";
 
-/// Slows places down, and prints what came of it.
+/// Slows places down, and prints the results.
 pub fn run(args: &args::WhatIf) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let library = find_library(LIBRARY, OVERRIDE)?;
@@ -81,7 +81,7 @@ pub fn run(args: &args::WhatIf) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the library is told of the places.
+/// The places, in the form that the library gets them.
 fn places(targets: &[Target], files: &Files) -> Result<String, Failure> {
     let names: Vec<Vec<String>> = targets.iter().map(|target| target.calls.clone()).collect();
     let plan = Plan::of_places(&names, files).map_err(|e| Failure::message(RECORD_FAILED, e))?;
@@ -91,7 +91,7 @@ fn places(targets: &[Target], files: &Files) -> Result<String, Failure> {
     match plan.remarks.iter().find(|remark| !found(remark.line)) {
         None => Ok(plan.variable),
         Some(Remark { name, .. }) => {
-            let message = format!("`{name}` is no call site in {}", files.program());
+            let message = format!("`{name}` is not a call site in {}", files.program());
             Err(Failure::message(RECORD_FAILED, message)
                 .hint("`syncline report --tables` lists the call sites that acquire locks"))
         }
@@ -156,7 +156,7 @@ fn save(document: &Document, recorded: &Recorded) -> Result<(), Failure> {
         Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
     })?;
     if saved.is_some() {
-        // Standard error may be closed; it is saved all the same.
+        // Standard error may be closed; it is saved nevertheless.
         let shown = typed(&recorded.path);
         let _ = writeln!(stderr(), "syncline: `syncline report {shown}` shows this as well");
     }

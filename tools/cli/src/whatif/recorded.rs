@@ -19,7 +19,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The recording that was named, or the one in the usual place if it is of the same command.
+    /// The named recording, or the one in the default folder if it is of the same command.
     pub fn of(args: &WhatIf) -> Result<Option<Recorded>, Failure> {
         let path = match &args.from {
             Some(path) => path.clone(),

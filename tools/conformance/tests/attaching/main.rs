@@ -101,7 +101,7 @@ impl Running {
         self.attach_with(folder, &[])
     }
 
-    /// The same with more arguments.
+    /// Like the function above, with more arguments.
     fn attach_with(&self, folder: &Path, arguments: &[&str]) -> Recording {
         attach(self.pid, folder, arguments)
     }

@@ -117,7 +117,7 @@ fn too_much_data_is_asked_about_without_a_trace_and_known_with_one() {
     let after = workload.findings(&[]);
     let finding = by_rule(&after, "too-much-data");
     assert!(finding["open_question"].is_null(), "{finding:#}");
-    assert!(evidence(finding, "pieces of data that traced sections are about") > 1000.0);
+    assert!(evidence(finding, "pieces of data that traced sections access") > 1000.0);
     assert!(evidence(finding, "pairs of traced sections that are independent") > 0.9);
     assert!(after.iter().all(|f| f["rule"] != "too-long-section"), "{after:#?}");
     // The text and the page carry it too, and another trace may be named.
@@ -125,7 +125,7 @@ fn too_much_data_is_asked_about_without_a_trace_and_known_with_one() {
     assert!(told.contains("pieces of data"), "{told}");
     workload.run("report", &["recording", "--html", "page.html"]);
     let page = std::fs::read_to_string(workload.folder.path().join("page.html")).expect("a page");
-    assert!(page.contains("pieces of data that have nothing to do with each other"));
+    assert!(page.contains("independent pieces of data"));
     let own = workload.folder.path().join("recording/trace");
     std::fs::rename(own, workload.folder.path().join("elsewhere")).expect("a trace");
     let without = workload.findings(&[]);
@@ -142,7 +142,7 @@ fn too_long_a_section_is_told_by_what_it_touches() {
     let after = workload.findings(&[]);
     let finding = by_rule(&after, "too-long-section");
     assert!(finding["open_question"].is_null(), "{finding:#}");
-    assert!(evidence(finding, "of these, about nothing shared") > 0.99);
+    assert!(evidence(finding, "share of them that access no shared data") > 0.99);
     let advice = finding["advice"].as_str().expect("an advice");
     assert!(advice.contains("random"), "the generator's lines: {advice}");
     assert!(after.iter().all(|f| f["rule"] != "too-much-data"), "{after:#?}");

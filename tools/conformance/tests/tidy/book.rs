@@ -27,7 +27,7 @@ pub fn prose(text: &str) -> Vec<(usize, String)> {
 }
 
 /// The targets of the links `[words](target)` and of the pictures in a page, each with its line.
-fn links(text: &str) -> Vec<(usize, String)> {
+pub fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in prose(text) {
         for (begin, end) in [("](", ')'), (" src=\"", '"'), (" srcset=\"", '"')] {

@@ -5,6 +5,7 @@ mod circles;
 mod dependencies;
 mod imports;
 mod licences;
+mod packages;
 mod sources;
 mod unused;
 mod voice;

@@ -58,7 +58,7 @@ pub fn work(cycles: u32) {
     }
 }
 
-/// None: the architecture's counter has one rate.
+/// None: the architecture's counter has a fixed rate.
 pub fn clock_fault() -> Option<&'static str> {
     None
 }

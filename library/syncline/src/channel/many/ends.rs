@@ -1,5 +1,5 @@
-//! The ends, any number of each: what they do if there is nothing to take, or no room, and what
-//! happens when the last one of a kind goes.
+//! The ends, any number of each kind: what they do if the channel is empty or full, and what
+//! happens when the last one of a kind is dropped.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -14,7 +14,7 @@ use crate::channel::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySe
 use crate::memory::{LongMemory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
-/// The most messages that there may be room for.
+/// The largest capacity.
 const MOST: usize = 1 << 28;
 
 /// What all ends share.
@@ -27,7 +27,7 @@ struct Channel<T, M: LongMemory> {
 /// The ends of a kind.
 #[derive(Default)]
 struct Ends<M: LongMemory> {
-    /// How many there are beside the first.
+    /// The number of ends of this kind, not counting the first.
     others: M::Word,
     /// Not 0 if none is left.
     gone: M::Word,
@@ -36,14 +36,15 @@ struct Ends<M: LongMemory> {
 
 impl<M: LongMemory> Ends<M> {
     fn one_more(&self) {
-        // Relaxed: there is one, which is cloned. There can't be too many, since each takes memory.
+        // Relaxed: the end that is cloned exists, so the count is not 0. The count can't overflow,
+        // since each end takes memory.
         self.others.fetch_add(1, Relaxed);
     }
 
     /// Counts an end that is dropped. If it was the last of its kind, the waiters of the other kind
     /// are woken.
     fn one_less(&self, others: &Self) {
-        // AcqRel: what each of them did comes before what the last one writes.
+        // AcqRel: what each end did happens before what the last one writes.
         if self.others.fetch_sub(1, AcqRel) == 0 {
             // Release: pairs with the Acquire in `are_gone`.
             self.gone.store(2, Release);
@@ -75,7 +76,7 @@ impl<T: Send, M: LongMemory> Channel<T, M> {
         let message = match self.queue.pop() {
             Some(message) => message,
             None if !self.senders.are_gone() => return Err(TryRecvError::Empty),
-            // Something may have come before they went.
+            // A message may have arrived before the senders were dropped.
             None => self.queue.pop().ok_or(TryRecvError::Disconnected)?,
         };
         if W::SLEEPS {
@@ -134,8 +135,8 @@ impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
     ///
     /// # Errors
     ///
-    /// If all receivers are gone. If the last one goes at the same time, the message may be let in;
-    /// it is then dropped with the last end.
+    /// If all receivers are gone. If the last receiver is dropped at the same time, the message may
+    /// be accepted; it is then dropped with the last end.
     #[inline]
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         match self.try_send(message) {
@@ -170,13 +171,13 @@ impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
     ///
     /// # Errors
     ///
-    /// If there is none, or as [`send`](Self::send).
+    /// If there is no room, or the receiver is gone.
     #[inline]
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         self.channel.try_send::<W>(message)
     }
 
-    /// How many messages there is room for: at least as many as were asked for.
+    /// The capacity in messages: at least as many as were requested.
     pub fn capacity(&self) -> usize {
         self.channel.queue.capacity()
     }
@@ -203,12 +204,12 @@ impl<T: Send, W: Wait, M: LongMemory> Receiver<T, W, M> {
         }
     }
 
-    /// Waits for a message for so long at most. Where there is no clock, without `std` on other
-    /// systems than Linux, the time never comes.
+    /// Waits for a message, at most for this time. Without a clock (without `std` on systems other
+    /// than Linux) the wait never times out.
     ///
     /// # Errors
     ///
-    /// If none came in time, or as [`recv`](Self::recv).
+    /// If no message came in time. Same errors as [`recv`](Self::recv) otherwise.
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         self.recv_until(M::now().saturating_add(timeout))
     }
@@ -234,7 +235,7 @@ impl<T: Send, W: Wait, M: LongMemory> Receiver<T, W, M> {
     ///
     /// # Errors
     ///
-    /// If there is none, or as [`recv`](Self::recv).
+    /// If there is no message. Same errors as [`recv`](Self::recv) otherwise.
     #[inline]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         self.channel.try_recv::<W>()

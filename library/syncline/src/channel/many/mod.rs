@@ -17,9 +17,9 @@
 //! assert_eq!(sum, 499_500);
 //! ```
 //!
-//! Ends are cloned and shared. A message costs its sender two atomic read-modify-writes or one, and
-//! a line that all senders write; with one sender and one receiver take
-//! [`bounded`](super::bounded), with one receiver an [`Inbox`](super::Inbox).
+//! Ends are cloned and shared. A message costs its sender one or two atomic read-modify-writes, and
+//! a line that all senders write. With one sender and one receiver use [`bounded`](super::bounded);
+//! with one receiver, an [`Inbox`](super::Inbox).
 //!
 //! **Order:** messages are received in the order in which they were sent, as far as that is
 //! defined: a message whose sending ended before that of another began is taken first. What
@@ -40,7 +40,7 @@ pub use ends::{Receiver, Sender};
 use crate::memory::LongMemory;
 use crate::wait::Wait;
 
-/// A channel with room for this many messages at least, whose ends sleep after a while of waiting.
+/// A channel with room for this many messages at least, whose ends spin for a while and then sleep.
 ///
 /// # Panics
 ///

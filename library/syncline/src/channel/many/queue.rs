@@ -6,18 +6,18 @@
 //!   turn   of each slot: 2n, it is free for its message number n; 2n + 1, that is there
 //! ```
 //!
-//! A sender claims a number by raising `tail`, if its slot is free; writes the message, which no
-//! other thread may; and gives the slot to the receivers by its turn. A receiver does the same
-//! with `head`. So two senders meet at `tail` and at no slot, and a sender and a receiver meet at
-//! slots only.
+//! A sender claims a number by raising `tail`, if the number's slot is free. It writes the message,
+//! which only it may do, and then hands the slot to the receivers by setting the slot's turn. A
+//! receiver does the same with `head`. So two senders contend for `tail` only, and a sender and a
+//! receiver for slots only.
 //!
 //! 1. **Turns only grow**, and the thread that has claimed a number is the only one to change its
 //!    slot's turn next. So no exchange of `tail` or `head` succeeds with an outdated number: the
 //!    number would have to be the same, and numbers have 64 bits.
-//! 2. **Nothing is there** for a receiver if the slot's message has not come and `tail` says that
-//!    no sender has claimed its number. If one has, the message is under way, and the receiver
-//!    waits for it by looking again: the thread that slept instead would not be woken for the
-//!    messages behind it. **There is no room** for a sender likewise.
+//! 2. The ring is **empty** for a receiver if the slot's message has not come and `tail` says that
+//!    no sender has claimed its number. If a sender has claimed it, the message is under way, and
+//!    the receiver polls for it: if it slept instead, it would not be woken for the messages behind
+//!    this one. The ring is **full** for a sender by the same rule.
 //!
 //! Not lock-free: a sender that loses its processor between its claim and its turn holds up the
 //! receivers when they come to its slot.
@@ -77,10 +77,10 @@ impl<T, M: LongMemory> Queue<T, M> {
     pub fn push(&self, message: T) -> Result<(), T> {
         let mut looks = 0;
         loop {
-            // Relaxed: the exchange looks again (1).
+            // Relaxed: the exchange checks the value.
             let number = self.tail.load(Relaxed);
             let (slot, free) = self.slot(number);
-            // Acquire: pairs with the Release of the receiver, which has done with the slot.
+            // Acquire: pairs with the Release of the receiver, which is done with the slot.
             let turn = slot.turn.load(Acquire);
             // Relaxed: the turn carries the message.
             if turn == free && self.tail.exchange(number, number + 1, Relaxed).is_ok() {
@@ -90,7 +90,8 @@ impl<T, M: LongMemory> Queue<T, M> {
                 slot.turn.store(free + 1, Release);
                 return Ok(());
             }
-            // Relaxed: the thread that sleeps then has had a barrier, and others may be told late.
+            // Relaxed: a thread that sleeps has passed a barrier before, and the others may learn
+            // of this late.
             if turn < free && self.head.load(Relaxed) + self.slots.len() as u64 == number {
                 return Err(message);
             }
@@ -104,7 +105,7 @@ impl<T, M: LongMemory> Queue<T, M> {
     pub fn pop(&self) -> Option<T> {
         let mut looks = 0;
         loop {
-            // Relaxed: the exchange looks again (1).
+            // Relaxed: the exchange checks the value.
             let number = self.head.load(Relaxed);
             let (slot, free) = self.slot(number);
             // Acquire: pairs with the Release in `push`: the message is there.

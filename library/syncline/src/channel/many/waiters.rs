@@ -4,16 +4,16 @@
 //!   the sleeper                             the thread that changes something
 //!     counts itself                           has changed it
 //!     heavy barrier                           light barrier
-//!     notes the number of changes             looks whether anybody is counted:
+//!     notes the number of changes             looks whether any thread is counted:
 //!     looks once more                           raises the number of changes,
 //!     sleeps if the number is the same           wakes one
 //! ```
 //!
-//! No wake-up is lost. Either the sleeper finds what has changed, or the other thread sees the
-//! sleeper counted and raises the number. If that comes before the sleeper notes the number, the
-//! sleeper finds the change, which came earlier still; if after, the sleeper does not sleep, or is
-//! woken. A thread that is woken looks once more, even if its time is over: the wake-up was meant
-//! for any of the sleepers.
+//! No wake-up is lost. Either the sleeper finds what has changed, or the other thread sees that the
+//! sleeper has counted itself, and raises the number. If it raises the number before the sleeper
+//! reads it, the sleeper finds the change, which was made earlier still. If it raises the number
+//! afterwards, the sleeper does not fall asleep, or is woken. A thread that is woken looks once
+//! more, even if its time is over: the wake-up was meant for any of the sleepers.
 //!
 //! Source: an event count (Reed and Kanodia, "Synchronization with Eventcounts and Sequencers",
 //! CACM 22(2), 1979), with the barrier of two sides that `news` has.
@@ -23,7 +23,7 @@ use core::time::Duration;
 
 use crate::memory::{Memory, Word};
 
-/// What a number of changes grows by: bit 0 stays clear, as in all words that are slept on.
+/// The step of the number of changes: bit 0 stays clear, as in all words that threads sleep on.
 const STEP: u32 = 2;
 
 /// Threads that wait for messages, or threads that wait for room.
@@ -36,7 +36,7 @@ pub struct Waiters<M: Memory> {
 }
 
 impl<M: Memory> Waiters<M> {
-    /// Wakes up to this many, now that something has changed for them.
+    /// Wakes up to this many threads, after something has changed for them.
     #[inline]
     pub fn wake(&self, most: u32) {
         M::light_barrier();
@@ -71,7 +71,8 @@ impl<M: Memory> Waiters<M> {
         if found.is_none() {
             M::park(&self.changes, changes, 0, deadline);
         }
-        // Relaxed: a thread that sees us counted for too long wakes nobody.
+        // Relaxed: a thread that still sees this one counted makes a wake-up call that wakes no
+        // thread.
         self.count.fetch_sub(1, Relaxed);
         found.or_else(look)
     }

@@ -1,8 +1,8 @@
 //! Rows of blocks: what a table's buckets are made of.
 //!
-//! A block is a head of words and links, and slots behind it for values of one type. Blocks of a
-//! row follow each other, so one is found by its number; a row is given back as a whole. Blocks
-//! that were never used are as zeros: words that hold 0, links to none, vacant slots.
+//! A block is a head of words and links, followed by slots for values of one type. Blocks of a row
+//! follow each other, so one is found by its number; a row is given back as a whole. Blocks that
+//! were never used are all zeros: their words are 0, their links empty, their slots vacant.
 //!
 //! A slot is copied word by word, atomically. A copy that is made during a write may be torn; the
 //! block's user has to detect that by words in the head.
@@ -39,9 +39,9 @@ pub trait BlockHead: Default {
 ///
 /// # Safety
 ///
-/// Blocks of a row are apart from all else, begin as said above, and stay where they are until the
-/// row is freed. What is copied from a slot is what was set last, if nothing is set meanwhile and
-/// that happened before; accesses to a slot's words are atomic, with the orderings given.
+/// Blocks of a row overlap with nothing else, are zeros at first, and stay where they are until the
+/// row is freed. A copy of a slot is the value that was set last, if that happened before the copy
+/// and nothing is set meanwhile. Accesses to a slot's words are atomic, with the given orderings.
 pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     /// Slots of a block.
     const SLOTS: usize;
@@ -59,25 +59,25 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     ///
     /// # Safety
     ///
-    /// It is one of this many blocks, and no thread uses them any more.
+    /// The row has this many blocks, and no thread uses them any more.
     unsafe fn free_row(first: Self::Ref<H>, count: usize);
 
-    /// The address at which block 0 would be if this were the block of some number. It is for
-    /// [`block`](Self::block) only, since no block is there.
+    /// The address at which block 0 would be if this were the block of some number. It may only be
+    /// passed to [`block`](Self::block), since it is not a block itself.
     fn start(block: Self::Ref<H>, number: usize) -> Self::Ref<H>;
 
     /// A block by its number.
     ///
     /// # Safety
     ///
-    /// The start is there, and is that of a row with a block of this number.
+    /// The start is that of a live row which has a block of this number.
     unsafe fn block(start: Option<Self::Ref<H>>, number: usize) -> Self::Ref<H>;
 
     /// Copies what is in a slot.
     ///
     /// # Safety
     ///
-    /// The block is one of a row that lives, and has such a slot.
+    /// The block is in a live row, and has this slot.
     unsafe fn copy(block: Self::Ref<H>, slot: usize, order: Ordering) -> MaybeUninit<R>;
 
     /// Writes a slot.

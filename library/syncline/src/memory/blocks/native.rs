@@ -37,7 +37,7 @@ fn layout(bytes: usize, count: usize) -> Layout {
 ///
 /// # Safety
 ///
-/// The block is one of a row that lives, and has such a slot.
+/// The block is in a live row, and has this slot.
 #[inline(always)]
 unsafe fn place<H, R>(block: NonNull<H>, slot: usize, word: usize) -> *mut MaybeUninit<usize> {
     debug_assert!(word < words::<R>(), "a word of the slot");

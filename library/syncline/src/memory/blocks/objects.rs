@@ -45,7 +45,7 @@ pub fn further<H: BlockHead, R: Words, M: Blocks<H, R>>(
 
 /// # Safety
 ///
-/// There is a block, and it has such a slot.
+/// The block exists, and has this slot.
 unsafe fn word<H: BlockHead, R: Words, M: Blocks<H, R>>(
     block: NonNull<H>,
     slot: usize,
@@ -69,7 +69,7 @@ fn all_words<H: BlockHead, R: Words, M: Blocks<H, R>>(
 ///
 /// # Safety
 ///
-/// The memory is of [`layout`], and nobody else's.
+/// The memory has the layout [`layout`], and no other thread uses it.
 pub unsafe fn make<H: BlockHead, R: Words, M: Blocks<H, R>>(first: NonNull<H>, count: usize) {
     for block in (0..count).map(|number| further::<H, R, M>(first, number)) {
         // SAFETY: within the row, which is ours.
@@ -83,7 +83,7 @@ pub unsafe fn make<H: BlockHead, R: Words, M: Blocks<H, R>>(first: NonNull<H>, c
 ///
 /// # Safety
 ///
-/// They were made, and nobody uses them any more.
+/// The blocks were made, and no thread uses them any more.
 pub unsafe fn end<H: BlockHead, R: Words, M: Blocks<H, R>>(first: NonNull<H>, count: usize) {
     for block in (0..count).map(|number| further::<H, R, M>(first, number)) {
         // SAFETY: our caller's promise; each is visited once.

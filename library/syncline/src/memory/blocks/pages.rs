@@ -1,13 +1,12 @@
 //! Memory for many blocks: where it is large, on large pages.
 //!
-//! A block is anywhere in its row. So in a large one nearly each access needs a translation
-//! of its address that the processor doesn't have at hand, and looking it up costs about as much
-//! as the access; in a virtual machine more. Linux maps 2 MiB at once where it is asked to, and the
-//! translations of large tables then fit. Without Linux, or if Linux refuses, everything works with
-//! small pages.
+//! A block is anywhere in its row. So in a large table nearly each access misses the TLB, and
+//! looking up the translation costs about as much as the access; in a virtual machine more. Linux
+//! maps pages of 2 MiB if asked to, and the translations of large tables then fit into the TLB.
+//! Without Linux, or if Linux refuses, everything works with small pages.
 //!
-//! Large memory comes from the kernel itself, which zeroes it as it is first touched; to zero it
-//! here would be the second time.
+//! Large memory comes from the kernel, which zeroes each page when it is first touched; zeroing it
+//! here would do the work twice.
 
 use std::alloc::Layout;
 
@@ -31,7 +30,7 @@ pub(super) unsafe fn allocate(layout: Layout) -> *mut u8 {
 ///
 /// # Safety
 ///
-/// It comes from [`allocate`], by this layout, and nobody uses it any more.
+/// The memory comes from [`allocate`] with this layout, and no thread uses it any more.
 pub(super) unsafe fn free(memory: *mut u8, layout: Layout) {
     match layout.size() {
         // SAFETY: our caller's promise.
@@ -48,7 +47,7 @@ mod large {
 
     use super::LARGE;
 
-    /// The memory begins at a large page, and the rest of its last page is the table's, too.
+    /// The memory begins at a large page, and the rest of its last page belongs to the table too.
     pub(super) fn allocate(size: usize, _: Layout) -> *mut u8 {
         let size = size.next_multiple_of(LARGE);
         // Room to begin at a large page.
@@ -62,8 +61,8 @@ mod large {
         }
         let before = start.align_offset(LARGE);
         let memory = start.wrapping_byte_add(before);
-        // SAFETY: parts of what was just mapped, in whole pages. Advice that is not taken changes
-        // nothing.
+        // SAFETY: parts of what was just mapped, in whole pages. If the kernel ignores the advice,
+        // nothing changes.
         unsafe {
             if before > 0 {
                 libc::munmap(start, before);

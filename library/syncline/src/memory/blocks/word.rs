@@ -1,13 +1,13 @@
 //! A word of a slot, accessed atomically whether or not all its bytes are initialised.
 //!
-//! What a slot holds may have padding, and a copy of it may be torn; `core`'s atomics have no access
+//! A slot's value may have padding, and a copy of it may be torn; `core`'s atomics have no access
 //! to bytes that may not be initialised. `atomic-maybe-uninit` has, by inline assembly.
 //!
-//! On WebAssembly there are no such accesses, but usually one thread, which needs none.
+//! WebAssembly has no such accesses, but usually a single thread, which needs none.
 //!
-//! Miri runs no assembly. There a word is a pointer, since a slot may hold one, and a pointer that
-//! is read as a number can't be followed. So under Miri values with padding are refused, as
-//! uninitialised memory that is read.
+//! Miri runs no assembly. Under Miri a word is a pointer, since a slot may hold one, and a pointer
+//! that is read as a number can't be dereferenced. So under Miri values with padding are refused,
+//! as uninitialised memory that is read.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering;

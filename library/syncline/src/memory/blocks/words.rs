@@ -1,7 +1,7 @@
 //! Values that are made of whole words.
 
-/// A value that is made of words of 64 bits, whatever these hold: what can be in a slot in a memory
-/// whose words are objects.
+/// A value that consists of words of 64 bits with any content: the values that slots can hold in a
+/// memory whose words are objects.
 pub trait Words: Copy {
     /// How many words.
     const WORDS: usize;

@@ -1,6 +1,6 @@
 //! A bucket: a block whose head has the version, the tags with the depth, and a link.
 //!
-//! A full bucket has another behind it, for which its version stands too.
+//! A full bucket has another behind it, which its version covers too.
 //!
 //! Blocks are given back with the table only, so a reader may read any bucket that it ever knew;
 //! the version says whether it was the right one.
@@ -18,15 +18,15 @@ use crate::memory::{BlockHead, Blocks, Link, Long, LongMemory, Memory, Native};
 
 /// The largest bucket of which all lines are fetched at once: one line in two is needed then.
 const FETCHED: usize = 256;
-/// Tables of fewer bytes are in a core's own cache. Lines come from there so soon that to ask ahead
-/// gains nothing, and each line that is prefetched too early is taken from the thread that has just
-/// written to it.
+/// Tables of fewer bytes are in a core's own cache. Lines arrive from there so quickly that
+/// prefetching gains nothing, and each line that is prefetched too early is taken from the thread
+/// that has just written to it.
 const NEAR: usize = 1 << 20;
 /// See `version`.
 const READ: Ordering = Version::<Native>::READ;
 const WRITE: Ordering = Version::<Native>::WRITE;
 
-/// What every bucket begins with. Zeros are a bucket that was never used.
+/// The head of every bucket. Zeros are a bucket that was never used.
 #[repr(C)]
 pub struct Head<M: LongMemory> {
     version: Version<M>,
@@ -87,14 +87,14 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     ///
     /// # Safety
     ///
-    /// There is one, in a row that outlives the result.
+    /// The bucket exists, in a row that outlives the result.
     #[inline]
     pub(super) unsafe fn at(at: At<M>) -> Self {
         Self { at, slots: PhantomData }
     }
 
-    /// Whether the lines of a bucket are worth prefetching at once, if there are two to the power
-    /// of this many: all are if it is small, and none are if the table is small.
+    /// Whether the lines of a bucket are worth prefetching at once, in a table of two to the power
+    /// of this many buckets: yes if a bucket is small and the table is not.
     #[inline]
     pub(super) fn worth_fetching(bits: u32) -> bool {
         M::BYTES <= FETCHED && bits > (NEAR / M::BYTES).ilog2()
@@ -159,8 +159,8 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
         self.head().next.store(next, WRITE);
     }
 
-    /// Copies a slot. What is copied is an entry only if the version says that no writer was
-    /// there, and the slot was taken.
+    /// Copies a slot. The copy is an entry only if the version shows that no writer was there, and
+    /// the slot was taken.
     #[inline]
     pub(super) fn copy(self, slot: usize, order: Ordering) -> MaybeUninit<R> {
         // SAFETY: its row outlives the bucket; tags are those of slots.
@@ -226,7 +226,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     ///
     /// # Safety
     ///
-    /// The bucket is locked, or nobody else knows it.
+    /// The bucket is locked, or no other thread knows it.
     pub(super) unsafe fn begin(self, depth: u32) {
         let Tags([first, second]) = Tags::none(depth);
         self.head().tags[0].store(first, WRITE);

@@ -2,12 +2,12 @@
 //! buckets again.
 //!
 //! Bucket `i` has the keys whose hashes end in `i`. When the table doubles, nothing is moved yet:
-//! the new upper half's buckets were never used, and what belongs there is still in the lower
+//! the buckets of the new upper half were never used, and their entries are still in the lower
 //! half, in the bucket with one bit less. A thread that writes next to such a bucket splits it. So
 //! no operation has to wait for the whole table, and readers find their way by the buckets' depths.
 //!
-//! Buckets stay where they are until the table goes. So readers need no protection from memory
-//! that is given back, and the memory in use is never more than the largest size needed.
+//! Buckets stay where they are until the table is dropped. So readers need no protection from
+//! memory that is given back, and the memory in use is never more than the largest size needed.
 //!
 //! Source: Litwin, "Linear Hashing" (1980), for growing by splitting; Fagin and others,
 //! "Extendible Hashing" (1979), for depths.
@@ -19,7 +19,7 @@ use super::bucket::{At, Bucket, Buckets, Head};
 use super::rare::Rare;
 use crate::memory::{Link, Padded, Word};
 
-/// How often the memory can double: more than addresses have bits for.
+/// How often the memory can double: more often than addresses have bits.
 const SEGMENTS: usize = 48;
 /// The least number of buckets, as a power of two.
 const FEWEST: u32 = 2;
@@ -69,7 +69,7 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         directory
     }
 
-    /// There are two to the power of this many buckets; by now perhaps more.
+    /// There are two to the power of this many buckets, or more by now.
     #[inline]
     pub(super) fn bits(&self) -> u32 {
         // Acquire: pairs with the Release in `grow`: their memory is there.
@@ -94,7 +94,8 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         unsafe { Bucket::at(M::block(start, at)) }
     }
 
-    /// The bucket that a bucket's keys are in as long as it was never used; not for the first.
+    /// The bucket that has a bucket's keys while the latter was never used. Not for the first
+    /// bucket.
     #[inline]
     pub(super) fn parent(at: usize) -> usize {
         at & !(1 << at.ilog2())
@@ -115,8 +116,8 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         });
     }
 
-    /// A bucket to stand behind another, without entries. Makes the table larger if there are
-    /// many such.
+    /// A bucket to stand behind another, without entries. Makes the table larger if there are many
+    /// of these.
     pub(super) fn behind(&self) -> At<M> {
         let behind = self.rare.one_more();
         let bits = self.bits();
@@ -126,7 +127,7 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         self.rare.with(|lists| lists.take())
     }
 
-    /// Takes a bucket back that stands behind no other any more.
+    /// Takes back a bucket that is no longer behind another.
     pub(super) fn spare(&self, bucket: Bucket<R, M>) {
         self.rare.one_less();
         self.rare.with(|lists| lists.give(bucket.place()));
@@ -147,7 +148,7 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
 impl<R: Copy, M: Buckets<R>> Drop for Directory<R, M> {
     fn drop(&mut self) {
         for (segment, start) in (0..).zip(&self.segments) {
-            // Relaxed: nobody else uses it any more.
+            // Relaxed: no other thread uses it any more.
             let Some(start) = start.load(Relaxed) else { continue };
             let (first, count) = match segment {
                 0 => (0, 1 << self.first_bits),

@@ -7,7 +7,7 @@ use super::bucket::{Bucket, Buckets};
 use super::directory::Directory;
 use super::storage::Storage;
 
-/// Drops all entries of a table's buckets; the first panic goes on when all are dropped.
+/// Drops all entries of a table's buckets; the first panic is resumed when all are dropped.
 pub(super) fn drain<K, V, P, M>(directory: &mut Directory<P::Raw, M>)
 where
     P: Storage<K, V>,

@@ -23,7 +23,7 @@ pub struct Entry<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
     found: Option<Found<P::Raw, M>>,
     key: K,
     hash: u64,
-    /// What was exchanged, to be dropped when the lock is released.
+    /// The replaced entries, which are dropped when the lock is released.
     retired: Retired<'t, K, V, S, P, M>,
 }
 
@@ -74,7 +74,7 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
         self.found.as_ref().map(|(_, raw)| unsafe { P::value(raw) })
     }
 
-    /// Exchanges the value, if there is one, for what a function makes of it.
+    /// Replaces the value, if there is one, by what a function makes of it.
     ///
     /// # Panics
     ///
@@ -90,12 +90,13 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
         self
     }
 
-    /// Puts a value in if there is none, and returns what is there then.
+    /// Inserts a value if there is none, and returns the value that is there then.
     pub fn or_insert(self, value: V) -> Ref<'t, K, V, P> {
         self.or_insert_with(|| value)
     }
 
-    /// Puts in what a function makes if there is no value, and returns what is there then.
+    /// Inserts the result of a function if there is no value, and returns the value that is there
+    /// then.
     ///
     /// # Panics
     ///
@@ -111,7 +112,7 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
         }
     }
 
-    /// Puts a value in, whether there is one or not, and returns it.
+    /// Inserts or replaces the value, and returns it.
     pub fn insert(self, value: V) -> Ref<'t, K, V, P> {
         self.put(value)
     }

@@ -7,7 +7,7 @@ use super::directory::Directory;
 use super::tags::Slots;
 use super::version::Seen;
 
-/// Where an entry is: the home bucket or one behind it, and the slot.
+/// The position of an entry: the home bucket or a bucket behind it, and the slot.
 pub(super) struct Position<R: Copy, M: Buckets<R>> {
     bucket: Bucket<R, M>,
     slot: usize,
@@ -50,7 +50,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         std::iter::successors(Some(self.home), |bucket| bucket.next())
     }
 
-    /// The entry with this tag that a function says is the one.
+    /// The entry with this tag for which a function returns true.
     #[inline]
     pub(super) fn find(&self, tag: u8, is: impl Fn(&R) -> bool) -> Option<Found<R, M>> {
         for bucket in self.chain() {

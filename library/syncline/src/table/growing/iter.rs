@@ -2,8 +2,8 @@
 //!
 //! Buckets are visited in the order of their numbers' bits from the lowest to the highest, as if
 //! they were digits behind a point. A bucket that is split meanwhile is then either still ahead as
-//! a whole, with both its parts one after the other, or was visited as a whole. So an entry that
-//! stays is met once.
+//! a whole, with its two parts one after the other, or was visited as a whole. So an entry that
+//! stays is visited once.
 
 use std::iter;
 use std::vec::Vec;
@@ -17,7 +17,7 @@ use super::tags::Tags;
 use super::version::wait;
 use crate::memory::Native;
 
-/// Where the bucket begins that comes after the one that has all hashes with this many last bits.
+/// The position of the bucket after the one that has all hashes with this many last bits.
 #[inline]
 pub(super) fn after(ending: usize, depth: u32) -> Option<usize> {
     let last = (ending | !mask(depth)).reverse_bits();
@@ -104,11 +104,12 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     }
 
     /// Shows a function the bucket that has the keys whose hashes end in some number, and those
-    /// behind it, and returns the depth. If it is called with `None`, what it saw before is void;
-    /// otherwise it has seen what one writer left.
+    /// behind it, and returns the depth. A call with `None` invalidates what it saw before;
+    /// otherwise it has seen the state that one writer left.
     fn visit(&self, ending: usize, mut see: impl FnMut(Option<(Bucket<P::Raw, M>, Tags)>)) -> u32 {
-        // Says whether it was through. That has to be asked, and not only at the end: a writer that
-        // changes nothing leaves the version as it was.
+        // Returns whether the visit was complete. The caller has to check that after each visit,
+        // and not only the version at the end: a writer that changes nothing leaves the version as
+        // it was.
         let mut chain = |home: Bucket<P::Raw, M>, go_on: &dyn Fn() -> bool| {
             see(None);
             let mut bucket = Some(home);

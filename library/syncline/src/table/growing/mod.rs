@@ -2,7 +2,7 @@
 //!
 //! 1. [`version`]: how readers read without writing, beside writers.
 //! 2. `bucket`, `tags`: a bucket, over any memory that has blocks ([`Blocks`](crate::memory::Blocks)).
-//! 3. `directory`, `rare`: all buckets, and how there come to be more.
+//! 3. `directory`, `rare`: all buckets, and how more are added.
 //! 4. `held`: what a writer does to a bucket.
 //! 5. `storage`: entries in buckets, or in nodes.
 //! 6. `table`, `operations`, `entry`, `iter`: a table's operations from these.

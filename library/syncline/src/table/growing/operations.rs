@@ -1,4 +1,4 @@
-//! What a table can do with a key, and with all of them.
+//! The operations of a table, on one key and on all of them.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -34,14 +34,14 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         Self::with_capacity_and_hasher(0, hasher)
     }
 
-    /// All entries, in no order. An entry that is there all the time comes once; one that is put
-    /// in, exchanged or removed meanwhile comes as it was at some time, or not at all.
+    /// All entries, in no order. An entry that is there all the time is visited once. An entry that
+    /// is inserted, replaced or removed meanwhile is visited as it was at some time, or not at all.
     pub fn iter(&self) -> Iter<'_, K, V, S, P, M> {
         Iter::new(self)
     }
 
-    /// How many entries there are, bucket by bucket: while others change the table, that need not
-    /// be the number at any one moment. It takes time in proportion to the table's size.
+    /// The number of entries, counted bucket by bucket: while others change the table, that need
+    /// not be the number at any one moment. It takes time in proportion to the table's size.
     pub fn len(&self) -> usize {
         self.buckets().sum()
     }
@@ -56,7 +56,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     ///
     /// # Panics
     ///
-    /// Panics if the function does; what was taken out of earlier buckets is then gone.
+    /// Panics if the function does; the entries removed from earlier buckets are lost then.
     pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) {
         let mut keep = keep;
         let mut next = Some(0);
@@ -76,7 +76,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         }
     }
 
-    /// Takes out all entries; those that are put in meanwhile may stay. The memory of the buckets
+    /// Removes all entries; those that are inserted meanwhile may stay. The memory of the buckets
     /// stays the table's.
     pub fn clear(&self) {
         self.retain(|_, _| false);
@@ -122,7 +122,7 @@ where
         self.get(key).is_some()
     }
 
-    /// Puts an entry in; returns the one that was there for the key.
+    /// Inserts an entry, and returns the one that was there for the key.
     #[inline]
     pub fn insert(&self, key: K, value: V) -> Option<Ref<'_, K, V, P>> {
         let hash = self.hash(&key);
@@ -151,8 +151,8 @@ where
         Some(self.retired(old))
     }
 
-    /// Exchanges a key's value for what a function makes of it, and returns the new one. The
-    /// function runs while the bucket is locked, once.
+    /// Replaces a key's value by what a function makes of it, and returns the new one. The function
+    /// runs while the bucket is locked, once.
     ///
     /// # Panics
     ///
@@ -169,15 +169,15 @@ where
         let (key, value) = unsafe { (P::key(&old), P::value(&old)) };
         let new = P::make(key.clone(), next(value));
         held.replace(&position, new);
-        // Before the lock is released, since then others may take it out.
+        // Before the lock is released, since others may remove the entry after that.
         let new = self.refer(new);
         drop(held);
         drop(self.retired(old));
         Some(new)
     }
 
-    /// The entry of a key, locked until the entry is dropped or used up: to look, and put in what
-    /// follows from it, in one step.
+    /// The entry of a key, locked until the entry is dropped or consumed: for reading it and
+    /// writing what follows from that in one step.
     ///
     /// ```
     /// use syncline::table::Table;
@@ -198,7 +198,7 @@ where
 }
 
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
-    /// A reference to an entry that was just taken out, which is dropped with the last such.
+    /// A reference to an entry that was just removed. The entry is dropped with the last reference.
     #[inline]
     pub(super) fn retired(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
         let entry = self.refer(raw);

@@ -1,7 +1,7 @@
-//! What a table needs where a bucket is too small: buckets that stand behind others.
+//! What a table needs if a bucket is too small: buckets that stand behind others.
 //!
-//! They are made one by one, and used again and again. All is under one lock, which the thread that
-//! makes the table larger takes as well.
+//! They are allocated one by one, and reused. All is under one lock, which the thread that makes
+//! the table larger takes as well.
 
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,9 +21,9 @@ pub(super) struct Rare<R: Copy, M: Buckets<R>> {
 
 /// The buckets that stand behind others, or did.
 pub(super) struct Lists<R: Copy, M: Buckets<R>> {
-    /// Those that are not in use any more.
+    /// Buckets that are not in use.
     spare: Vec<At<M>>,
-    /// All that were ever made for it.
+    /// All buckets that were allocated for this.
     made: Vec<At<M>>,
     slots: PhantomData<R>,
 }

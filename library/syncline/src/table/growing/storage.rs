@@ -1,7 +1,7 @@
 //! Where a table keeps its entries: in the buckets themselves, or in nodes that these refer to.
 //!
 //! Readers copy what is in a slot, and may do so while a writer changes it; a torn copy is thrown
-//! away. That is enough where the copy is all there is ([`Flat`]). Where a slot refers to a node
+//! away. That is enough if the copy is the whole entry ([`Flat`]). If a slot refers to a node
 //! ([`Boxed`]), a node that a reader may have found must stay until the reader is done: readers are
 //! pinned, and `seize` frees a node when no reader is left that was pinned when the node was taken
 //! out.
@@ -34,7 +34,7 @@ pub struct Boxed {
 impl<K: Copy, V: Copy> Storage<K, V> for Flat {}
 impl<K, V> Storage<K, V> for Boxed {}
 
-/// What a table needs of a storage.
+/// The interface of storages.
 ///
 /// # Safety
 ///
@@ -52,9 +52,9 @@ pub unsafe trait Keep<K, V>: Default {
     /// How slots are read: as `version` says, or stronger.
     const READ: Ordering;
 
-    /// From now on, what is found stays alive.
+    /// From now on, entries that are found stay alive.
     fn pin(&self) -> Self::Pin<'_>;
-    /// What a slot is to hold for an entry.
+    /// The content of a slot for an entry.
     fn make(key: K, value: V) -> Self::Raw;
     /// The entry's key.
     ///
@@ -146,8 +146,8 @@ unsafe impl<K, V> Keep<K, V> for Boxed {
     }
 }
 
-/// Frees a node. A thread that comes to free it has nothing to do with it: a panic of its values
-/// has been reported by the panic hook, and ends here. The others of its batch are freed as well.
+/// Frees a node. The thread that frees it may be any thread: a panic of its values has been
+/// reported by the panic hook, and ends here. The others of its batch are freed as well.
 unsafe fn reclaim<K, V>(node: *mut (K, V), _: &Collector) {
     // SAFETY: it comes from a box, and no thread can read it any more.
     let node = unsafe { Box::from_raw(node) };

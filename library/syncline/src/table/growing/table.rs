@@ -89,7 +89,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     ///
     /// # Panics
     ///
-    /// If this many take more memory than can be addressed. If there is less memory than they take,
+    /// If this many take more memory than can be addressed. If there is not enough memory,
     /// [`handle_alloc_error`](std::alloc::handle_alloc_error) is called, which aborts.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         Self { directory: Directory::new(capacity), storage: P::default(), hasher }
@@ -131,8 +131,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     }
 }
 
-/// The bucket that has the keys with this hash, by the tags of one that may have been split, or
-/// never used. A function of its own, since nearly all buckets are as deep as there are bits.
+/// The bucket that has the keys with this hash, found by the tags of a bucket that may have been
+/// split, or never used. Out of line, since nearly all buckets are as deep as the table has bits.
 #[cold]
 fn right<R: Copy, M: Buckets<R>>(tags: Tags, hash: u64, at: usize) -> usize {
     match tags.depth() {
@@ -301,7 +301,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> fmt::Debug for HashTable<K, 
     }
 }
 
-/// Drops the entries that are left. If one panics so does this, when all are dropped.
+/// Drops the entries that are left. If dropping one panics, so does this, after all are dropped.
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Drop for HashTable<K, V, S, P, M> {
     fn drop(&mut self) {
         drain::<K, V, P, M>(&mut self.directory);

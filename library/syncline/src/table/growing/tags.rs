@@ -52,7 +52,8 @@ impl Slots {
 }
 
 impl Tags {
-    /// No slot is taken, and the keys have this many bits of their hashes in common.
+    /// The tags of a bucket without entries, whose keys have this many bits of their hashes in
+    /// common.
     pub(super) fn none(depth: u32) -> Self {
         Self([0, u64::from(depth + 1) << DEPTH])
     }

@@ -1,9 +1,9 @@
 //! A lock that is also a version: writers take turns, readers write nothing.
 //!
 //! The word is odd while a writer has it, and each writer that changed something leaves a number
-//! that was never there before. A reader notes the number, reads, and looks again: if it is the
-//! same, no writer was there meanwhile. What is read in between may be torn, so it is copied word
-//! by word, atomically, and not used before the second look.
+//! that was never there before. A reader notes the number, reads the data, and reads the number
+//! again: if it is the same, no writer was there meanwhile. What is read in between may be torn, so
+//! it is copied word by word, atomically, and not used before the second look.
 //!
 //! | state | meaning |
 //! |---|---|
@@ -11,9 +11,9 @@
 //! | odd | a writer has it |
 //!
 //! Whatever the version protects is written with [`WRITE`](Version::WRITE) and read with
-//! [`READ`](Version::READ), that is Release and Acquire. So a reader that has seen a part of what
-//! a writer wrote sees in its second look that the writer has been there: nothing weaker does,
-//! unless fences stand in between.
+//! [`READ`](Version::READ), that is Release and Acquire. So a reader that has seen a part of what a
+//! writer wrote sees at its second read of the number that the writer was there. Weaker orderings
+//! would need fences in between.
 //!
 //! Source: Lameter, "Effective Synchronization on Linux/NUMA Systems" (2005), sequence locks;
 //! Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?" (2012), section 4.
@@ -40,12 +40,12 @@ pub struct Version<M: LongMemory> {
     word: M::Long,
 }
 
-/// What a reader has seen before it reads.
+/// The version that a reader notes before it reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen(u64);
 
 impl Seen {
-    /// What the word holds while the writer that has seen this has the lock.
+    /// The word's value while the writer that has seen this version holds the lock.
     pub fn locked(self) -> Self {
         Self(self.0 | LOCKED)
     }
@@ -57,7 +57,7 @@ impl<M: LongMemory> Version<M> {
     /// How they are written.
     pub const WRITE: Ordering = Release;
 
-    /// The version to read under; `None` while a writer is there.
+    /// The version to read under; `None` while a writer holds the lock.
     #[inline]
     pub fn look(&self) -> Option<Seen> {
         // Acquire: pairs with the Release of `unlock`: what that writer wrote is visible.

@@ -34,7 +34,7 @@ fn dedups_buckets_are_found_at_their_line_with_the_hot_lock() {
     assert_eq!(findings[0].locks, [57]);
     let value = |what: &str| findings[0].evidence.iter().find(|e| e.what == what).unwrap().value;
     assert_eq!(value("acquisitions of the least used lock"), 30.0);
-    assert_eq!(value("of the most used one"), 8_586.0);
+    assert_eq!(value("acquisitions of the most used lock"), 8_586.0);
 }
 
 /// As boost's signals: each has a lock, and all but one were connected only.
@@ -137,7 +137,7 @@ fn an_even_spread_would_have_so_many_meetings_fewer() {
     assert!((9.9..=10.0).contains(&parts), "{parts}: one of ten locks had nearly all");
 }
 
-/// The same as in a table's buckets, of objects that one constructor made for owners of all sorts.
+/// Locks as in a table's buckets, but of objects that one constructor made for all sorts of owners.
 #[test]
 fn locks_that_are_made_at_one_line_for_many_purposes_are_no_kind() {
     let mut of: Vec<(u64, f64)> = (3..60).map(|n| (n * 10, 0.009)).collect();

@@ -1,7 +1,7 @@
-//! Holders that do not run while others wait for them. What a section does then matters
-//! less than what happens to the thread inside it, or on the way into it: it sleeps
-//! ([`sleeping`], and [`turns`] for what is no lock of the C library), its processor is taken from it
-//! ([`preempted`]), or it has yet to be woken ([`convoy`]).
+//! Holders that do not run while others wait for them. Then it matters less what a section does
+//! than what happens to the thread in it, or on the way into it: it sleeps ([`sleeping`], and
+//! [`turns`] for locks that are not the C library's), it is preempted ([`preempted`]), or it has
+//! yet to be woken ([`convoy`]).
 
 mod convoy;
 pub mod preempted;
@@ -14,13 +14,13 @@ use crate::findings::family::few;
 use crate::model::{Finding, Kind, Lock, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// If the holder was off its processor for at least this share of the time held, that is what makes
-/// the section long.
+/// If the holder had no processor for at least this share of the time held, that makes the section
+/// long.
 const OFF_CPU: f64 = 0.3;
-/// Fewer sleeps or preemptions may be chance: a page that is read from disk the first time.
+/// Fewer sleeps or preemptions may be random, such as a page that is read from disk for the first
+/// time.
 const FEWEST_SWITCHES: u64 = 3;
-/// About the shortest time for which a processor is taken from a thread: the time slice of a busy
-/// Linux is 0.75 to 3 ms.
+/// About the shortest preemption: the time slice of a busy Linux is 0.75 to 3 ms.
 const TIME_SLICE: f64 = 500e-6;
 
 /// Holders that do not run.

@@ -9,10 +9,10 @@ use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, mean_held, share_of_run};
 use crate::model::{Evidence, Figures, Finding, Process, Remedy, Rule};
 
-/// The least share of a mutex's acquisitions that wait for the preemption of its holder to be worth
-/// a finding: its waiters sleep, and take nothing from other threads.
+/// The least share of a mutex's acquisitions that has to wait before the preemption of its holder
+/// is a finding: its waiters sleep, and take no processor from other threads.
 const CONTENDED: f64 = 0.3;
-/// How many times as long as a hold a spin must be for the holder not to have run meanwhile.
+/// A spin that is this many times as long as a hold shows that the holder did not run meanwhile.
 const SPIN_TIMES: f64 = 20.0;
 
 /// At a site of acquisitions.
@@ -37,9 +37,9 @@ fn slept_on(process: &Process, site: usize) -> Option<Finding> {
     applies.then(|| Finding {
         title: "Threads wait for a holder that lost its processor".to_owned(),
         evidence: vec![
-            share("of the time held off the processor, where it was looked at", off_cpu),
-            count("times that the holder was preempted there", holder.preempted),
-            count("holds that were looked at", holder.looked_at),
+            share("time held without a processor, in the sampled holds", off_cpu),
+            count("preemptions in the sampled holds", holder.preempted),
+            count("sampled holds", holder.looked_at),
             seconds("time that others waited meanwhile", waited),
         ]
         .into_iter()
@@ -80,15 +80,16 @@ fn spun_on(process: &Process, site: usize) -> Option<Finding> {
     })
 }
 
-/// From this many spins of a time slice on, they are not chance. With a processor for each thread,
-/// other programs take the processors, and another run may have no such spins.
+/// This many spins of a time slice are not random. With a processor for each thread, other programs
+/// take the processors, and another run may have no such spins.
 fn fewest_spins(process: &Process) -> u64 {
     let crowded = process.processors.is_some_and(|processors| process.threads.len() > processors);
     if crowded { FEWEST_SWITCHES } else { FEWEST_TAKEN }
 }
 
-/// Whether what threads wait for at these sites is mostly a spinlock's holder without a processor: its
-/// sections may be as short, and its data as many locks' as they want, until it runs again.
+/// Whether threads wait at these sites mostly for a spinlock's holder that has no processor.
+/// Shorter sections, or more locks for the data, would not help: the waiters wait until the holder
+/// runs again.
 pub fn explains_waits_at(process: &Process, sites: &[usize]) -> bool {
     let spinlocks = sites.iter().filter(|&&site| {
         let op = process.sites[site].op;
@@ -109,7 +110,7 @@ pub fn explains_waits_at(process: &Process, sites: &[usize]) -> bool {
 /// meanwhile. The mean of all says little: a thread that meets a running holder spins for a moment.
 #[derive(Default)]
 struct Spins {
-    /// Of a time slice or more, and many times as long as the lock is held.
+    /// The spins of a time slice or more that are many times as long as the lock is held.
     long: u64,
     /// The total time of these.
     seconds: f64,

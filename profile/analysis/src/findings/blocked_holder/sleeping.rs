@@ -37,12 +37,12 @@ const BLOCKING: [&str; 24] = [
     "recvfrom",
 ];
 
-/// If holders waited for inner locks during this share of their time off the processor, inner locks
-/// are the main cause. (The sampled holds are those that others waited for, and so longer than
-/// others.)
+/// If holders waited for inner locks during this share of their time without a processor, inner
+/// locks are the main cause. (The sampled holds are those that others waited for, which are longer
+/// than average.)
 const MOSTLY_INSIDE: f64 = 0.5;
 
-/// Of the functions that a section calls, this many are named.
+/// How many of the functions that a section calls are named.
 const MOST_NAMED: usize = 6;
 
 /// At a site of acquisitions.
@@ -69,9 +69,9 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
     applies.then(|| Finding {
         title: "A lock is held by a thread that sleeps or waits for a device".to_owned(),
         evidence: vec![
-            share("of the time held off the processor, where it was looked at", off_cpu),
-            count("times that the holder slept there", holder.slept),
-            count("holds that were looked at", holder.looked_at),
+            share("time held without a processor, in the sampled holds", off_cpu),
+            count("sleeps in the sampled holds", holder.slept),
+            count("sampled holds", holder.looked_at),
             seconds("longest hold", figures.held_max),
             seconds("time that others waited meanwhile", waited),
             seconds("mean wait", waited / waits as f64),
@@ -102,8 +102,9 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
     })
 }
 
-/// A sentence with what a section calls: those that block, or else some that do work. Errors, the
-/// making and ending of objects, and what has no name help nobody.
+/// A sentence with the functions that a section calls: those that block, or if there are none, some
+/// that do work. Error handling, constructors, destructors and functions without a name are not
+/// worth naming.
 fn named(calls: &[String]) -> String {
     let names = || calls.iter().map(|call| call.split('(').next().unwrap_or(call));
     let blocking: Vec<&str> = names().filter(|name| BLOCKING.contains(name)).collect();
@@ -143,8 +144,8 @@ fn waited_inside(process: &Process, holder: usize) -> f64 {
     under.into_iter().map(part).sum()
 }
 
-/// Seconds that threads waited for conditions in the functions that take an inner lock with that of a
-/// site held: a wait for a condition lets go of the inner lock, and not of the outer one.
+/// Seconds that threads waited for conditions in the functions that take an inner lock while they
+/// hold that of a site: a wait for a condition releases the inner lock, and not the outer one.
 fn waited_for_conditions(process: &Process, holder: usize) -> f64 {
     let inner = process.nesting.iter().filter(|n| n.outer.is_some_and(|o| o.site == Some(holder)));
     let functions = process.functions_of(inner.map(|n| &process.sites[n.site]));

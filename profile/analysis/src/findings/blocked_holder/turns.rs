@@ -1,9 +1,9 @@
 //! [`Rule::SleepingHolder`] where what is held is no lock that the recorder knows: the connections of
 //! a pool, the permits of a semaphore, a lock of the program's own.
 //!
-//! Those who wait for it give it back as well, so nearly all that wait wake others. If most of what
-//! they do besides waiting is sleep (for a device, for an answer, or for a given time), processors are
-//! idle meanwhile, and with more of it more of them would sleep at a time.
+//! The threads that wait for it also give it back, so nearly all that wait wake others. If they
+//! mostly sleep when they don't wait (for a device, for an answer, or for a given time), processors
+//! are idle meanwhile, and with more of the resource more threads could sleep at a time.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,14 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 
 /// The least share of their time for which the threads wait for their turn.
 const FLOOR: f64 = 0.2;
-/// From this share of what they do besides waiting on, they mostly sleep.
+/// If they sleep for this share of the time in which they don't wait, they mostly sleep.
 const MOSTLY: f64 = 0.6;
 /// Fewer threads than these have no turns to take.
 const FEWEST_THREADS: usize = 3;
 /// Fewer waits may be the program's start.
 const FEWEST_WAITS: u64 = 20;
-/// A thread that comes less often than this, of the one that comes most, does something else.
+/// A thread that comes less often than this share of the most frequent thread's times does
+/// something else.
 const SELDOM: f64 = 0.1;
 
 /// At a site of waits for events or in futexes.
@@ -39,7 +40,7 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
         return None;
     }
     let mut wakes = wakes(process, &objects);
-    // Who gives back what it took wakes about as often as it waits.
+    // A thread that gives back what it took wakes about as often as it waits.
     let takes: BTreeMap<usize, u64> = called_by(site).collect();
     wakes.retain(|thread, &mut wakes| takes.get(thread).is_some_and(|takes| 2 * wakes >= *takes));
     let peers = are_peers(threads.iter().copied(), &wakes);
@@ -51,17 +52,17 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
     applies.then(|| Finding {
         title: "Threads wait for their turn while those whose turn it is sleep".to_owned(),
         evidence: vec![
-            share("of their time waited here", figures.waited / spent.lives),
+            share("share of their time waited here", figures.waited / spent.lives),
             seconds("mean wait", figures.waited / figures.waits as f64),
             count("threads", threads.len() as u64),
-            share("of their other time asleep", spent.asleep / spent.besides),
+            share("share of their other time asleep", spent.asleep / spent.besides),
         ],
         advice: format!(
-            "Have more of what they wait for, if it is a pool: connections, permits, workers. Or \
-             give it back before what sleeps{}.",
+            "If they wait for a pool, make it larger: more connections, permits or workers. Or \
+             give it back before the call that sleeps{}.",
             spent.place(process, &threads)
         ),
-        // What they would do at a time depends on how many may have it.
+        // How much they could do at the same time depends on how many may have it.
         remedy: Remedy::Unknown,
         ..draft(process, number, Rule::SleepingHolder)
     })
@@ -82,9 +83,9 @@ fn regulars(site: &Site) -> Vec<usize> {
 /// What threads spent their time on, in seconds of all of them.
 struct Spent {
     lives: f64,
-    /// What they neither waited at the site, nor for others elsewhere.
+    /// The time that they waited neither at the site, nor for others elsewhere.
     besides: f64,
-    /// Of that, without a processor although they wanted none.
+    /// The part of that in which they slept: they had no processor and were not ready to run.
     asleep: f64,
 }
 
@@ -132,8 +133,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Eight threads that live for ten seconds each. Of these they wait so long for a connection, run
-    /// and wait elsewhere so long, and sleep the rest.
+    /// Eight threads that live for ten seconds each. Of these seconds they wait this long for a
+    /// connection, run this long, wait elsewhere this long, and sleep the rest.
     fn borrow(waited: f64, ran: f64, elsewhere: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("serve", 8, 10.0);

@@ -1,9 +1,8 @@
-//! A hot lock that is a global variable, on a cache line with other variables that have
-//! nothing to do with it. Each time the lock is taken, threads that only read these variables lose
-//! the line.
+//! A hot lock that is a global variable, on a cache line with unrelated variables. Each time the
+//! lock is taken, threads that only read these variables lose the line.
 //!
-//! What a lock protects may well lie beside it: the next thread that comes for the lock needs the
-//! line as well. So only neighbours count that no section of the lock touches, as far as the
+//! The data that a lock protects may well lie next to it: the next thread that takes the lock needs
+//! that line as well. So only neighbours count that no section of the lock touches, as far as the
 //! sections' instructions say. If these can't be read, the rule does not apply. The recording does
 //! not say which threads use the neighbours, so the finding asks.
 
@@ -58,7 +57,7 @@ fn finding(process: &Process, number: usize) -> Option<Finding> {
                 strangers.len() as u64,
             ),
             share(
-                "time to fetch the line again each time, about, as a share of the run time",
+                "time to fetch the line again each time, as a share of the run time (estimate)",
                 cost,
             ),
         ],

@@ -1,10 +1,10 @@
 //! Locks of different threads on one cache line, mostly neighbours in an array.
 //!
-//! Which thread uses which lock is known. If uses come in any order, one is by another thread than
-//! the one before with 1 − Σ pₜ², where pₜ is the share of each thread: then the line has to be
-//! fetched. That is the number for all uses of the line. The same sum for each lock alone is the
-//! number if each had a line to itself. The difference is the cost of sharing the line. 92,000
-//! quiet locks in an array share lines as well, at no cost.
+//! Which thread uses which lock is known. If uses come in random order, a use is by another thread
+//! than the use before with probability 1 − Σ pₜ², where pₜ is the share of each thread; then the
+//! line has to be fetched. This gives the number of fetches for all uses of the line. The same sum
+//! for each lock alone gives the number if each lock had a line to itself. The difference is the
+//! cost of sharing the line. 92,000 quiet locks in an array share lines as well, at no cost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,8 +59,7 @@ struct Group {
 /// From this many calls on, an estimate shows which threads make them: some fifty samples.
 const WELL_SAMPLED: u64 = 6_400;
 
-/// How many fetches of these locks' line there would not have been if each lock had a line of its
-/// own.
+/// How many fetches of these locks' line would have been avoided if each lock had its own line.
 fn needless_fetches(process: &Process, locks: &[usize]) -> f64 {
     let mut all: BTreeMap<usize, u64> = BTreeMap::new();
     let mut alone = 0.0;
@@ -78,7 +77,7 @@ fn needless_fetches(process: &Process, locks: &[usize]) -> f64 {
     (fetches(all.values().copied()) - alone).max(0.0)
 }
 
-/// How often one use is by another thread than the one before, by the uses of each thread.
+/// How often a use is by another thread than the use before, given the uses of each thread.
 fn fetches(uses: impl Iterator<Item = u64> + Clone) -> f64 {
     let all: f64 = uses.clone().map(|uses| uses as f64).sum();
     let squares: f64 = uses.map(|uses| (uses as f64).powi(2)).sum();
@@ -122,7 +121,7 @@ impl Group {
                     self.fetches / process.seconds,
                 ),
                 share(
-                    "time for them, about, as a share of the run time",
+                    "time for them, as a share of the run time (estimate)",
                     self.fetches * FETCH / process.seconds,
                 ),
             ],
@@ -194,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_never_written_of_a_lock_may_lie_with_another() {
-        // The first one's last eight bytes of 40 are on the second one's line.
+        // The last eight of the first mutex's 40 bytes are on the second one's line.
         assert!(array_at(0x4020, 40, &[[20_000_000, 0], [0, 20_000_000]]).is_empty());
         assert_eq!(array_at(0x4030, 40, &[[20_000_000, 0], [0, 20_000_000]]).len(), 1);
     }

@@ -1,7 +1,6 @@
-//! Cache lines that several processors want although their threads have nothing to do with
-//! each other: locks that lie side by side ([`locks`]), or a lock beside other data
-//! ([`beside`]). Each use of a lock writes its line, which the next processor then has to
-//! fetch.
+//! Cache lines that several processors write although their threads share no data: locks that lie
+//! side by side ([`locks`]), or a lock next to other data ([`beside`]). Each use of a lock writes
+//! its line, which the next processor then has to fetch.
 
 mod beside;
 mod locks;
@@ -9,8 +8,8 @@ mod locks;
 use crate::model::{Answer, Finding, OpenQuestion, Process};
 use crate::options::Thresholds;
 
-/// About the seconds that it takes to fetch a cache line that another processor has written;
-/// processors of two sockets take longer.
+/// About how many seconds it takes to fetch a cache line that another processor has written;
+/// between two sockets it takes longer.
 const FETCH: f64 = 60e-9;
 /// The least share of the run time, all threads together, that fetching takes.
 const FLOOR: f64 = 0.02;

@@ -1,6 +1,6 @@
-//! Contended locks with much waiting. Either the lock protects more than what one section
-//! touches, and becomes several; or its sections do more than they have to, and become
-//! shorter (SyncPerf, Table 1, rows 5 and 6).
+//! Contended locks with much waiting. Either the lock protects more than one section touches, and
+//! should be split; or its sections do more than they have to, and should be shortened (SyncPerf,
+//! Table 1, rows 5 and 6).
 //!
 //! How long the lock is held, and what its sections call, distinguishes the two cases: a section of
 //! many microseconds contains something that could be outside; a very short one does not, so there
@@ -21,23 +21,23 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, Section, Thread};
 use crate::options::Thresholds;
 use syncline_code::section::takes_or_releases;
 
-/// If this many threads would be in a section at once, the lock is contended even if few found it
-/// taken in the recording. A lock that one thread has for itself comes to 1.
+/// If this many threads would be in a section at the same time, the lock is contended even if few
+/// found it taken in the recording. A lock that only one thread uses has the value 1.
 const MOST_AT_ONCE: f64 = 1.2;
 /// If threads wait for one lock for this share of all threads' time, it is contended, however few
-/// the waits: a few long waits cost as much as many short ones, and where one thread keeps its
-/// processor and the lock while the others sleep, there are few.
+/// the waits: a few long waits cost as much as many short ones, and there are few if one thread
+/// keeps its processor and the lock while the others sleep.
 const WAITED_MUCH: f64 = 0.3;
-/// The same as a share of the time of the threads that take it, if this many of them would be in
-/// its sections at once. Where fewer would, they wait for a holder that lost its processor to
-/// another program. RocksDB's cache of one shard has 25 % and 0.37, and 5 % of its acquisitions
-/// wait.
+/// The least wait as a share of the time of the threads that take the lock, if this many of them
+/// would be in its sections at the same time. If fewer would, they wait for a holder that lost its
+/// processor to another program. RocksDB's cache of one shard has 25 % and 0.37, and 5 % of its
+/// acquisitions wait.
 const WAITED_BY_ITS_OWN: f64 = 0.2;
 const AT_ONCE: f64 = 0.3;
 /// A thread with a smaller share of the acquisitions does not count among a lock's threads.
 const SHARE_OF_CALLS: f64 = 0.01;
-/// From this mean time held on, a section is long: longer than a waiter takes to go to sleep
-/// and be woken, and a thousand times what a simple update takes.
+/// A section with at least this mean time held is long: longer than a waiter takes to fall asleep
+/// and be woken, and a thousand times as long as a simple update.
 const LONG: f64 = 10e-6;
 /// The mean time held from which on a section is long if it calls functions that could mostly be
 /// called outside.
@@ -47,7 +47,7 @@ const UNSPLITTABLE: usize = 2;
 /// The assumed number of locks for each thread after a split: then a thread meets one of the others
 /// a quarter of the times.
 const PARTS_PER_THREAD: f64 = 4.0;
-/// The assumed share of a long section that remains if nothing is known of it.
+/// The share of a long section that is assumed to remain if nothing is known of it.
 const LEFT_UNKNOWN: f64 = 0.5;
 
 /// Contended locks, one finding for all that are taken at the same call sites.
@@ -57,7 +57,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .filter_map(|family| Some((family, Hot::of(process, family, thresholds)?.finding()?)))
         // A barrier's count can't be split, and all threads have to arrive.
         .filter(|(family, _)| Meeting::at(process, family).is_none())
-        // Nor can a queue's content, or anything else that is waited for with the lock released.
+        // The same holds for a queue's content, and for anything else that threads wait for with
+        // the lock released.
         .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.is_of_condition())
         // Nor is the section to blame if a spinning thread waits for a holder that does not run.
         .filter(|(family, _)| !preempted::explains_waits_at(process, &family.sites))
@@ -65,7 +66,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .collect()
 }
 
-/// From this share of the threads' working time on, what they do besides a section hardly counts.
+/// If a section takes this share of the threads' working time, the rest of their work hardly
+/// counts.
 const NEARLY_ALL: f64 = 0.8;
 
 /// Seconds that a lock's threads lived, all together, without those in which they were ready to run and had
@@ -96,7 +98,7 @@ struct Hot<'a> {
 
 impl<'a> Hot<'a> {
     fn of(process: &'a Process, family: &Family, thresholds: &Thresholds) -> Option<Hot<'a>> {
-        // Locks may be too many for one of them to be waited for often.
+        // There may be so many locks that threads rarely wait for a single one.
         let all = family.contention() > thresholds.contention;
         let hot = |lock: &Lock| {
             let waited = lock.figures.waited;
@@ -147,7 +149,7 @@ impl<'a> Hot<'a> {
         mean_held(self.held, self.calls)
     }
 
-    /// The section that is held longest, all together.
+    /// The section with the longest total time held.
     fn longest(&self) -> usize {
         let held = |site: &usize| self.process.sites[*site].figures.held;
         *self.sites.iter().max_by(|a, b| held(a).total_cmp(&held(b))).expect("a lock has sites")
@@ -188,10 +190,10 @@ impl<'a> Hot<'a> {
             share("contention", self.contention),
             share("working time in such sections", self.of_work),
             seconds("time waited", self.waited),
-            seconds("mean time held, about", self.mean_held()),
+            seconds("mean time held (estimate)", self.mean_held()),
             seconds("longest time held that was measured", longest),
             count("locks", self.locks.len() as u64),
-            count("places that take them", self.sites.len() as u64),
+            count("call sites that take them", self.sites.len() as u64),
         ]
     }
 
@@ -217,9 +219,9 @@ impl<'a> Hot<'a> {
         };
         let advice = match self.of_work >= NEARLY_ALL {
             true => format!(
-                "Threads do nearly all of their work in it, so that one is about as quick as all of \
-                 them: what counts is that the work itself leaves the section, or is done under \
-                 several locks. {advice}"
+                "Threads do nearly all of their work in it, so one thread is about as quick as \
+                 all of them: move the work itself out of the section, or do it under several \
+                 locks. {advice}"
             ),
             false => advice,
         };
@@ -270,7 +272,7 @@ impl<'a> Hot<'a> {
     }
 }
 
-/// What is called may touch anything.
+/// The called functions may touch anything.
 fn unsplittable(section: &Section) -> bool {
     let alone = section.complete && section.calls.iter().all(|call| takes_or_releases(call));
     alone && section.words.is_some_and(|words| words <= UNSPLITTABLE)

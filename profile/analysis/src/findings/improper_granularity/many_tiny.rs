@@ -1,8 +1,8 @@
-//! Many tiny sections in one function: a lock is taken, released and taken again for what one
+//! Many tiny sections in one function: a lock is taken, released and taken again for work that one
 //! section could do (SyncPerf, Table 1, row 7).
 //!
-//! They show as several call sites in one function that take the same locks equally often, with
-//! next to nothing in between.
+//! The recording then has several call sites in one function that take the same locks equally
+//! often, with next to nothing in between.
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::{COST_FLOOR, Family, UNSURE_COST_FLOOR, mean_held};
@@ -13,7 +13,7 @@ use crate::options::Thresholds;
 const TINY: f64 = 100e-9;
 /// Sections that are entered together are entered equally often, up to this share.
 const EQUALLY: f64 = 0.1;
-/// The share of a lock's acquisitions that these sections must be, to matter for it.
+/// The least share of a lock's acquisitions that these sections must have to matter for it.
 const MOST: f64 = 0.5;
 
 /// Functions with many tiny sections.
@@ -64,7 +64,7 @@ fn finding(process: &Process, family: &Family, sites: &[usize]) -> Option<Findin
     let floor = if known { COST_FLOOR } else { UNSURE_COST_FLOOR };
     let applies =
         sites.len() > 1 && held <= TINY && of_calls >= MOST && family.cost() * of_calls >= floor;
-    // One section instead of so many.
+    // One section instead of this many.
     let saved = (sites.len() - usize::from(!sites.is_empty())) as f64 / sites.len().max(1) as f64;
     applies.then(|| Finding {
         rule: Rule::ManyTinySections,
@@ -76,10 +76,12 @@ fn finding(process: &Process, family: &Family, sites: &[usize]) -> Option<Findin
             rate("acquisitions", figures().map(|figures| figures.calls_per_second).sum()),
             count("sections in the function", sites.len() as u64),
             share("contention", family.contention()),
-            seconds("mean time held, about", held),
-            share("time in the calls themselves, about", family.cost() * of_calls),
+            seconds("mean time held (estimate)", held),
+            share("time in the calls themselves (estimate)", family.cost() * of_calls),
         ],
-        advice: "Make one section of them: take the lock once, do it all, and let go.".to_owned(),
+        advice: "Make one section of them: take the lock once, do all of it, and release the \
+                 lock."
+            .to_owned(),
         open_question: None,
         remedy: Remedy::CheaperCalls {
             sites: sites.to_vec(),

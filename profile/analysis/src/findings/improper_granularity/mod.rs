@@ -11,7 +11,7 @@ pub mod thread_each;
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
 
-/// What is found of this kind.
+/// The findings of this kind.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let mut findings = contended::find(process, thresholds);
     findings.extend(many_tiny::find(process, thresholds));

@@ -6,12 +6,13 @@
 //! give   lock the mutex; mark it free; signal the condition; unlock
 //! ```
 //!
-//! The mutex is hardly waited for, and threads that wait for the condition look as if they had
-//! nothing to do. Such a lock differs from a queue in that each thread gives back what it took: it
-//! locks the mutex as often in the one function as in the others. A queue has threads that put and
-//! threads that take; at a barrier everything happens in one function, at one call site. If a
-//! compiler has inlined both functions into one, and no debug information separates them, the two
-//! call sites have to be used as often as the condition is signalled.
+//! Threads hardly ever wait for the mutex, and threads that wait for the condition look as if they
+//! had nothing to do. Such a lock differs from a queue in that each thread gives back what it took:
+//! it locks the mutex as often in the function that takes the lock as in the functions that release
+//! it. A queue has threads that put and threads that take; at a barrier everything happens in one
+//! function, at one call site. If a compiler has inlined both functions into one, and no debug
+//! information separates them, the two call sites have to be used as often as the condition is
+//! signalled.
 //!
 //! Threads may wait in line at another mutex for their turn at the condition, as PyPy's do: one after the
 //! other waits for the condition with that mutex held. The line is part of the lock.
@@ -30,17 +31,18 @@ use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::FEWEST_TAKEN;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 
-/// The least share of the threads' time that is waited for one.
+/// The least share of the threads' time that they wait for such a lock.
 const FLOOR: f64 = 0.05;
 /// The least number of times that two threads take it.
 const OFTEN: u64 = 4;
 /// The share of its acquisitions that a thread may not have given back, beyond its last one: for
 /// waits that were given up.
 const UNEVEN: f64 = 0.01;
-/// How often threads may have taken more than they gave back where the two are functions of their own:
-/// where nobody waits, a lock may be given back by an atomic instruction and without the mutex.
+/// By how much threads may have taken the lock more often than they gave it back, if there is a
+/// function for each: if no thread waits, a lock may be released by an atomic instruction, without
+/// the mutex.
 const GIVEN_IN_SILENCE: f64 = 0.1;
-/// A mutex under which so many of the acquisitions are made is the line in front of such a lock.
+/// A mutex under which this share of the acquisitions is made is the queue in front of such a lock.
 const NEARLY_ALL: f64 = 0.9;
 
 /// Locks of the program's own that threads wait for.
@@ -99,16 +101,19 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
         place: process.sites[wait.site].place.clone(),
         locks: vec![number, mutex],
         evidence: vec![
-            share("of its threads' time waited for it", (waits.waited + in_line) / alive.max(1e-9)),
+            share(
+                "share of its threads' time waited for it",
+                (waits.waited + in_line) / alive.max(1e-9),
+            ),
             rate("times taken", all as f64 / process.seconds),
             count("waits", waits.waits),
             seconds("mean wait", waits.waited / waits.waits.max(1) as f64),
             count("threads that take it and give it back", takes.by_thread.len() as u64),
         ],
         advice: format!(
-            "Who has taken it keeps the others from working until it is given back, at {given}. \
-             Take it for less, give it back before what takes long, or make several of it; the \
-             mutex inside is not what is waited for."
+            "The thread that has taken it keeps the others from working until it gives it back, \
+             at {given}. Take it for less work, give it back before long calls, or use several; \
+             threads do not wait for the mutex inside it."
         ),
         open_question: None,
         remedy: Remedy::Unknown,
@@ -123,14 +128,14 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
     })
 }
 
-/// One of the two halves: where the mutex is locked for it, and how often by each thread.
+/// Taking or releasing: where the mutex is locked for it, and how often by each thread.
 struct Side {
     sites: Vec<usize>,
     by_thread: BTreeMap<usize, u64>,
 }
 
 impl Side {
-    /// What was done to one object, of a class, at call sites that are nearly all its own.
+    /// The operations of a class on one object, at call sites that use nearly only this object.
     fn of_object(process: &Process, object: &Lock, class: Class) -> Side {
         let own = object.uses(class).filter(|used| {
             used.calls as f64 >= (1.0 - UNEVEN) * process.sites[used.site].figures.calls as f64
@@ -152,13 +157,13 @@ impl Side {
             let site = &process.sites[used.site];
             let is_here = process.function_of(site).is_some_and(|here| functions.contains(&here));
             // Counts by thread exist for a site, not for a lock at the site: so the site must take
-            // nearly only this one.
+            // nearly only this lock.
             is_here && used.calls as f64 >= (1.0 - UNEVEN) * site.figures.calls as f64
         });
         Side::of(process, sites.map(|used| used.site).collect())
     }
 
-    /// Where operations of a class are done to the condition in this function.
+    /// The call sites of this function with operations of a class on the condition.
     fn of_condition(process: &Process, condition: &Lock, class: Class, function: &str) -> Side {
         let sites = condition.uses(class).map(|used| used.site);
         let is_here = |&site: &usize| process.function_of(&process.sites[site]) == Some(function);
@@ -196,7 +201,7 @@ impl Side {
     }
 }
 
-/// Where the mutexes are locked under which nearly all of these acquisitions are made.
+/// The call sites that lock the mutexes under which nearly all of these acquisitions are made.
 fn line(process: &Process, takes: &Side) -> Vec<usize> {
     let mut under: BTreeMap<usize, u64> = BTreeMap::new();
     let mut all = 0;
@@ -210,7 +215,8 @@ fn line(process: &Process, takes: &Side) -> Vec<usize> {
     under.into_iter().filter(|&(_, seen)| nearly_all(seen)).map(|(site, _)| site).collect()
 }
 
-/// Whether several threads take, and every one gives back what it takes, but for such a share.
+/// Whether several threads take, and each of them gives back what it takes, except for at most this
+/// share.
 fn balanced([takes, gives]: &[Side; 2], silent: f64) -> bool {
     let often = takes.by_thread.values().filter(|&&calls| calls >= OFTEN).count();
     often >= 2 && gives_back_all_but(takes, gives, silent)
@@ -222,7 +228,7 @@ fn gives_back(takes: &Side, gives: &Side) -> bool {
     gives_back_all_but(takes, gives, UNEVEN)
 }
 
-/// Whether each thread gives back what it takes, but for such a share of all.
+/// Whether each thread gives back what it takes, except for at most this share of all.
 fn gives_back_all_but(takes: &Side, gives: &Side, silent: f64) -> bool {
     let of = |side: &Side, thread: &usize| side.by_thread.get(thread).copied().unwrap_or(0);
     let threads: BTreeSet<usize> =
@@ -241,13 +247,13 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Threads that lock the mutex so often in the one function and in the other, and wait in the
-    /// first for a condition that is signalled in the second.
+    /// Threads that lock the mutex this often in each of two functions, wait for a condition in the
+    /// first, and signal it in the second.
     fn found(calls: &[(u64, u64)], give: &str) -> usize {
         find(&drawn(calls, give)).len()
     }
 
-    /// The same if another object's mutex is locked this often at each call site.
+    /// That, with another object's mutex locked this often at each call site.
     fn beside(others: u64) -> usize {
         let mut drawn = drawn(&[(600, 600), (400, 400)], "give at gil.c:30");
         let other = drawn.lock(Primitive::Mutex, "other.mutex");
@@ -309,8 +315,8 @@ mod tests {
         assert_eq!(waits.map(|waits| waits.value), Some(800.0));
     }
 
-    /// Threads that lock the mutex, signal the condition and wait for it so often each, all in one
-    /// function, and now and then signal it in another.
+    /// Threads that lock the mutex, signal the condition and wait for it this often each, all in
+    /// one function, and occasionally signal it in another.
     fn handed_over(calls: &[[u64; 3]]) -> usize {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("interpret", calls.len(), 10.0);
@@ -340,15 +346,15 @@ mod tests {
         assert_eq!(handed_over(&[[80, 80, 80], [2, 2, 2]]), 0, "hardly shared");
     }
 
-    /// A call site that takes several locks says nothing of one of them, unless nearly all its
-    /// calls are for that one.
+    /// The counts of a call site that takes several locks say nothing about one of them, unless
+    /// nearly all its calls are for that one.
     #[test]
     fn what_each_thread_did_has_to_be_this_lock_s() {
         assert_eq!(beside(3), 1);
         assert_eq!(beside(300), 0);
     }
 
-    /// As PyPy's: threads stand in line at a mutex for their turn at the condition.
+    /// As in PyPy: threads queue at a mutex for their turn at the condition.
     #[test]
     fn the_line_in_front_of_a_lock_is_part_of_it() {
         let sites = |seen_in_line: u64| {

@@ -3,19 +3,19 @@
 //! A producer waits while the queue is full, for a condition that consumers signal; a consumer
 //! waits while it is empty, for one that producers signal. If one side is faster, that side waits,
 //! as it must. If both wait again and again, the queue is too short to absorb the moments in which
-//! one side is ahead, and an element costs a sleep and a wake-up instead of some nanoseconds.
+//! one side is ahead, and each element costs a sleep and a wake-up instead of some nanoseconds.
 //!
 //! Putting and taking are functions. Each may leave the signal to a function that it calls, as
 //! GStreamer's queue does. A signal that ends a function is a jump, and returns to the caller of that
 //! function. Several queues of the same code are one finding.
 //!
-//! A question and its answer have the same two conditions, but there each side waits every time. At a
+//! A request and its reply use the same two conditions, but there each side waits every time. At a
 //! queue of one element a side may wait nearly every time as well, but not both.
 //!
 //! Conditions that a program or a library builds of futexes, as GLib does, look the same: a futex
 //! for each. These are mostly signalled only if a thread waits, so the number of elements is not
-//! known, and a queue of one can't be distinguished from a question and its answer. But in both
-//! cases each element costs a sleep and a wake-up, and several at a time would cost one.
+//! known, and a queue of one element can't be distinguished from a request and its reply. But in
+//! both cases each element costs a sleep and a wake-up, and several at a time would cost one.
 
 use std::ops::Range;
 
@@ -32,11 +32,11 @@ const FLOOR: f64 = 0.02;
 /// The share of the elements for which the side that sleeps less often sleeps. Below, a short queue
 /// does not matter; above, the sides wait for answers.
 const SLEEPS: Range<f64> = 0.02..0.9;
-/// From this share on nearly each element costs both sides a sleep.
+/// With at least this share, nearly each element costs both sides a sleep.
 const NEARLY_EACH: f64 = 0.8;
 
-/// No side of one queue sleeps more often than this for an element; a site that does serves other
-/// queues as well.
+/// No side of one queue sleeps more often than this for each element; a site that does so serves
+/// other queues as well.
 const MOST_SLEEPS: f64 = 1.5;
 
 /// A side of a queue: it waits for one condition, and signals the other.
@@ -55,7 +55,8 @@ struct Side {
 /// Queues whose two sides both sleep.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let conditions = process.locks.iter().enumerate();
-    // Of thousands of conditions, those with fewer waits than a queue would need to be found.
+    // Conditions with fewer waits than this are skipped: there may be thousands, and a queue needs
+    // more to be found.
     let fewest = SLEEPS.start * thresholds.acquisitions_per_second * process.seconds;
     let conditions = conditions.filter(|(_, lock)| {
         matches!(lock.primitive, Primitive::Condvar | Primitive::Futex)
@@ -81,8 +82,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     of_one_code.iter().map(|queues| finding(process, queues)).collect()
 }
 
-/// The side that waits for one condition, and in the same function signals the other, without
-/// waiting for that.
+/// The side that waits for one condition, and in the same function signals the other without
+/// waiting for it.
 fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Option<Side> {
     let waits = mine.1.uses(Class::Wait).max_by_key(|used| used.calls)?;
     let here = process.function_of(&process.sites[waits.site])?;
@@ -122,7 +123,7 @@ fn callers(process: &Process, site: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Two sides that both sleep, the one that does more often first.
+/// Two sides that both sleep, the one that sleeps more often first.
 struct Queue {
     more: Side,
     less: Side,
@@ -191,15 +192,18 @@ fn finding(process: &Process, queues: &[Queue]) -> Finding {
         place: process.sites[more.site].place.clone(),
         locks: few(&locks),
         evidence: vec![
-            rate("elements that the other side was told of", elements / process.seconds),
-            share("of them one side slept for", of_elements(|queue| queue.more.sleeps)),
-            share("of them the other side slept for", of_elements(|queue| queue.less.sleeps)),
-            count("threads of the one", more.threads as u64),
-            count("threads of the other", less.threads as u64),
+            rate("elements that were signalled", elements / process.seconds),
+            share("share of them for which one side slept", of_elements(|queue| queue.more.sleeps)),
+            share(
+                "share of them for which the other side slept",
+                of_elements(|queue| queue.less.sleeps),
+            ),
+            count("threads of one side", more.threads as u64),
+            count("threads of the other side", less.threads as u64),
         ],
         advice: format!(
-            "Make the queue longer, or pass several elements at a time: then a side that is ahead \
-             for a moment goes on, and need not sleep. The other side waits at {}.",
+            "Make the queue longer, or pass several elements at a time: then a side that is \
+             ahead for a moment continues without sleeping. The other side waits at {}.",
             process.sites[less.site].place
         ),
         open_question: None,
@@ -262,8 +266,8 @@ mod tests {
         assert_eq!(made_of(futex, 990_000, 990_000, "put"), 0, "a lock: one function");
     }
 
-    /// Two queues of the same code in ten seconds, in which the one side leaves its signal to another
-    /// function: for each of this many elements of each queue both sides slept.
+    /// Two queues of the same code in ten seconds. One side signals in another function. Both sides
+    /// slept for each of this many elements of each queue.
     fn queues(elements: [u64; 2], called_in: &str) -> Vec<usize> {
         let mut drawn = process(10.0, 2);
         drawn.threads("work", 4, 10.0);

@@ -1,5 +1,5 @@
-//! Threads that are made for one small piece of work each. To make a thread, to start it and to end it takes
-//! several calls of the kernel; a thread that waits for its next piece costs a wake-up.
+//! Threads that are made for one small piece of work each. Creating, starting and ending a thread
+//! takes several system calls; a thread that waits for its next piece of work costs only a wake-up.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use crate::options::Thresholds;
 /// Seconds of processor time that a thread takes from its creation to its end, besides its work: a program that
 /// makes and joins threads that do nothing takes 20 to 40 microseconds for each.
 pub const A_THREAD: f64 = 25e-6;
-/// The least share of the run time that goes into it, or of its processor time where that is less: a
+/// The least share of the run time that this takes, or of the processor time if that is less: a
 /// program that waits for others does little else meanwhile.
 const FLOOR: f64 = 0.02;
 /// The least share of the run time, however little else it does.
 const FLOOR_OF_RUN: f64 = 0.005;
 /// Fewer threads are not made for each piece of something.
 const FEWEST: u64 = 100;
-/// Threads whose mean processor time is more are worth their creation.
+/// Threads with a higher mean processor time are worth their creation.
 const LARGE: f64 = 20.0 * A_THREAD;
 
 /// Call sites that make threads for small pieces of work.
@@ -49,7 +49,7 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
         evidence: vec![
             rate("threads", calls as f64 / process.seconds),
             seconds("processor time of a thread", work),
-            share("of the run time to make and end them, about", of_run),
+            share("share of the run time to create and end them (estimate)", of_run),
             count("threads", calls),
         ],
         advice: "Keep a few threads, as many as there are processors, and hand the work to them through \

@@ -62,7 +62,7 @@ fn finding(process: &Process, family: &Family) -> Finding {
         evidence.push(count("instructions of the section", section.instructions as u64));
     }
     evidence.extend(site.inspected.as_ref().map_or_else(Vec::new, traced));
-    evidence.push(share("time in the calls themselves, about", family.cost()));
+    evidence.push(share("time in the calls themselves (estimate)", family.cost()));
     let all = Touches::of_all(process, &family.sites, 0.0);
     let others = if all == Some(Touches::OneWord) {
         None
@@ -80,7 +80,7 @@ fn finding(process: &Process, family: &Family) -> Finding {
         locks: family.few_locks(),
         evidence,
         advice: "Make the word atomic, and replace the section by one atomic instruction \
-                 (fetch_add, exchange, or a compare-and-swap loop where the value is no \
+                 (fetch_add, exchange, or a compare-and-swap loop if the value is not an \
                  integer). Every other access to the word must become atomic as well."
             .to_owned(),
         open_question: others,

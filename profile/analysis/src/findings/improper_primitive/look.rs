@@ -2,7 +2,7 @@
 //! has no work asks a queue for some, again and again, and takes its lock each time (radiosity's
 //! and volrend's, of Splash-3). A look at an atomic word needs no lock.
 //!
-//! It is about locks that are also taken by sections that change something. If all sections touch
+//! It applies to locks that are also taken by sections that change something. If all sections touch
 //! one word, [`super::atomic_instead`] applies instead.
 
 use crate::findings::evidence::{count, rate, share, times};
@@ -15,7 +15,8 @@ use syncline_code::section::takes_or_releases;
 const FEW_WORDS: usize = 3;
 /// The most instructions of a section that looks, on all paths together.
 const FEW_INSTRUCTIONS: usize = 48;
-/// From this many looks for each other section of the same locks on, most of them are for nothing.
+/// With at least this many looks for each other section of the same locks, most looks find nothing
+/// new.
 pub const LOOKS: f64 = 4.0;
 
 /// Locks that are mostly taken for a look.
@@ -38,10 +39,10 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
     let main = site(looks.first().filter(|_| applies)?);
     let mut evidence = vec![
         rate("looks", per_second),
-        times("as many as other sections of these locks", looked / changed),
+        times("looks for each other section of these locks", looked / changed),
         share("contention", family.contention()),
         count("threads", main.threads as u64),
-        share("time in the calls themselves, about", per_second * family.pair()),
+        share("time in the calls themselves (estimate)", per_second * family.pair()),
     ];
     if let Some(section) = &main.section {
         evidence.push(count("instructions of the section", section.instructions as u64));
@@ -52,11 +53,10 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
         place: main.place.clone(),
         locks: family.few_locks(),
         evidence,
-        advice:
-            "Look without the lock: make atomic what is looked at, and take the lock only when \
-                 it says that there is something to do. A thread that looks since it has no work \
-                 should sleep until there is some, at a condition variable or a semaphore."
-                .to_owned(),
+        advice: "Look without the lock: make these words atomic, and take the lock only when they \
+                 show that there is something to do. A thread that looks because it has no work \
+                 should sleep at a condition variable or a semaphore until there is some."
+            .to_owned(),
         open_question: None,
         remedy: Remedy::CheaperCalls {
             sites: looks.clone(),
@@ -68,7 +68,8 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
     })
 }
 
-/// Whether the section was read, and does nothing but look, also with an inner lock of that kind.
+/// Whether the section's instructions were read and only read data; an inner lock of that kind is
+/// allowed.
 pub fn is_look(site: &Site) -> bool {
     let looks = |section: &Section| {
         let changes = section.writes + section.atomics > 0 || section.loops;

@@ -1,9 +1,9 @@
-//! Threads that look at a word in a loop, until what they wait for is there.
+//! Threads that poll a word in a loop.
 //!
-//! No call says who lets them go on, nor how often they wait; samples say where they are and for how
-//! long. Such a loop is the quickest way to wait while the other thread runs, and takes its processor
-//! away if there are more threads than processors. A runtime library may spin for the program: OpenMP's
-//! between two parallel regions.
+//! No call shows which thread releases them, nor how often they wait; samples show where they are
+//! and for how long. Such a loop is the quickest way to wait while the other thread runs, but takes
+//! its processor away if there are more threads than processors. A runtime library may spin for the
+//! program: OpenMP's between two parallel regions.
 
 use syncline_recording::Op;
 
@@ -13,17 +13,19 @@ use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// The least share of the processor time of all threads that is spent so. Threads without a processor,
-/// of which there are many where processors are short, do not count.
+/// The least share of the processor time of all threads that such loops take. Threads without a
+/// processor, of which there are many where processors are short, do not count.
 const LEAST_SHARE: f64 = 0.2;
-/// The least share of the processors' time in the run: a thread that waits now and then costs little.
+/// The least share of the processors' time in the run: a thread that waits occasionally costs
+/// little.
 const LEAST_OF_RUN: f64 = 0.02;
 /// Less than this, in seconds, says nothing of a run: some ten samples.
 const FLOOR: f64 = 0.05;
-/// From this share of the time on which threads could run and do not, processors are short.
+/// If threads are ready to run without a processor for this share of the time, processors are
+/// scarce.
 const SHORT: f64 = 0.1;
 
-/// Libraries that spin for a program, and how to tell them not to.
+/// Libraries that spin on behalf of a program, and how to configure them.
 const LIBRARIES: [(&str, &str); 4] = [
     (
         "libgomp",
@@ -68,7 +70,8 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
         }
         false => {
             "If threads wait here for one another, give each more work at a time, divide it more \
-             evenly, or have fewer threads for so little; if they have nothing to do, let them sleep \
+             evenly, or use fewer threads for so little work; if they have nothing to \
+             do, let them sleep \
              after a few microseconds."
         }
     }
@@ -78,11 +81,11 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
     }
     Finding {
         rule: Rule::PollingLoop,
-        title: "Threads look at a word in a loop until what they wait for is there".to_owned(),
+        title: "Threads poll a word in a loop until another thread changes it".to_owned(),
         place: sites[0].1.place.clone(),
         locks: few(&objects),
         evidence: vec![
-            share("of the processor time spent so", lost / used),
+            share("share of the processor time spent so", lost / used),
             seconds("processor time", lost),
             seconds("ready to run without a processor", process.times.ready),
             count("threads", threads.len() as u64),
@@ -96,7 +99,7 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
     }
 }
 
-/// What the library that spins at a call site can be told.
+/// How the library that spins at a call site can be configured.
 fn runtime(process: &Process, site: &Site) -> Option<&'static str> {
     let stack = &process.stacks[*site.stacks.first()?];
     let module = process.frames[*stack.frames.first()?].module?;

@@ -18,7 +18,7 @@ use crate::options::Thresholds;
 /// A call site with less than this share of the most at one is not named.
 const LEAST_OF_MOST: f64 = 0.1;
 
-/// The call sites to name of those where threads poll, with their numbers: the most time first.
+/// The call sites where threads poll that the finding names, with their indices: most time first.
 fn where_most_is_lost<'a>(
     sites: impl Iterator<Item = (usize, &'a Site)> + Clone,
 ) -> Vec<(usize, &'a Site)> {
@@ -29,7 +29,7 @@ fn where_most_is_lost<'a>(
     named
 }
 
-/// What is found of this kind.
+/// The findings of this kind.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let rules = [
         atomic_instead::find,

@@ -1,5 +1,5 @@
-//! Locks for readers and writers that are only ever taken to write. Such a lock keeps count
-//! of readers that never come, which makes each acquisition more expensive than a mutex's.
+//! Locks for readers and writers that are only ever taken to write. Such a lock counts readers that
+//! never come, which makes each acquisition more expensive than a mutex's.
 
 use syncline_recording::Primitive;
 
@@ -10,7 +10,7 @@ use crate::options::Thresholds;
 
 /// Up to this share of acquisitions for reading, a lock counts as never read.
 const HARDLY_ANY: f64 = 0.01;
-/// What a mutex saves of an acquisition and its release.
+/// The share of an acquisition and its release that a mutex saves.
 const SAVED: f64 = 8e-9;
 
 /// Families of such locks.
@@ -44,7 +44,7 @@ fn finding(family: &Family, reads: f64) -> Finding {
             share("acquisitions to read", reads),
             share("contention", family.contention()),
             count("locks", family.locks.len() as u64),
-            share("time in the calls themselves, about", family.cost()),
+            share("time in the calls themselves (estimate)", family.cost()),
         ],
         advice: "Use a mutex (Syncline's `gate`): it does the same for less. If some of \
                  these sections only read, take the lock to read there instead."

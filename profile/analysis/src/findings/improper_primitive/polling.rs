@@ -1,15 +1,15 @@
 //! Locks that are asked again and again.
 //!
-//! A try that fails is made for a thread that has something else to do. Repeated until it
-//! succeeds, it burns a processor that the holder may need (SyncPerf, Table 1, row 4). If many
-//! locks are tried at one call site, a refused thread goes on to the next lock, which is what tries
-//! are for.
+//! A try that fails is made for a thread that has something else to do. Repeated until it succeeds,
+//! it burns a processor that the holder may need (SyncPerf, Table 1, row 4). If many locks are
+//! tried at one call site, a refused thread continues with the next lock, which is the purpose of a
+//! try.
 //!
-//! A home-made barrier is a counter under a lock: threads add to it, then look at it under
-//! the same lock until it is complete. The looks are many times as many as the arrivals, and
-//! most of them even get the lock; the rule recognises them because both are in one function.
-//! Another kind polls for the lock itself, to see whether all have come and to sleep if they have
-//! not (PARSEC's): the rule recognises it because threads meet there.
+//! A home-made barrier is a counter under a lock: threads add to it, then look at it under the same
+//! lock until it is complete. There are many more looks than arrivals, and most looks even get the
+//! lock. The rule recognises this because both are in one function. Another kind polls for the lock
+//! itself, to see whether all have come and to sleep if they have not (PARSEC's): the rule
+//! recognises it because threads meet there.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -23,22 +23,23 @@ use crate::findings::touches::Touches;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// From this share of refused tries on, threads try again rather than do something else:
+/// If at least this share of tries is refused, threads try again rather than do something else:
 /// streamcluster's barrier has 69 %, fluidanimate's 77 % (SyncPerf, Table 2).
 const MOSTLY_REFUSED: f64 = 0.5;
-/// If threads meet at a lock, they try only to see whether all have come, from this many tries for
-/// each arrival on: whether they find the lock taken or go to sleep is chance.
+/// If threads meet at a lock, at least this many tries for each arrival show that they only try in
+/// order to see whether all have arrived. Whether they then find the lock taken or go to sleep is
+/// random.
 const TRIES_PER_ARRIVAL: f64 = 0.1;
-/// The same for one lock of many.
+/// The share for one lock of many.
 const NEARLY_ALL: f64 = 0.9;
-/// By how much the arrivals of one thread may be fewer than another's if all meet: a thread may
-/// leave some meetings out.
+/// By how much a thread's arrivals may be fewer than another's if all meet: a thread may skip some
+/// meetings.
 const UNEQUAL: f64 = 0.05;
-/// From this many looks for each arrival on, threads poll. A thread that works on what others have
-/// made ready looks at each piece some times as well (x265's rows of a picture: 4.5).
+/// With at least this many looks for each arrival, threads poll. A thread that works on pieces
+/// which others prepare looks at each piece several times as well (x265's rows of a picture: 4.5).
 const LOOKS_PER_ARRIVAL: f64 = 8.0;
 
-const POLLING_BARRIER: &str = "Threads poll a lock until all of them have come";
+const POLLING_BARRIER: &str = "Threads poll a lock until all of them have arrived";
 const USE_A_BARRIER: &str = "Use a barrier: pthread_barrier_wait, or std::barrier. Where the wait \
      is shorter than a microsecond and each thread has a processor, an atomic counter that waiters \
      watch is quicker still.";
@@ -108,22 +109,24 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
     })
 }
 
-/// Whether threads come there for the same locks: pieces of work have more locks, one for each.
+/// Whether threads come there for the same locks: pieces of work have more locks, one for each
+/// piece.
 fn is_at_few_locks(process: &Process, number: usize, site: &Site) -> bool {
     site.locks < site.threads || is_at_one_lock(process, number)
 }
 
 /// Whether all threads come there equally often, as they do where they meet; a thread that steals
-/// work from others comes as often as there is some.
+/// work comes whenever there is some.
 fn arrive_equally(site: &Site) -> bool {
     let calls = || site.by_thread.iter().map(|&(_, calls)| calls);
     let (Some(least), Some(most)) = (calls().min(), calls().max()) else { return true };
-    // A few each are alike by chance, as the lock of which a try now and then was refused.
+    // A few calls each may be equally many at random, such as the tries of a lock that is
+    // occasionally refused.
     least >= FEWEST_TAKEN && (most - least) as f64 <= f64::max(2.0, UNEQUAL * most as f64)
 }
 
-/// Whether a site may be one that only looks whether all have come: a try, or a section that was read,
-/// searches nothing and changes nothing.
+/// Whether a site may be one that only checks whether all have arrived: a try, or a section whose
+/// instructions were read and which searches nothing and changes nothing.
 fn is_look(site: &Site) -> bool {
     match site.section.as_ref().and_then(|section| Some((section, Touches::of(section)?))) {
         Some((section, touches)) => {
@@ -164,10 +167,10 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
             rate("acquisitions", tries.calls as f64 / process.seconds),
             count("threads", site.threads as u64),
             seconds("time in refused tries", tries.spun),
-            count("places that try so", tries.sites.len() as u64),
+            count("call sites that try so", tries.sites.len() as u64),
         ],
-        advice: "Wait for the lock (pthread_mutex_lock), or for what it is polled for with a \
-                 condition variable: a thread that sleeps leaves its processor to the holder."
+        advice: "Wait for the lock (pthread_mutex_lock), or use a condition variable for what \
+                 the threads poll for: a thread that sleeps leaves its processor to the holder."
             .to_owned(),
         open_question: None,
         remedy: tries.remedy(site.threads),
@@ -187,8 +190,9 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
     })
 }
 
-/// Whether the refused tries of a site are mostly of one lock, which is hardly ever got at once: a
-/// thread that goes on to another lock when one is taken does not come back to it so often.
+/// Whether the refused tries of a site are mostly for one lock, which is hardly ever free at the
+/// first try: a thread that continues with another lock when one is taken does not return to it so
+/// often.
 fn is_at_one_lock(process: &Process, site: usize) -> bool {
     let uses = process.locks.iter().flat_map(|lock| &lock.sites).filter(|used| used.site == site);
     let Some(most) = uses.max_by_key(|used| used.refused) else { return false };
@@ -197,7 +201,7 @@ fn is_at_one_lock(process: &Process, site: usize) -> bool {
         && most.refused as f64 >= MOSTLY_REFUSED * process.sites[site].figures.refused as f64
 }
 
-/// Tries that one function makes, for itself or for its callers.
+/// Tries that one function makes, for itself or on behalf of its callers.
 struct Tries<'a> {
     process: &'a Process,
     /// The call sites that try, those with most refused tries first.
@@ -235,8 +239,8 @@ impl<'a> Tries<'a> {
         self.calls + self.refused
     }
 
-    /// The function that repeats them: the one that tries for several call sites, or the one call
-    /// site.
+    /// The function that repeats them: the one that tries for several call sites, or the function
+    /// of the only call site.
     fn place(&self) -> String {
         let site = &self.process.sites[self.sites[0]];
         let shared = self.process.call_of(site).filter(|_| self.sites.len() > 1);
@@ -295,7 +299,7 @@ mod tests {
         assert!(rules(&tried(990.0, 0.69)).is_empty());
     }
 
-    /// As jemalloc's threads, which look now and then whether they may clean up.
+    /// As in jemalloc, whose threads occasionally check whether they may clean up.
     #[test]
     fn who_never_gets_the_lock_and_does_other_things_does_not_poll() {
         let mut drawn = tried(1_500.0, 1.0);

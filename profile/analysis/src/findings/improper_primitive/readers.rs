@@ -14,7 +14,7 @@ use crate::findings::touches::Touches;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// From this share of the acquisitions on, a lock is read-mostly.
+/// If at least this share of its acquisitions only read, a lock is read-mostly.
 const READ_MOSTLY: f64 = 0.9;
 /// Below this mean time held, an acquisition to read takes as long as the section
 /// (`docs/locks.md`: "A read lock is not free").
@@ -73,16 +73,16 @@ impl<'a> Readers<'a> {
             place: main.place.clone(),
             evidence: vec![
                 rate("acquisitions", family.calls_per_second()),
-                share("acquisitions to read only", self.of_calls),
+                share("acquisitions that only read", self.of_calls),
                 share("contention", family.contention()),
                 seconds("time waited", family.waited()),
-                share("waiting that was for another reader", self.behind_readers),
-                seconds("mean time held, about", family.mean_held()),
+                share("share of the waiting that was for another reader", self.behind_readers),
+                seconds("mean time held (estimate)", family.mean_held()),
                 count("locks", family.locks.len() as u64),
             ],
-            advice: "Let readers in together: a lock for readers and writers \
-                     (pthread_rwlock_t, Syncline's `rw_compact`), taken to read here. \
-                     Where changes are rare, a pointer to a table that is replaced as a whole \
+            advice: "Let readers share the lock: use a reader-writer lock (pthread_rwlock_t, \
+                     Syncline's `rw_compact`), and take it for reading here. If changes are \
+                     rare, a pointer to a table that is replaced as a whole \
                      needs no lock to read."
                 .to_owned(),
             open_question: None,
@@ -110,7 +110,7 @@ fn only_reads(process: &Process, site: usize) -> bool {
         Some(Touches::OneWord) => section.writes == 0,
         _ => false,
     });
-    // Instructions also show a rare write; a trace is the next best.
+    // Instructions show even a rare write, so they count first, and a trace second.
     let traced = || site.inspected.as_ref().and_then(Touches::of_inspected);
     alone && reads.unwrap_or_else(|| traced() == Some(Touches::ReadsOnly))
 }

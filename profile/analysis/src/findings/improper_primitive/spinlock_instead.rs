@@ -1,5 +1,5 @@
-//! Short sections under a mutex that threads hardly ever wait for. A mutex is prepared for
-//! sleepers, and a spinlock is not; taken often enough, that is most of what the section costs
+//! Short sections under a mutex that threads hardly ever wait for. A mutex has to handle sleepers,
+//! and a spinlock does not; for short sections that are entered often, this is most of their cost
 //! (SyncPerf, Table 1, row 2).
 //!
 //! Under a spinlock, waiters burn their processors. So the rule does not apply to locks that are
@@ -13,13 +13,13 @@ use crate::findings::touches::Touches;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// Without a reading of the instructions, a section counts as short up to this mean time held:
-/// about as long as the acquisition itself takes.
+/// If its instructions were not read, a section counts as short up to this mean time held: about as
+/// long as the acquisition itself takes.
 const SHORT: f64 = 100e-9;
 /// Sites with a smaller share of the calls do not decide.
 const NEGLIGIBLE: f64 = 0.01;
-/// What the change saves of an acquisition and its release: the atomic instruction of the release,
-/// and some branches.
+/// The share of an acquisition and its release that the change saves: the atomic instruction of the
+/// release, and some branches.
 const SAVED: f64 = 4e-9;
 
 /// Families of mutexes that could be spinlocks.
@@ -69,8 +69,8 @@ fn finding(process: &Process, family: &Family, known: bool) -> Finding {
         rate("acquisitions", family.calls_per_second()),
         share("contention", family.contention()),
         count("locks", family.locks.len() as u64),
-        seconds("mean time held, about", family.mean_held()),
-        share("time in the calls themselves, about", family.cost()),
+        seconds("mean time held (estimate)", family.mean_held()),
+        share("time in the calls themselves (estimate)", family.cost()),
     ];
     if let (true, Some(section)) = (known, &site.section) {
         evidence.insert(3, count("instructions of the section", section.instructions as u64));
@@ -96,8 +96,8 @@ fn finding(process: &Process, family: &Family, known: bool) -> Finding {
             None
         } else {
             ask_inspect(
-                "What does the section touch? One word would need an atomic instruction only, \
-                 and data of the thread's own no lock.",
+                "What does the section touch? For one word an atomic instruction is enough, and \
+                 for the thread's own data no lock is needed.",
             )
         },
         remedy: Remedy::CheaperCalls {

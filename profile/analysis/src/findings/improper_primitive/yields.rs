@@ -1,9 +1,10 @@
-//! Threads that yield the processor and look again, until what they wait for is there.
+//! Threads that poll a condition and yield the processor in between.
 //!
-//! What they wait for is a word of their own memory, so it is not known who lets them go on: a side of a
-//! queue that is full or empty, a worker without work, a lock of the program's own. Each yield is a call
-//! of the kernel, and takes a switch to another thread and back where processors are short; but the
-//! thread is never asleep, so neither the waiting nor its cost shows anywhere else.
+//! They wait for a word of their own memory, so it is not known which thread releases them: it may
+//! be a side of a queue that is full or empty, a worker without work, or a lock of the program's
+//! own. Each yield is a call of the kernel, and takes a switch to another thread and back where
+//! processors are short; but the thread is never asleep, so neither the waiting nor its cost shows
+//! anywhere else.
 
 use syncline_recording::{Op, Primitive};
 
@@ -13,12 +14,13 @@ use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
 use crate::options::Thresholds;
 
-/// The least share of all threads' time that is spent so. What it costs others is a part of that.
+/// The least share of all threads' time that is spent on it. What it costs other threads is a part
+/// of that.
 const LEAST_SHARE: f64 = 0.05;
 /// Less than this, in seconds, says nothing of a run.
 const FLOOR: f64 = 0.01;
-/// A thread polls if it spends this share of its life so. Where only one does, it may be the quicker side
-/// of a queue, which has nothing else to do.
+/// A thread polls if it spends this share of its life so. If only one thread yields, it may be the
+/// quicker side of a queue, which has nothing else to do.
 const POLLS: f64 = 0.1;
 
 /// Where threads yield again and again.
@@ -53,7 +55,7 @@ fn finding(process: &Process, sites: &[(usize, &Site)], calls: u64, lost: f64) -
         place: sites[0].1.place.clone(),
         locks: few(&objects),
         evidence: vec![
-            share("of all threads' time spent so", lost / process.thread_seconds),
+            share("share of all threads' time spent so", lost / process.thread_seconds),
             rate("yields", calls as f64 / process.seconds),
             seconds("processor time of the yields", polled),
             count("threads", threads.len() as u64),
@@ -61,8 +63,8 @@ fn finding(process: &Process, sites: &[(usize, &Site)], calls: u64, lost: f64) -
         ],
         advice: "If the threads pass things to each other, pass several at a time: a longer queue, \
                  or batches. If they wait longer than a few microseconds, let them sleep: a condition \
-                 variable, a semaphore, or std::atomic::wait. If they are more than processors, have \
-                 fewer."
+                 variable, a semaphore, or std::atomic::wait. If there are more threads than \
+                 processors, use fewer."
             .to_owned(),
         sites: numbers,
         open_question: None,

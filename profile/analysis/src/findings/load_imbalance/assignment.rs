@@ -2,12 +2,12 @@
 //! do: nearly in proportion to the groups' work, in whole numbers, with at least one thread for
 //! each group and as many as before in all.
 
-/// Numbers of threads for groups with this much work. There are as many threads in all as there are
-/// groups, at least.
+/// Numbers of threads for groups with this much work. In total there are at least as many threads
+/// as groups.
 ///
-/// One by one the threads go to the group whose threads have most to do (the divisor method
-/// with the divisors 1, 2, 3, …). With shares in proportion to the work and the largest
-/// remainders rounded up, the busiest group's threads may have more to do than they must.
+/// One by one the threads go to the group whose threads have most to do (the divisor method with
+/// the divisors 1, 2, 3, …). With shares in proportion to the work and the largest remainders
+/// rounded up, the busiest group's threads may have more to do than necessary.
 pub fn proportional(work: &[f64], threads: usize) -> Vec<usize> {
     let mut assigned = vec![1; work.len()];
     for _ in work.len()..threads {

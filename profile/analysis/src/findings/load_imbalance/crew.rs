@@ -16,8 +16,8 @@ use syncline_recording::Primitive;
 use crate::findings::family::Sets;
 use crate::model::{Group, Process, Thread};
 
-/// The least share of the time worked that must be processor time for that to be the measure of
-/// work.
+/// The least share of the time worked that must be processor time if processor time is to measure
+/// the work.
 const ON_CPU: f64 = 0.5;
 
 /// A thread with less work than this, in seconds, did nothing but begin and end.
@@ -37,7 +37,7 @@ pub struct Crew {
     /// of threads that never end, or is little. Their sleep is then included, and so is their
     /// waiting for a processor if the kernel doesn't report that.
     pub inexact: bool,
-    /// Seconds of each of them that it did not wait.
+    /// Seconds that each of them did not wait.
     pub active: Vec<f64>,
     /// Seconds from the start of the first to the end of the last.
     pub lived: f64,
@@ -93,8 +93,8 @@ impl Crew {
     }
 }
 
-/// All groups of threads. One that comes in several batches, one after the other, is left
-/// out, as are records that stand for several threads.
+/// All groups of threads. A group that comes in several batches, one after the other, is left out,
+/// as are records that stand for several threads.
 pub fn crews(process: &Process) -> Vec<Crew> {
     let groups = pools(process);
     let thread = |place: usize| &process.threads[place];
@@ -118,8 +118,8 @@ pub fn crews(process: &Process) -> Vec<Crew> {
             continue;
         }
         let active: Vec<f64> = threads.iter().map(|&t| thread(t).active()).collect();
-        // That some processor times are unknown, such as those of servers that never end, does not
-        // matter for these.
+        // For these it does not matter that some processor times are unknown, such as those of
+        // servers that never end.
         let known = known(threads);
         let by_cpu = all_by_cpu || known && by_cpu(threads);
         let work = |&t: &usize| match thread(t).cpu {

@@ -17,9 +17,9 @@ use crate::model::{Finding, Process, Remedy, Rule};
 
 /// The least share of their time that the threads of the busiest group do not wait.
 const BUSY: f64 = 0.7;
-/// The least share of its work for which the busiest group was seen at it, on processors or asleep for a given
-/// time. A server's thread that sleeps in the kernel until a request comes has not more to do, and looks like
-/// one that waits for a device.
+/// The least share of its work for which the busiest group was seen at it, on processors or asleep
+/// for a given time. A server's thread that sleeps in the kernel until a request comes does not
+/// have more to do than others, but looks like a thread that waits for a device.
 const SEEN: f64 = 0.1;
 /// The largest share of their time that threads of a group may be active for the group to give some
 /// away.
@@ -57,11 +57,11 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
         evidence.push(count(&format!("threads of {name}, proposed"), proposed as u64));
         evidence.push(seconds(&format!("work of {name}, all threads"), crew.sum()));
         evidence.push(share(
-            &format!("of their time that threads of {name} did not wait"),
+            &format!("share of their time that threads of {name} did not wait"),
             crew.active_share(),
         ));
     }
-    evidence.push(times("as fast at best", faster));
+    evidence.push(times("possible speed-up, at best", faster));
     let numbers: Vec<String> = crews
         .iter()
         .zip(proposed)
@@ -77,8 +77,8 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
         locks: Vec::new(),
         evidence,
         advice: format!(
-            "Divide the threads in proportion to the work: {}. Or let every thread do what there \
-             is to do, whatever stage it is of.",
+            "Divide the threads in proportion to the work: {}. Or let every thread do the work \
+             of every stage.",
             numbers.join(", ")
         ),
         open_question: None,
@@ -194,12 +194,12 @@ mod tests {
         for thread in 9..13 {
             drawn.ready(thread, 8.4);
         }
-        // Of the twenty seconds of two processors others had nine.
+        // Other programs had nine of the twenty seconds of two processors.
         assert!(found(&drawn).is_empty(), "11 seconds of work");
     }
 
-    /// As varnishd's: the threads that wait for the network sleep in the kernel, and many workers have nothing
-    /// to do.
+    /// As in varnishd: the threads that wait for the network sleep in the kernel, and many workers
+    /// have nothing to do.
     #[test]
     fn who_sleeps_for_requests_has_not_more_to_do() {
         let mut drawn = pipeline(&[("work", 6, 1.0), ("poll", 2, 9.9)]);

@@ -15,7 +15,7 @@ use crate::options::Thresholds;
 /// The least run time, in seconds, that says anything: threads start at different times,
 /// and a run that has just begun is always unequal.
 const SHORTEST_RUN: f64 = 0.1;
-/// How many times as long as necessary the run must take at least: SyncPerf's 20 %.
+/// The run must take at least this many times as long as necessary: SyncPerf's 20 %.
 const TIMES: f64 = 1.2;
 /// The least share of the run time to be gained.
 const FLOOR: f64 = 0.05;

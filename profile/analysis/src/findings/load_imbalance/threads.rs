@@ -38,16 +38,19 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
             sites.first().map(|&site| format!(", which meet in {}", process.sites[site].place));
         Finding {
             rule: Rule::UnequalThreads,
-            title: "Threads that do the same have unequal shares of it".to_owned(),
+            title: "Threads that do the same work have unequal shares of it".to_owned(),
             place: format!("threads of {}{}", crew.start_function, at.unwrap_or_default()),
             locks: Vec::new(),
             evidence: vec![
                 count("threads", crew.threads.len() as u64),
-                seconds("work of the busiest", crew.work[busiest]),
+                seconds("work of the busiest thread", crew.work[busiest]),
                 seconds("mean work", mean),
-                seconds("work of the least busy", least),
-                times("busiest against the mean", crew.work[busiest] / mean.max(1e-12)),
-                share("of their time that they did not wait", crew.active_share()),
+                seconds("work of the least busy thread", least),
+                times(
+                    "busiest thread compared with the mean",
+                    crew.work[busiest] / mean.max(1e-12),
+                ),
+                share("share of their time that they did not wait", crew.active_share()),
             ],
             advice: "Deal the work out in smaller pieces: let threads take the next piece when \
                      they are done with one, from a common counter or queue, or steal from each \

@@ -6,7 +6,7 @@ mod unneeded;
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
 
-/// What is found of this kind.
+/// The findings of this kind.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let mut findings = unneeded::find(process, thresholds);
     findings.extend(serialized_by_outer::find(process, thresholds));

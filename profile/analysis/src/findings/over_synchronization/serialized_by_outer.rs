@@ -2,7 +2,7 @@
 //! they could exclude (SyncPerf, Table 1, row 10). Three shapes:
 //!
 //! ```text
-//! always A, then B        B excludes nobody that A has not:          remove B
+//! always A, then B        B excludes no thread that A admits:         remove B
 //! always A, then B1..Bn   the B are kept apart for nothing by A:     remove A, or all the B
 //! A1..An, then always B   B brings together what the A keep apart:   remove B
 //! ```
@@ -27,10 +27,10 @@ use crate::options::Thresholds;
 /// If this share of the sampled acquisitions had the other lock held, a lock counts as always taken
 /// under it.
 const ALWAYS: f64 = 0.99;
-/// Fewer sampled acquisitions than this, of all locks of a family, are not conclusive.
+/// Fewer sampled acquisitions of all locks of a family are not conclusive.
 const FEWEST_SEEN: u64 = 10;
 
-/// One in so many acquisitions is sampled.
+/// One in this many acquisitions is sampled.
 const SAMPLED: u64 = 128;
 
 /// Families whose locks are always taken under others.
@@ -77,15 +77,15 @@ fn join(finding: &mut Finding, other: Finding) {
     finding.evidence.push(rate(&format!("acquisitions in {}", other.place), taken));
 }
 
-/// A family, and the locks that were held when one of it was taken.
+/// A family, and the locks that were held when one of its locks was taken.
 struct Inner<'a> {
     process: &'a Process,
     family: &'a Family<'a>,
     /// Acquisitions that were sampled.
     seen: u64,
-    /// Those of them with the one lock held that this lock is mostly taken under.
+    /// Its acquisitions under the one lock that is held most often.
     under_its_own: u64,
-    /// Those with any lock held.
+    /// Its acquisitions under any lock.
     under_any: u64,
     /// The locks that are mostly held, one for each of the family.
     outers: BTreeSet<u64>,
@@ -139,7 +139,7 @@ impl<'a> Inner<'a> {
         if self.seen < FEWEST_SEEN { 0.0 } else { seen as f64 / self.seen as f64 }
     }
 
-    /// The case of one outer lock that protects nothing but what the inner ones do.
+    /// One outer lock that protects only the data of the inner locks.
     fn under_one(&self, thresholds: &Thresholds) -> Option<Finding> {
         if self.share(self.under_its_own) < ALWAYS || self.family.cost() < COST_FLOOR {
             return None;
@@ -155,11 +155,11 @@ impl<'a> Inner<'a> {
         let sites = self.family.sites.clone();
         Some(match contended {
             Some(common) => self.finding(
-                "Locks that one lock around all of them makes useless",
+                "Locks that another lock around all of them makes useless",
                 format!(
-                    "Remove {}, if what the inner locks protect is all that it protects: it lets \
-                     one thread in where they would let in several. If it protects more, remove \
-                     the inner ones.",
+                    "Remove {} if it protects only what the inner locks protect: it admits one \
+                     thread where they would admit several. If it protects more, remove the \
+                     inner locks.",
                     common.name
                 ),
                 Remedy::SplitLock {
@@ -169,16 +169,16 @@ impl<'a> Inner<'a> {
             ),
             None => self.finding(
                 "A lock that is only ever taken with another one held",
-                "Remove the inner lock: each thread that comes here holds the outer one, and so \
-                 excludes the others already. If a rare path to here does not, let it take the \
-                 outer lock."
+                "Remove the inner lock: each thread that gets here holds the outer one, which \
+                 already excludes the others. If a rare path to here does not hold the outer \
+                 lock, take it there."
                     .to_owned(),
                 Remedy::RemoveLock { sites, seconds_per_call: self.family.likely_pair() },
             ),
         })
     }
 
-    /// The case of many outer locks, and a contended one inside.
+    /// Many outer locks, and a contended inner lock.
     fn under_many(&self, thresholds: &Thresholds) -> Option<Finding> {
         let family = self.family;
         let applies = self.share(self.under_any) >= ALWAYS
@@ -188,7 +188,7 @@ impl<'a> Inner<'a> {
             && family.waited_share() >= WAITED_FLOOR;
         applies.then(|| {
             self.finding(
-                "A lock inside sections that other locks keep apart brings them together again",
+                "A lock inside sections of different locks makes them wait for each other",
                 "Do without the inner lock: give each outer lock, or each thread, its own copy of \
                  what it protects, such as a random generator of its own."
                     .to_owned(),
@@ -204,12 +204,12 @@ impl<'a> Inner<'a> {
         let Inner { process, family, .. } = self;
         let mut evidence = vec![
             rate("acquisitions", family.calls_per_second()),
-            count("acquisitions that were looked at", self.seen),
+            count("sampled acquisitions", self.seen),
             share("of these, with another lock held", self.share(self.under_any)),
             share("with always the same one held", self.share(self.under_its_own)),
             share("contention", family.contention()),
             seconds("time waited", family.waited()),
-            share("time in the calls themselves, about", family.cost()),
+            share("time in the calls themselves (estimate)", family.cost()),
         ];
         let outer = self.outer_sites.first().map(|&site| &process.sites[site]);
         if let Some(outer) = outer {

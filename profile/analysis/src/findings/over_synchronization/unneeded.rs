@@ -31,7 +31,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 }
 
 fn local_data(process: &Process, family: &Family) -> Finding {
-    // What a function's own instructions show is sure; what threads shared is an observation.
+    // The instructions of a function are proof; which data threads shared in a trace is an
+    // observation.
     let sure = is_read(process, family, Touches::Nothing);
     let (title, why) = match sure {
         true => (
@@ -47,8 +48,8 @@ fn local_data(process: &Process, family: &Family) -> Finding {
         rule: Rule::LocalDataOnly,
         title: title.to_owned(),
         advice: format!(
-            "Remove the lock: {why}. (If it is there to wait for who holds it, say so, or wait \
-             for a condition.)"
+            "Remove the lock: {why}. If threads take it only to wait for its holder, use a \
+             condition variable."
         ),
         ..common(process, family, Touches::Nothing)
     }
@@ -84,7 +85,7 @@ fn common(process: &Process, family: &Family, touches: Touches) -> Finding {
     }
     evidence.extend(site.inspected.as_ref().map_or_else(Vec::new, traced));
     evidence.push(count("locks", family.locks.len() as u64));
-    evidence.push(share("time in the calls themselves, about", family.cost()));
+    evidence.push(share("time in the calls themselves (estimate)", family.cost()));
     let all = Touches::of_all(process, &family.sites, 0.0);
     Finding {
         rule: Rule::LocalDataOnly,
@@ -117,7 +118,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::{Data, Inspected, Section};
 
-    /// A lock that is taken this often in a second around such a section.
+    /// A lock that is taken this often per second around such a section.
     fn lock(calls_per_second: u64, section: Section) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);

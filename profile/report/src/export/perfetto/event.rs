@@ -1,4 +1,4 @@
-//! What an event says of a span: its name, and what a viewer shows when it is selected.
+//! The event of a span: its name, and the details that a viewer shows when it is selected.
 
 use super::messages::{AnnotationValue, DebugAnnotation, EventType, TrackEvent};
 use crate::export::parts::{object, thread_name};

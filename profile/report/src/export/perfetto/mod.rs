@@ -1,8 +1,8 @@
 //! A trace for Perfetto: a track for each thread with its waits, tracks below it with what it
 //! holds, and arrows from the holder to the waiter.
 //!
-//! It is Perfetto's own format and not the older JSON of trace events: that has times in
-//! microseconds as decimal text, five times the size, and arrows that viewers bind to
+//! It is Perfetto's own format and not the older JSON of trace events, which has times in
+//! microseconds as decimal text, is five times as large, and has arrows that viewers bind to
 //! whatever slice happens to be at their moment.
 //!
 //! Slices of one track must lie within each other. Waits of a thread never overlap; holds

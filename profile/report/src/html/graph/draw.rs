@@ -9,7 +9,7 @@ use syncline_present::page::number::{count, duration};
 
 const WIDTH: f64 = 212.0;
 const HEIGHT: f64 = 46.0;
-/// From one column to the next, and from one row to the next.
+/// The distance from one column to the next, and from one row to the next.
 const COLUMN: f64 = WIDTH + 100.0;
 const ROW: f64 = HEIGHT + 44.0;
 const MARGIN: f64 = 8.0;
@@ -21,7 +21,7 @@ const DETOUR: f64 = HEIGHT + 26.0;
 const WIDEST: f64 = 9.0;
 /// Characters that fit into a box.
 const FITTING: usize = 28;
-/// Arrows with less than this share of the widest one's waiting bear no number.
+/// Arrows with less than this share of the widest arrow's waiting have no number.
 const WORTH_A_NUMBER: f64 = 0.04;
 
 /// The picture.
@@ -63,7 +63,7 @@ fn corner(place: Place, places: &[Place], rows: usize) -> (f64, f64) {
     (MARGIN + place.layer as f64 * COLUMN, ABOVE + (above + place.row as f64) * ROW)
 }
 
-/// The way of an arrow: a cubic Bézier curve.
+/// The path of an arrow: a cubic Bézier curve.
 struct Curve {
     points: [(f64, f64); 4],
 }
@@ -164,7 +164,7 @@ fn node_box(svg: &mut String, node: &Node, x: f64, y: f64, sites: &str) {
     }
 }
 
-/// The end of a text, which says more than its beginning where it is too long for a box.
+/// The end of a text that is too long for a box, since the end says more than the beginning.
 fn end_of(text: &str) -> String {
     let length = text.chars().count();
     match length.checked_sub(FITTING) {

@@ -1,10 +1,10 @@
 //! Where the nodes of a small directed graph are drawn: in layers from left to right, so
 //! that heavy edges point to the right.
 //!
-//! The classic method in its simplest form (Sugiyama, Tagawa and Toda, 1981): edges are taken
-//! from the heaviest on, and one that would close a circle is left out of the order; a
-//! node's layer is the length of the longest way to it; within its layer a node moves to the
-//! middle of its neighbours. Equal input gives equal output.
+//! The classic method in its simplest form (Sugiyama, Tagawa and Toda, 1981): edges are taken in
+//! order of weight, and an edge that would close a cycle is ignored for the order; a node's layer
+//! is the length of the longest path to it; within its layer a node moves to the middle of its
+//! neighbours. Equal input gives equal output.
 
 /// The number of sweeps over all layers; more change nothing at this size.
 const SWEEPS: usize = 6;

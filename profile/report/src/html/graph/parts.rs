@@ -1,6 +1,6 @@
 //! What the picture shows.
 
-/// Where threads waited, or held what others waited for.
+/// A call site where threads waited, or held locks that others waited for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub name: String,

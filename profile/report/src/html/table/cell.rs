@@ -1,6 +1,6 @@
 //! A row, and what it has in each column.
 
-/// What a row has in a column.
+/// A row's value in a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// For a column of text.
@@ -20,8 +20,8 @@ pub fn text(text: impl Into<String>) -> Cell {
 pub struct Row {
     /// The cells, one for each column.
     pub cells: Vec<Cell>,
-    /// What the row shows when it is opened, as HTML.
+    /// The details of the row, shown when it is opened, as HTML.
     pub details: String,
-    /// The same in a few lines of text, for a row that is written as data.
+    /// The details in a few lines of text, for a row that is written as data.
     pub brief: Vec<String>,
 }

@@ -7,8 +7,8 @@ use super::cell::{Cell, Row};
 use syncline_present::page::Json;
 use syncline_present::page::number::compact;
 
-/// Rows as JSON: lists of numbers, where a text is a number as well, its place in the
-/// list of texts; after the cells come the lines of the brief.
+/// Rows as JSON: lists of numbers, in which a text is its index in the list of texts; the lines of
+/// the brief follow the cells.
 pub fn data(rows: impl Iterator<Item = Row>) -> String {
     let mut texts: HashMap<String, usize> = HashMap::new();
     let mut list = String::new();

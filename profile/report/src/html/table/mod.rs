@@ -17,7 +17,7 @@ use syncline_present::page::number::{compact, count, counted, duration, grouped,
 /// Rows that are written as HTML.
 pub const ROWS: usize = 100;
 
-/// What a column holds, which is also how it is written and sorted.
+/// The kind of a column's values, which decides how they are written and sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Text.
@@ -41,7 +41,7 @@ impl Format {
         !matches!(self, Format::Text | Format::Words | Format::Quadrant)
     }
 
-    /// What the script calls it.
+    /// Its name in the script.
     fn name(self) -> &'static str {
         match self {
             Format::Text => "text",
@@ -73,17 +73,17 @@ pub struct Table<'a> {
     pub caption: &'a str,
     /// One of its rows, as a noun in the singular.
     pub one: &'a str,
-    /// What its rows' ids begin with; their number follows.
+    /// The beginning of its rows' ids; their number follows.
     pub id: String,
     /// The columns. The first holds text, and is what opens a row.
     pub columns: &'a [Column],
-    /// The column that the rows come sorted by, the largest first.
+    /// The column by which the rows are sorted, largest first.
     pub sorted: Option<usize>,
 }
 
 impl Table<'_> {
-    /// The table of this many rows. `row` is told whether the row will be HTML, and may leave out
-    /// what the other kind needs.
+    /// The table of this many rows. `row` gets whether the row will be HTML, and may leave out what
+    /// only the other kind needs.
     pub fn html(&self, rows: usize, row: impl Fn(usize, bool) -> Row) -> String {
         if rows == 0 {
             return format!("<p class=\"empty\">There is no {}.</p>\n", self.one);

@@ -1,4 +1,4 @@
-//! Locks and what else is waited for.
+//! Locks and other objects that threads wait for.
 
 use std::fmt::Write;
 
@@ -61,7 +61,7 @@ fn details(process: &Process, lock: &Lock) -> String {
     if holder.looked_at > 0 && holder.seconds > 0.0 {
         let _ = write!(
             html,
-            "<li>of {} holds that were looked at the holder was off its processor {} of the time; it \
+            "<li>of {} sampled holds the holder was off its processor {} of the time; it \
              slept {} times and was preempted {} times</li>",
             count(holder.looked_at),
             percent(holder.off_cpu / holder.seconds),

@@ -1,7 +1,7 @@
-//! What each thread did when: waiting, holding, running.
+//! The timeline of each thread: waiting, holding, running.
 //!
-//! The picture is drawn by the script, since it can be zoomed; its data stands here once, in
-//! whole nanoseconds. A table says the same in numbers.
+//! The script draws the picture, since it can be zoomed; its data is included once, in whole
+//! nanoseconds. A table has the same in numbers.
 
 mod reduce;
 mod table;
@@ -19,7 +19,7 @@ use table::title;
 /// Threads that are drawn: those that waited and held most.
 const LANES: usize = 128;
 
-/// From this share of the run on it is complete: its first moments have no window.
+/// A timeline with at least this share of the run is complete: its first moments have no window.
 const WHOLE: f64 = 0.999;
 
 /// The section. `id` is what the ids of the table's rows begin with.
@@ -59,7 +59,8 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
     let mut remarks = Vec::new();
     if !timeline.holds {
         remarks.push(
-            "Waits only: <code>syncline record --timeline</code> also keeps who held what."
+            "Waits only: <code>syncline record --timeline</code> also keeps which thread held \
+             which lock."
                 .to_owned(),
         );
     }
@@ -197,7 +198,7 @@ fn thousandths(piece: &Piece) -> u64 {
     if length > 0.0 { (1000.0 * (piece.busy / length).min(1.0)).round() as u64 } else { 1000 }
 }
 
-/// What the script knows a kind of span as.
+/// The script's number of a kind of span.
 fn code(span: &Span) -> u8 {
     match What::of(span) {
         What::Wait(Kind::Lock) => 0,

@@ -1,9 +1,9 @@
-//! Cuts a thread's log down to what a screen can show.
+//! Reduces a thread's log to what a screen can show.
 //!
-//! A log may have millions of waits and holds, most of them shorter than a point of the
-//! screen at any zoom that a person would choose. Time is cut into cells. What is as long
-//! as a cell stays as it is; shorter spans are summed, cell by cell, into a [`Piece`] that says how
-//! much of its time they take, and names the lock with most of it.
+//! A log may have millions of waits and holds, most of them shorter than a point of the screen at
+//! any zoom that a person would choose. Time is cut into cells. A span that is as long as a cell
+//! stays as it is; shorter spans are summed, cell by cell, into a [`Piece`] that says how much of
+//! its time they take, and names the lock with most of it.
 
 use std::collections::HashMap;
 

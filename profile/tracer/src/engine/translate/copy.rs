@@ -18,7 +18,8 @@ impl Translator<'_> {
         done
     }
 
-    /// Copies an instruction; an operand relative to it is made to mean the same place.
+    /// Copies an instruction, and adjusts an instruction-relative operand so that it refers to the
+    /// same address.
     pub fn copy(&mut self, start: u64, one: &Decoded) {
         let instruction = &one.instruction;
         let length = instruction.len();

@@ -17,7 +17,7 @@ pub struct Decoded {
 
 /// How a block ends.
 pub enum End {
-    /// Goes on at an address: a jump, or the block is long enough.
+    /// Continues at an address: a jump, or the block is long enough.
     Direct(u64),
     /// A conditional jump.
     Conditional(u64),
@@ -27,11 +27,11 @@ pub enum End {
     Indirect(Option<u64>),
     /// Returns, and takes this many bytes more from the stack.
     Return(u16),
-    /// Goes on as if a transaction had been given up at its begin.
+    /// Continues as if a transaction had been aborted at its beginning.
     Abort(u64),
     /// A system call.
     SystemCall,
-    /// Here the program goes on by itself.
+    /// Here the program continues natively.
     Stop(u32),
 }
 
@@ -45,7 +45,7 @@ pub fn end_of(instruction: &Instruction) -> Option<End> {
     let next = instruction.next_ip();
     match instruction.mnemonic() {
         Mnemonic::Syscall => return Some(End::SystemCall),
-        // Any transaction may be given up, and what would be noted of one would be gone with it.
+        // Any transaction may be aborted, and what was logged in it would be lost with it.
         Mnemonic::Xbegin => return Some(End::Abort(instruction.near_branch_target())),
         // Privileged, or with effects on control that are not followed.
         Mnemonic::Xend

@@ -19,7 +19,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Does what ends the block, and goes on.
+    /// Executes the end of the block, and continues.
     pub fn end(
         &mut self,
         end: &End,
@@ -69,7 +69,7 @@ impl Translator<'_> {
                 exits.look_up(&mut self.emit);
             }
             End::Abort(to) => {
-                /// There is no reason, so another try is not worth it either.
+                /// No abort code is set, so the program won't retry.
                 const STATUS: u64 = 0;
                 self.restore();
                 self.emit.set(RAX, STATUS);
@@ -106,7 +106,7 @@ impl Translator<'_> {
         });
     }
 
-    /// Stores where an indirect jump or call goes.
+    /// Stores the target of an indirect jump or call.
     fn load_target(&mut self, last: &Instruction) {
         let in_fs = last.memory_segment() == Register::FS;
         let place = match last.op0_kind() {
@@ -133,8 +133,8 @@ impl Translator<'_> {
         });
     }
 
-    /// The jump of a conditional branch, over five bytes if it is taken... which are a jump to
-    /// where it goes on if it is not.
+    /// A conditional branch, which skips five bytes if it is taken. These are a jump to where it
+    /// continues if it is not.
     fn branch(&mut self, last: &Instruction) {
         // SAFETY: it was decoded from there.
         let bytes = unsafe { core::slice::from_raw_parts(last.ip() as *const u8, last.len()) };

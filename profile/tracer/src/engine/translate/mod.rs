@@ -119,7 +119,7 @@ impl<'a> Translator<'a> {
 
     fn entry(&mut self, start: u64, length: u32, id: u32, exits: &exits::Exits) -> (u64, Patch) {
         let e = &mut self.emit;
-        // What to do when something is wrong: before the entry, so that its address is known.
+        // The code for failures comes before the entry, so that its address is known.
         let stale = e.at;
         exits.leave_from_entry(e, Exit::Stale, id);
         let full = e.at;

@@ -46,8 +46,8 @@ pub fn kind_of(path: &Path) -> Result<Kind, Failure> {
     })
 }
 
-/// Whether all that is there is what a command makes before it writes its session: files that are
-/// not finished, and the subfolder for other users.
+/// Whether the folder has only what a command makes before it writes its session: unfinished files,
+/// and the subfolder for other users.
 fn is_begun(path: &Path) -> bool {
     let no_further = |others: Vec<PathBuf>| parts(path).iter().all(|part| others.contains(part));
     refuse_foreign(path).is_ok() && others(path).is_ok_and(no_further)

@@ -1,16 +1,15 @@
 //! The recording that is there already.
 //!
-//! It becomes `DIR.old`, and an older one of that name goes. Removing thousands of files takes
-//! long, and slows down the creation of new ones for a while (ext4 passes over each number of a
-//! file that has just gone). So the older one is moved into the one that takes its name, and
+//! It becomes `DIR.old`, and an older one of that name is removed. Removing thousands of files
+//! takes long, and slows down the creation of new ones for a while (ext4 passes over each number of
+//! a file that has just gone). So the older one is moved into the one that takes its name, and
 //! removed once the program has ended:
 //!
 //! ```text
 //! DIR.old --> DIR/older      DIR --> DIR.old      the program runs      DIR.old/older is removed
 //! ```
 //!
-//! A command that is killed in between has lost nothing, and leaves a recording with an older one
-//! in it, which goes with it or before it.
+//! A command that is killed in between has lost nothing.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -56,7 +55,7 @@ pub fn keep_as_old(path: &Path) -> Result<(), Failure> {
         }
         moved(&old, older)?;
     }
-    // It is a recording of its own again, under its new name.
+    // It leaves a recording with an older one in it, which is removed with it or before it.
     let forget = folder::Folder::open(path).map(|folder| folder.remove(Refusal::FILE));
     forget
         .map_err(|e| Failure::new(RECORD_FAILED, e))?
@@ -180,7 +179,7 @@ mod tests {
         remove_older(&path).unwrap_or_else(|_| panic!("there is none"));
     }
 
-    /// A command that is killed leaves one of these; the next run goes on from there.
+    /// A command that is killed leaves one of these; the next run continues from there.
     #[test]
     fn nothing_is_lost_when_the_moves_are_cut_off() {
         let between_the_moves = ["r/2.syncline", "r/older/1.syncline"];
@@ -208,7 +207,7 @@ mod tests {
         }
     }
 
-    /// A command that is killed as it begins leaves what it had made, and no session.
+    /// A command that is killed at its beginning leaves what it had made, without a session.
     #[test]
     fn what_was_begun_and_has_no_session_is_replaced() {
         for begun in ["r/1.syncline.next", "r/session.json.next", "r/others-1"] {

@@ -1,4 +1,4 @@
-//! What belongs to a recording's folder: nothing else is ever moved or removed.
+//! The files and folders that belong to a recording: nothing else is ever moved or removed.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -65,14 +65,14 @@ pub fn refuse_foreign(path: &Path) -> Result<(), Failure> {
     parts.iter().try_for_each(|part| refuse_foreign(part))
 }
 
-/// Something could not be done to what is there.
+/// An operation on the existing folder failed.
 pub fn failed(what: &str, path: &Path, error: io::Error) -> Failure {
     let context = format!("can't {what} {}", path.display());
     Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
         .hint("choose another folder with -o")
 }
 
-/// What is there is no recording.
+/// The existing folder is not a recording.
 pub fn not_ours(path: &Path) -> Failure {
     let message = format!(
         "{} exists and holds something else than a recording; it was left alone",

@@ -55,7 +55,7 @@ pub fn findings() -> Vec<Finding> {
         },
         Finding {
             evidence: vec![
-                evidence("work of the busiest", 7.4, Unit::Seconds),
+                evidence("work of the busiest thread", 7.4, Unit::Seconds),
                 evidence("work of the idlest", 0.9, Unit::Seconds),
             ],
             advice: "Give the printers' work to fewer threads, and the workers the others.".into(),

@@ -49,6 +49,7 @@ pub fn empty(arguments: &[&str]) -> Process {
         findings: vec![],
         runs: None,
         remaining: vec![],
+        critical_path: CriticalPath::default(),
         whatif: vec![],
         locks: vec![],
         sites: vec![],

@@ -141,7 +141,7 @@ fn a_trace_tells_too_much_data_from_too_long_a_section() {
     assert_eq!(found.rule, Rule::TooLongSection);
     assert!(found.advice.contains("random.c:5"), "{}", found.advice);
     assert!(matches!(found.remedy, Remedy::ShortenSections { to, .. } if (to - 0.05).abs() < 1e-9));
-    // A small sample of a large table: its entries seem to be nobody else's.
+    // A small sample of a large table: its entries seem to be no other thread's.
     drawn.inspected(site, Inspected { too_long: true, unshared: 0.95, ..pieces });
     assert_eq!(rules(&drawn), [Rule::TooMuchData]);
 }

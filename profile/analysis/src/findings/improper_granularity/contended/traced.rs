@@ -1,6 +1,5 @@
 //! Contended locks whose sections were traced: the trace distinguishes a lock over too much data,
-//! sections that are too long, and sections that depend on each other, which are what a lock is
-//! for.
+//! sections that are too long, and sections that depend on each other, which really need the lock.
 
 use super::{Hot, LONG};
 use crate::findings::evidence::{count, share, traced};
@@ -10,7 +9,7 @@ use crate::model::{Data, Finding, Inspected, Remedy};
 const NAMED: usize = 3;
 
 impl<'a> Hot<'a> {
-    /// What a trace says of these locks: of the call site with most waiting that was traced.
+    /// The trace's verdict on these locks, taken from the traced call site with most waiting.
     pub(super) fn inspected(&self) -> Option<&'a Inspected> {
         let known =
             self.sites.iter().filter_map(|&site| self.process.sites[site].inspected.as_ref());
@@ -18,7 +17,8 @@ impl<'a> Hot<'a> {
         known.into_iter().find(says)
     }
 
-    /// The call site whose sections are too long by the trace, and what the trace says of them.
+    /// The call site whose sections are too long according to the trace, and the trace's figures of
+    /// them.
     fn traced_too_long(&self) -> Option<(usize, &'a Inspected)> {
         let known = |&site: &usize| Some((site, self.process.sites[site].inspected.as_ref()?));
         self.sites.iter().filter_map(known).find(|(_, inspected)| inspected.too_long)
@@ -43,10 +43,9 @@ impl<'a> Hot<'a> {
             _ if self.mean_held() >= LONG => {
                 let mut finding = self.too_long(longest, None);
                 finding.evidence.extend(traced(inspected));
-                finding.advice =
-                    "The section is long, and its instructions are about shared data: \
+                finding.advice = "The section is long, and its instructions work on shared data: \
                                   do less in it, or take the lock less often."
-                        .to_owned();
+                    .to_owned();
                 finding.open_question = None;
                 Some(finding)
             }
@@ -59,10 +58,10 @@ impl<'a> Hot<'a> {
         let mut finding = self.too_much(true);
         finding.title = "One lock over data in many pieces".to_owned();
         finding.evidence.extend(traced(inspected));
-        finding.evidence.push(count("pieces of data that traced sections are about", pieces));
+        finding.evidence.push(count("pieces of data that traced sections access", pieces));
         finding.advice = format!(
-            "Split the lock: its sections are about {pieces} pieces of data that have nothing to \
-             do with each other. A lock for each bucket, shard or object, each on a cache line of \
+            "Split the lock: its sections access {pieces} independent pieces of \
+             data. A lock for each bucket, shard or object, each on a cache line of \
              its own."
         );
         limit_parts(&mut finding, pieces as f64);
@@ -74,10 +73,10 @@ impl<'a> Hot<'a> {
         let mut finding = self.too_much(true);
         finding.title = "One field keeps independent sections apart".to_owned();
         finding.evidence.extend(traced(inspected));
-        finding.evidence.push(share("the same without the field", without));
+        finding.evidence.push(share("independent pairs without the field", without));
         finding.advice = format!(
             "Split {field} off: an atomic, or one for each thread that is added up when it is \
-             read. What is left can have several locks."
+             read. The rest can have several locks."
         );
         // A thread waits for those sections that are left in its way.
         limit_parts(&mut finding, 1.0 / (1.0 - without).max(f64::MIN_POSITIVE));
@@ -92,7 +91,7 @@ impl<'a> Hot<'a> {
         finding.advice = match mostly_read {
             true => "Sections mostly read: use a lock for readers and writers, or a sequence lock.",
             false => {
-                "Sections seldom meet in the data, though it is of one piece: use transactions \
+                "Sections seldom conflict, though the data is one piece: use transactions \
                  (`syncline::stm`) or an optimistic lock."
             }
         }
@@ -109,7 +108,9 @@ impl<'a> Hot<'a> {
         finding
             .evidence
             .push(count("instructions of a section, the median", inspected.instructions));
-        finding.evidence.push(share("of these, about nothing shared", inspected.unshared));
+        finding
+            .evidence
+            .push(share("share of them that access no shared data", inspected.unshared));
         let lines: Vec<&str> =
             inspected.unshared_lines.iter().take(NAMED).map(String::as_str).collect();
         let lines = match lines.as_slice() {
@@ -117,8 +118,8 @@ impl<'a> Hot<'a> {
             lines => format!(": {}", lines.join(", ")),
         };
         finding.advice = format!(
-            "Compute before or after the section what touches nothing shared{lines}. Keep in it \
-             only what needs the lock."
+            "Move what touches no shared data out of the section{lines}. Keep in it only what \
+             needs the lock."
         );
         finding.open_question = None;
         finding.remedy =

@@ -1,9 +1,9 @@
-//! Semaphores that are locks: each thread posts what it waited for, as often as it did.
+//! Semaphores that are used as locks: each thread posts as often as it waits.
 //!
 //! A semaphore that counts elements or free slots is waited for by one side and posted by the
-//! other. One that begins with a count above 1 is balanced as well, but it limits how many threads
-//! use a resource. So only a semaphore that began with 1 is a lock; if its first value was not
-//! recorded, the rule does not apply.
+//! other. A semaphore that begins with a count above 1 is balanced too, but it limits how many
+//! threads use a resource. So only a semaphore that began with 1 is a lock; if its first value was
+//! not recorded, the rule does not apply.
 
 use syncline_recording::{Class, Primitive};
 
@@ -42,15 +42,15 @@ fn finding(process: &Process, number: usize, semaphore: &Lock) -> Option<Finding
         place: process.sites[wait.site].place.clone(),
         locks: vec![number],
         evidence: vec![
-            share("of its threads' time waited for it", figures.waited / alive.max(1e-9)),
+            share("share of its threads' time waited for it", figures.waited / alive.max(1e-9)),
             rate("times taken", takes.by_thread.values().sum::<u64>() as f64 / process.seconds),
             count("waits", figures.waits),
             seconds("mean wait", figures.waited / figures.waits.max(1) as f64),
             count("threads that take it and give it back", takes.by_thread.len() as u64),
         ],
         advice: format!(
-            "Who has taken it keeps the others out until it is given back, at {given}. Do less \
-             between the two, or less often, or have several."
+            "The thread that has taken it keeps the others out until it gives it back, at \
+             {given}. Do less in between, take it less often, or use several."
         ),
         open_question: None,
         remedy: Remedy::Unknown,

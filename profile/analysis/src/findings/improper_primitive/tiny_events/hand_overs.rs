@@ -1,18 +1,19 @@
 //! Pieces of work that threads hand to one another, and that are smaller than what it takes to wake
-//! the thread they are for. Several at a time would cost one wake-up, and an atomic flag or counter
-//! that threads watch for a moment gives them the same news at once.
+//! the thread they are for. Handing over several at a time would cost one wake-up, and an atomic
+//! flag or counter that threads watch for a moment would inform them at once.
 //!
-//! Threads that are woken for a little now and then have little to do, and are right to sleep. What
-//! they wait for holds the run up in three cases:
+//! Threads that are occasionally woken for a little work are right to sleep. Their waits delay the
+//! run in three cases:
 //!
 //! - the waits are as short as the work, so that a thread sleeps only for the next piece;
-//! - those who wake them wait as well: for an answer, for room, or for their turn, so that each piece
-//!   costs one thread after the other a sleep;
-//! - to wake others takes a good part of the processor time of those who do it.
+//! - the threads that wake them wait as well: for an answer, for room, or for their turn, so that
+//!   each piece costs one thread after the other a sleep;
+//! - waking others takes a large part of the processor time of the threads that do it.
 //!
-//! Whether a futex is a lock or an event is not known. It is taken for an event if each thread that
-//! waits has one of its own, or none of them wakes others there. Locks whose threads sleep in a futex of their own
-//! look the same, and what helps is the same: take it less often, for more at a time.
+//! Whether a futex is a lock or an event is not known. It counts as an event if each thread that
+//! waits has one of its own, or none of them wakes others there. Locks whose threads sleep in a
+//! futex of their own look the same, and the advice is the same: take the lock less often, for more
+//! work at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,14 +34,16 @@ const SHORT_WAIT: f64 = 200e-6;
 /// The most that a thread does between two waits, in seconds: what it takes to put a thread to sleep and
 /// wake it is a tenth of that.
 const SMALL_PIECE: f64 = 50e-6;
-/// The waits of those who wake others, for each wait there, from which on they hold each other up.
+/// If the threads that wake others wait at least this often for each wait there, both sides delay
+/// each other.
 const IN_RETURN: f64 = 0.2;
-/// The share of the processor time of those who wake others that makes waking dear.
+/// If waking others takes at least this share of the processor time of the threads that do it, it
+/// is expensive.
 const MUCH: f64 = 0.1;
-/// Fewer waits are over before anybody notices.
+/// Fewer waits are not noticeable.
 const FEWEST: u64 = 5_000;
 
-/// Hand-overs of small pieces of work, without the sites of which something is said already.
+/// Hand-overs of small pieces of work, without the sites that another finding covers.
 pub fn find(
     process: &Process,
     families: &[Family],
@@ -136,8 +139,8 @@ fn is_herd(process: &Process, site: &Site, objects: &[usize]) -> bool {
     mostly_futile(site) && uses.any(|used| used.op == Op::CondBroadcast)
 }
 
-/// Seconds that a thread works from one wait at the site to its next, on the average. What it waits
-/// for locks or for a processor in between is no work.
+/// Seconds that a thread works from one wait at the site to its next, on the average. Time in which
+/// it waits for locks or for a processor in between is not work.
 fn work(process: &Process, site: &Site) -> f64 {
     let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
     let alive: f64 = threads().map(|thread| thread.seconds).sum();
@@ -151,13 +154,13 @@ fn piece(process: &Process, waits: &Waits, threads: &BTreeSet<usize>) -> f64 {
     ran / threads.iter().map(|&thread| waits.by(thread)).sum::<f64>().max(1.0)
 }
 
-/// Whether those who wake others wait themselves, for a good part of so many waits.
+/// Whether the threads that wake others wait themselves, in a large part of this many waits.
 fn in_return(waits: &Waits, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
     let returned = wakes.iter().map(|(&thread, &woken)| waits.by(thread).min(woken as f64));
     returned.sum::<f64>() >= IN_RETURN * waited as f64
 }
 
-/// Whether waking threads so often takes much of the time of those who do it.
+/// Whether waking others this often takes much of the time of the threads that do it.
 fn waking_is_dear(process: &Process, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
     let ran: f64 = wakes.keys().map(|&thread| process.threads[thread].ran()).sum();
     !wakes.is_empty() && waited as f64 * WAKING >= MUCH * ran
@@ -170,8 +173,8 @@ fn takes_in(process: &Process, family: &Family, site: &Site) -> bool {
         && family.sites.iter().any(|&taken| function(&process.sites[taken]) == function(site))
 }
 
-/// Sites that serve one purpose: threads of one wake those of the other and the other way round, or
-/// their functions take the same locks.
+/// Sites that serve one purpose: their threads wake each other, or their functions take the same
+/// locks.
 fn together(sites: &[HandOver]) -> BTreeMap<usize, Vec<&HandOver>> {
     let wakes = |a: &HandOver, b: &HandOver| !a.waking.is_disjoint(&b.waiting);
     let mut sets = Sets::new(sites.len());
@@ -199,17 +202,17 @@ fn of_group(process: &Process, families: &[Family], group: &[&HandOver]) -> Find
     let threads: BTreeSet<usize> = group.iter().flat_map(|at| &at.waiting).copied().collect();
     let per_second = waits as f64 / process.seconds;
     let said = Said {
-        title: "Threads hand over pieces of work that are smaller than a wake-up is worth",
+        title: "Threads hand over pieces of work that take less time than a wake-up",
         evidence: vec![
             rate("waits", per_second),
             seconds("mean wait", waited / waits as f64),
             seconds("work of a thread between two waits, at most", work / waits as f64),
-            share("time to put threads to sleep and wake them, about", per_second * WAKE_UP),
+            share("time to put threads to sleep and wake them (estimate)", per_second * WAKE_UP),
             count("threads", threads.len() as u64),
         ],
-        advice: "Hand over more at a time (batches, a longer queue, fewer threads for so little); \
-                 or tell it with an atomic counter or flag that threads watch for some microseconds \
-                 before they sleep (std::atomic::wait does that)."
+        advice: "Hand over more at a time (batches, a longer queue, fewer threads for so little \
+                 work); or signal with an atomic counter or flag that threads poll for some \
+                 microseconds before they sleep (std::atomic::wait does that)."
             .to_owned(),
     };
     let of_group: BTreeSet<usize> = group.iter().filter_map(|at| at.family).collect();
@@ -290,16 +293,17 @@ mod tests {
         assert!(found(&drawn).is_empty());
     }
 
-    /// What one thread hands to `workers` others in ten seconds, and what it waits for in return.
+    /// A thread that hands pieces to `workers` others in ten seconds, and what it waits for in
+    /// return.
     struct Handed {
-        /// What the threads wait for, and one for each of them or one for all.
+        /// What the threads wait for, and whether each has one of its own or all share one.
         op: (Op, Op),
         own: bool,
         /// How often they wait, for 300 µs each.
         waits: u64,
-        /// How often the one that wakes them waits.
+        /// How often the thread that wakes them waits.
         in_return: u64,
-        /// Processor time of a worker, and of the one that wakes them.
+        /// Processor time of a worker, and of the thread that wakes them.
         ran: [f64; 2],
         /// Who wakes the workers: the first thread, or they themselves.
         by_workers: bool,

@@ -1,8 +1,8 @@
 //! Threads that meet more often than their work is worth.
 //!
-//! At a barrier, the C library's or one that a program made of a condition, all threads but the last
-//! sleep in each round, however long they wait for it. So this looks at the share of the processor time
-//! that goes into sleeping and waking.
+//! At a barrier, the C library's or one that a program made of a condition, all threads but the
+//! last sleep in each round, however short the wait. So this rule considers the share of the
+//! processor time that goes into sleeping and waking.
 
 use syncline_recording::Class;
 
@@ -33,7 +33,8 @@ struct Often<'a> {
     /// Where threads wait for the others.
     sites: Vec<usize>,
     rounds: u64,
-    /// How often a thread slept there: at a barrier of the C library, the last to come does not.
+    /// How often a thread slept there: at a barrier of the C library, the last thread to arrive
+    /// does not.
     sleeps: u64,
     /// How many meet.
     threads: usize,
@@ -91,13 +92,16 @@ impl<'a> Often<'a> {
                 rate("rounds", self.rounds as f64 / process.seconds),
                 count("threads that meet", self.threads as u64),
                 seconds("work of a thread between two sleeps", worked / sleeps),
-                share("time to put threads to sleep and wake them, about", per_second * WAKE_UP),
+                share(
+                    "time to put threads to sleep and wake them (estimate)",
+                    per_second * WAKE_UP,
+                ),
             ],
             advice: format!(
-                "Hand out more work from one meeting to the next, or have fewer threads for so \
-                 little{}.",
+                "Give each thread more work between two rounds, or use fewer threads for so \
+                 little work{}.",
                 if outnumbered {
-                    ": there are more than processors, and all have to come"
+                    ": there are more threads than processors, and each round waits for all of them"
                 } else {
                     ""
                 }
@@ -148,7 +152,11 @@ mod tests {
         let findings = meet(10_000, 1.4);
         assert_eq!((findings.len(), &findings[0].place[..]), (1, "meet at barrier.c:14"));
         assert!(findings[0].title.contains("barrier"), "{}", findings[0].title);
-        assert!(findings[0].advice.contains("more than processors"), "{}", findings[0].advice);
+        assert!(
+            findings[0].advice.contains("more threads than processors"),
+            "{}",
+            findings[0].advice
+        );
         assert!(meet(10_000, 1.6).is_empty(), "sleeping takes 0.15 seconds of it");
         assert!(meet(3_000, 0.1).is_empty(), "900 sleeps a second");
     }

@@ -15,7 +15,8 @@ use crate::options::Thresholds;
 /// The least share of the run time that putting threads to sleep and waking them takes.
 const FLOOR: f64 = 0.01;
 
-/// Threads that sleep for tiny events. What is said of a barrier is not said again of its condition.
+/// Threads that sleep for tiny events. A barrier that was reported is not reported again as its
+/// condition.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let families = Family::all(process);
     let mut findings = meetings::find(process, &families, thresholds);
@@ -25,7 +26,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     findings
 }
 
-/// What is said of a finding.
+/// The texts of a finding.
 struct Said {
     title: &'static str,
     evidence: Vec<Evidence>,

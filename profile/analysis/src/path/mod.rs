@@ -1,0 +1,249 @@
+//! The critical path: what the end of the run waited for, traced back from it.
+//!
+//! ```text
+//! main    ---- join -------------------|==     ^ end
+//! worker  ==|---- wait -----|==========        main, then worker, then other, back to the start
+//! other   ==================|---- wait ----
+//! ```
+//!
+//! At each moment the path is in one thread. Where that thread had waited, what came before was up to
+//! the thread that ended the wait, and the path goes on there. A sleep and a time-out end by
+//! themselves. Only what shortens the path makes the run shorter, up to where another path is as long.
+//! (Yang and Miller, Critical Path Analysis for the Execution of Parallel and Distributed Programs,
+//! ICDCS 1988.)
+//!
+//! Outside of waits it is not known when a thread ran, was ready or in the kernel, only for how long in
+//! all: a piece of its path is divided as its whole life is.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_recording::{Class, Op, Primitive};
+
+use crate::findings::waking::{called_by, is_clock};
+use crate::model::{Activity, CriticalPath, OnPath, PathPart, Process, Span, State};
+
+/// The path of a process.
+pub fn critical_path(process: &Process) -> CriticalPath {
+    let exited = matches!(process.state, State::Exited { .. });
+    if !exited || process.threads.len() < 2 {
+        return CriticalPath::default();
+    }
+    let mut walk = Walk::new(process);
+    for &(from, to) in &process.timeline.windows {
+        walk.back(from, to);
+    }
+    walk.finish()
+}
+
+struct Walk<'a> {
+    process: &'a Process,
+    /// The waits of each thread, in order, none within another.
+    waits: Vec<Vec<&'a Span>>,
+    pieces: BTreeMap<Key, Pieces>,
+    path: CriticalPath,
+}
+
+/// What is added up: pieces at one site, or of threads with one start function and name.
+type Key = (OnPath, Option<usize>, Option<(Option<String>, String)>);
+
+#[derive(Default)]
+struct Pieces {
+    threads: BTreeSet<usize>,
+    seconds: f64,
+    number: u64,
+}
+
+impl<'a> Walk<'a> {
+    fn new(process: &'a Process) -> Self {
+        let waits = |spans: &'a Vec<Span>| {
+            let mut last = f64::NEG_INFINITY;
+            let mut waits = Vec::new();
+            for span in spans.iter().filter(|span| span.activity == Activity::Wait) {
+                if span.began >= last {
+                    last = span.ended;
+                    waits.push(span);
+                }
+            }
+            waits
+        };
+        let mut waits: Vec<_> = process.timeline.threads.iter().map(waits).collect();
+        waits.resize_with(process.threads.len(), Vec::new);
+        Walk { process, waits, pieces: BTreeMap::new(), path: CriticalPath::default() }
+    }
+
+    /// Traces a window of the run, from its end.
+    fn back(&mut self, from: f64, to: f64) {
+        self.path.seconds += to - from;
+        let (mut thread, mut now) = (self.at_the_end(to), to);
+        // Threads may seem to have woken each other at one moment.
+        let mut in_place = 0;
+        while now > from {
+            let before = now;
+            match self.wait_at(thread, now) {
+                Some(wait) => match self.woken_by(thread, wait, now) {
+                    Some((waker, woke)) => {
+                        let seconds = now - woke.max(from);
+                        self.add(OnPath::WakeUp, thread, wait.site, seconds);
+                        self.lead_through(wait, seconds);
+                        self.path.hand_overs += 1;
+                        (thread, now) = (waker, woke);
+                    }
+                    None => {
+                        let seconds = now - wait.began.max(from);
+                        self.add(self.by_itself(wait), thread, wait.site, seconds);
+                        self.lead_through(wait, seconds);
+                        now = wait.began;
+                    }
+                },
+                None => {
+                    let last = self.wait_before(thread, now);
+                    let started = self.process.threads[thread].started;
+                    let began = last.map_or(started, |wait| wait.ended).min(now);
+                    let seconds = now - began.max(from);
+                    self.busy(thread, seconds);
+                    if let Some(wait) = last {
+                        self.lead_through(wait, seconds);
+                    }
+                    now = began;
+                    if began <= started && now > from {
+                        let Some(creator) = self.process.threads[thread].creator else {
+                            self.add(OnPath::Unknown, thread, None, now - from);
+                            return;
+                        };
+                        thread = creator;
+                    }
+                }
+            }
+            in_place = if now < before { 0 } else { in_place + 1 };
+            if in_place > self.waits.len() {
+                self.add(OnPath::Unknown, thread, None, now - from);
+                return;
+            }
+        }
+    }
+
+    /// The thread with which the process ended, or that had most to do by then: the first one that
+    /// still lived and did not wait.
+    fn at_the_end(&self, end: f64) -> usize {
+        const SOON: f64 = 1e-3;
+        let mut threads = 0..self.process.threads.len();
+        let latest = || {
+            let ends =
+                (0..self.process.threads.len()).map(|thread| (self.active_until(thread), thread));
+            ends.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, thread)| thread)
+        };
+        threads.find(|&thread| self.active_until(thread) >= end - SOON).unwrap_or_else(latest)
+    }
+
+    /// When a thread ended, or began a wait that did not end.
+    fn active_until(&self, thread: usize) -> f64 {
+        let thread = &self.process.threads[thread];
+        let waiting = thread.waiting_now.as_ref().map_or(0.0, |now| now.seconds);
+        thread.started + thread.seconds - waiting
+    }
+
+    /// The wait that a thread is in at a moment, its end included.
+    fn wait_at(&self, thread: usize, moment: f64) -> Option<&'a Span> {
+        let next = self.waits[thread].partition_point(|wait| wait.ended < moment);
+        self.waits[thread].get(next).copied().filter(|wait| wait.began < moment)
+    }
+
+    /// The last wait of a thread that does not wait at a moment.
+    fn wait_before(&self, thread: usize, moment: f64) -> Option<&'a Span> {
+        let next = self.waits[thread].partition_point(|wait| wait.ended < moment);
+        next.checked_sub(1).map(|last| self.waits[thread][last])
+    }
+
+    /// Which thread ended a wait, and when it did so, by this moment. It did not wait itself then: if it
+    /// waits now, it had done so before that. If the wait goes on, that thread is waited for now.
+    fn woken_by(&self, thread: usize, wait: &Span, now: f64) -> Option<(usize, f64)> {
+        let by = self.process.timeline.ended_by(thread, wait).or_else(|| self.only_waker(wait));
+        let waker = by.filter(|&waker| waker != thread && waker < self.waits.len())?;
+        let mut woke = now.min(self.active_until(waker));
+        let own = self.wait_at(waker, woke).filter(|own| own.ended > woke && wait.ended <= now);
+        if let Some(own) = own {
+            woke = own.began;
+        }
+        let since = wait.began.max(self.process.threads[waker].started);
+        (woke > since).then_some((waker, woke))
+    }
+
+    /// The thread that alone wakes those who wait for an object.
+    fn only_waker(&self, wait: &Span) -> Option<usize> {
+        let uses = self.process.locks[wait.lock?].uses(Class::Notify);
+        let wakes = uses.flat_map(|used| called_by(&self.process.sites[used.site]));
+        let wakers: BTreeSet<usize> = wakes.map(|(thread, _)| thread).collect();
+        wakers.first().copied().filter(|_| wakers.len() == 1)
+    }
+
+    /// What a wait was that no other thread is known to have ended.
+    fn by_itself(&self, wait: &Span) -> OnPath {
+        let clock = || wait.site.is_some_and(|site| is_clock(&self.process.sites[site]));
+        match wait.op {
+            Op::Yield => OnPath::Ready,
+            op if op.primitive() == Primitive::Sleep || clock() => OnPath::Sleep,
+            _ => OnPath::Unknown,
+        }
+    }
+
+    /// A piece outside of waits.
+    fn busy(&mut self, thread: usize, seconds: f64) {
+        let times = &self.process.threads[thread].times;
+        // There may have been no room for a log.
+        let unlogged = match self.waits[thread][..] {
+            [] => times.locks + times.futexes + times.events,
+            _ => 0.0,
+        };
+        let kinds = [
+            (OnPath::Running, times.running + times.spinning),
+            (OnPath::Ready, times.ready),
+            (OnPath::Kernel, times.kernel),
+            (OnPath::Unknown, times.unknown + unlogged),
+        ];
+        let all: f64 = kinds.iter().map(|(_, part)| part).sum();
+        if all <= 0.0 {
+            return self.add(OnPath::Unknown, thread, None, seconds);
+        }
+        for (kind, part) in kinds {
+            self.add(kind, thread, None, seconds * part / all);
+        }
+    }
+
+    fn add(&mut self, kind: OnPath, thread: usize, site: Option<usize>, seconds: f64) {
+        if seconds <= 0.0 {
+            return;
+        }
+        let alike = || {
+            let thread = &self.process.threads[thread];
+            let name = thread.name.trim_end_matches(|c: char| c.is_ascii_digit());
+            (thread.start_function.clone(), name.to_owned())
+        };
+        let key = (kind, site, site.is_none().then(alike));
+        let pieces = self.pieces.entry(key).or_default();
+        pieces.threads.insert(thread);
+        pieces.seconds += seconds;
+        pieces.number += 1;
+    }
+
+    fn lead_through(&mut self, wait: &Span, seconds: f64) {
+        if let Some(site) = wait.site {
+            *self.path.through.entry(site).or_default() += seconds;
+        }
+    }
+
+    fn finish(self) -> CriticalPath {
+        let part = |((kind, site, _), pieces): (Key, Pieces)| PathPart {
+            kind,
+            site,
+            threads: pieces.threads.into_iter().collect(),
+            seconds: pieces.seconds,
+            pieces: pieces.number,
+        };
+        let mut parts: Vec<PathPart> = self.pieces.into_iter().map(part).collect();
+        parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        CriticalPath { parts, ..self.path }
+    }
+}

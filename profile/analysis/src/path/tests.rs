@@ -1,0 +1,200 @@
+use syncline_recording::{Op, Primitive};
+
+use super::*;
+use crate::findings::testing::{Drawn, Use, process};
+use crate::model::Times;
+
+/// Draws a wait of a thread: from when to when, at which site, ended by whom.
+fn wait(
+    drawn: &mut Drawn,
+    thread: usize,
+    (began, ended): (f64, f64),
+    site: usize,
+    by: Option<usize>,
+) {
+    let op = drawn.sites[site].op;
+    let lock = drawn.locks.iter().position(|lock| lock.sites.iter().any(|used| used.site == site));
+    let activity = Activity::Wait;
+    let span = Span { began, ended, activity, op, lock, site: Some(site), stack: 0, by };
+    let threads = drawn.threads.len();
+    drawn.timeline.threads.resize_with(threads, Vec::new);
+    drawn.timeline.threads[thread].push(span);
+}
+
+/// A process of ten seconds with workers, all of whose log was kept.
+fn drawn(workers: usize) -> Drawn {
+    let mut drawn = process(10.0, 4);
+    drawn.threads("worker", workers, 10.0);
+    drawn.timeline.windows = vec![(0.0, 10.0)];
+    drawn.timeline.to = 10.0;
+    for thread in &mut drawn.threads {
+        thread.times = Times { running: 1.0, ..Times::default() };
+    }
+    drawn
+}
+
+/// What the path consists of: kind, site, first thread, seconds rounded to milliseconds.
+fn parts(drawn: &Drawn) -> Vec<(OnPath, Option<usize>, usize, f64)> {
+    let path = critical_path(drawn);
+    let rounded = |seconds: f64| (seconds * 1e3).round() / 1e3;
+    let part = |part: &PathPart| (part.kind, part.site, part.threads[0], rounded(part.seconds));
+    path.parts.iter().map(part).collect()
+}
+
+/// The example at the head of the module: the first thread waits for a worker's end, which has
+/// waited for another one.
+fn three() -> Drawn {
+    let mut drawn = drawn(2);
+    let join = drawn.site(Op::ThreadJoin, "main at main.c:10");
+    let condition = drawn.lock(Primitive::Condvar, "ready");
+    let ready = drawn.site(Op::CondWait, "worker at main.c:20");
+    drawn.uses(condition, ready, Use { calls: 2, waits: 2, ..Use::default() });
+    drawn.threads[1].seconds = 9.0;
+    wait(&mut drawn, 0, (1.0, 9.0), join, Some(1));
+    wait(&mut drawn, 1, (2.0, 4.5), ready, Some(2));
+    wait(&mut drawn, 2, (4.0, 9.5), ready, Some(1));
+    drawn
+}
+
+#[test]
+fn it_leads_from_who_waited_to_who_ended_the_wait() {
+    let drawn = three();
+    // Until 4 the third thread, which woke the second when it went to sleep itself; until 9 the
+    // second; then the first one.
+    let expected = [
+        (OnPath::Running, None, 1, 8.5),
+        (OnPath::Running, None, 0, 1.0),
+        (OnPath::WakeUp, Some(1), 1, 0.5),
+    ];
+    assert_eq!(parts(&drawn), expected);
+    let path = critical_path(&drawn);
+    assert_eq!((path.seconds, path.hand_overs), (10.0, 2));
+    // A second after the join; half a second of waking, and 4.5 after it. The wait of the third thread
+    // has no part in it.
+    assert_eq!([path.through(0), path.through(1)], [Some(0.1), Some(0.5)]);
+}
+
+#[test]
+fn a_sleep_ends_by_itself() {
+    let mut drawn = drawn(1);
+    let nap = drawn.site(Op::Sleep, "look at poll.c:3");
+    for number in 0..4 {
+        let began = 2.0 * f64::from(number);
+        wait(&mut drawn, 0, (began, began + 1.5), nap, None);
+    }
+    assert_eq!(parts(&drawn), [(OnPath::Sleep, Some(0), 0, 6.0), (OnPath::Running, None, 0, 4.0)]);
+    // A wait until a time-out is one as well, and of another wait the end is not known.
+    let until = |timeouts: u64| {
+        let mut drawn = self::drawn(1);
+        let condition = drawn.lock(Primitive::Condvar, "later");
+        let site = drawn.site(Op::CondTimedwait, "park at park.c:3");
+        drawn.uses(condition, site, Use { calls: 4, waits: 4, timeouts, ..Use::default() });
+        wait(&mut drawn, 0, (1.0, 9.0), site, None);
+        parts(&drawn)[0].0
+    };
+    assert_eq!([until(2), until(1)], [OnPath::Sleep, OnPath::Unknown]);
+}
+
+#[test]
+fn who_alone_wakes_has_woken() {
+    let woken_by = |wakers: &[usize]| {
+        let mut drawn = drawn(2);
+        let condition = drawn.lock(Primitive::Condvar, "ready");
+        let ready = drawn.site(Op::CondWait, "main at main.c:10");
+        let wake = drawn.site(Op::CondSignal, "worker at main.c:20");
+        drawn.uses(condition, ready, Use { calls: 1, waits: 1, ..Use::default() });
+        drawn.uses(condition, wake, Use { calls: 1, ..Use::default() });
+        drawn.sites[wake].by_thread = wakers.iter().map(|&thread| (thread, 1)).collect();
+        wait(&mut drawn, 0, (1.0, 9.0), ready, None);
+        parts(&drawn)[0]
+    };
+    assert_eq!(woken_by(&[2]), (OnPath::Running, None, 2, 9.0));
+    assert_eq!(woken_by(&[1, 2]), (OnPath::Unknown, Some(0), 0, 8.0));
+    assert_eq!(woken_by(&[0]), (OnPath::Unknown, Some(0), 0, 8.0), "nobody wakes himself");
+}
+
+#[test]
+fn the_last_to_come_ends_the_wait_at_a_barrier() {
+    let mut drawn = drawn(2);
+    let barrier = drawn.lock(Primitive::Barrier, "all");
+    let site = drawn.site(Op::BarrierWait, "step at main.c:10");
+    drawn.uses(barrier, site, Use { calls: 3, waits: 3, ..Use::default() });
+    for (thread, came, left) in [(0, 2.0, 8.0), (1, 3.0, 8.0), (2, 7.999, 8.001)] {
+        wait(&mut drawn, thread, (came, left), site, None);
+    }
+    let expected = [
+        (OnPath::Running, None, 2, 7.999),
+        (OnPath::Running, None, 0, 2.0),
+        (OnPath::WakeUp, Some(0), 0, 0.001),
+    ];
+    assert_eq!(parts(&drawn), expected);
+}
+
+#[test]
+fn a_wait_that_a_window_cuts_is_for_the_same_thread() {
+    let mut drawn = three();
+    drawn.timeline.windows = vec![(1.5, 3.0), (6.0, 8.0)];
+    // In the first window the second thread waits for the third, in the second one it runs.
+    let expected = [(OnPath::Running, None, 1, 3.5)];
+    assert_eq!(parts(&drawn), expected);
+    assert_eq!(critical_path(&drawn).seconds, 3.5);
+}
+
+#[test]
+fn a_piece_is_divided_as_the_threads_life_is() {
+    let mut drawn = drawn(1);
+    drawn.threads[0].times =
+        Times { running: 1.0, spinning: 1.0, ready: 1.0, kernel: 2.0, ..Times::default() };
+    let expected = [
+        (OnPath::Running, None, 0, 4.0),
+        (OnPath::Kernel, None, 0, 4.0),
+        (OnPath::Ready, None, 0, 2.0),
+    ];
+    assert_eq!(parts(&drawn), expected);
+    assert_eq!(critical_path(&drawn).through(0), None, "what it did in the kernel is not known");
+    drawn.threads[0].times = Times { running: 1.0, locks: 3.0, events: 1.0, ..Times::default() };
+    let expected = [(OnPath::Unknown, None, 0, 8.0), (OnPath::Running, None, 0, 2.0)];
+    assert_eq!(parts(&drawn), expected, "waits that no log has");
+}
+
+#[test]
+fn a_process_that_was_ended_has_no_end_to_trace() {
+    let mut drawn = three();
+    drawn.state = State::Killed { signal: 15 };
+    assert_eq!(critical_path(&drawn), CriticalPath::default());
+    drawn.state = State::Exited { status: Some(1) };
+    assert!(!critical_path(&drawn).parts.is_empty());
+    drawn.threads.truncate(1);
+    assert!(critical_path(&drawn).parts.is_empty(), "one thread waits for nobody");
+}
+
+#[test]
+fn whatever_a_log_says_the_walk_ends_and_accounts_for_all_time() {
+    let mut state = 20_261_126u64;
+    let mut random = |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for _ in 0..500 {
+        let workers = 1 + random(4) as usize;
+        let mut drawn = drawn(workers);
+        let condition = drawn.lock(Primitive::Condvar, "any");
+        let site = drawn.site(Op::CondWait, "main at main.c:10");
+        drawn.uses(condition, site, Use { calls: 1, waits: 1, ..Use::default() });
+        for thread in 0..=workers {
+            drawn.threads[thread].started = random(3) as f64;
+            drawn.threads[thread].creator = Some(random(1 + workers as u64) as usize);
+            let mut now = 0;
+            while now < 10 {
+                let ended = now + random(4);
+                let by = Some(random(1 + workers as u64) as usize);
+                wait(&mut drawn, thread, (now as f64, ended as f64), site, by);
+                now = ended + random(2);
+            }
+        }
+        let path = critical_path(&drawn);
+        let sum: f64 = path.parts.iter().map(|part| part.seconds).sum();
+        assert!((sum - 10.0).abs() < 1e-6, "{sum} of 10 seconds: {:?}", drawn.timeline);
+    }
+}

@@ -1,0 +1,86 @@
+//! The critical path in words, for the terminal and the page.
+
+use syncline_analysis::model::{OnPath, PathPart, Process};
+use syncline_analysis::name;
+use syncline_present::number::{counted, duration, grouped, percent};
+use syncline_recording::Primitive;
+
+/// What has less than this share of the path is not worth a line.
+const LEAST: f64 = 0.02;
+/// Lines at most.
+const LINES: usize = 6;
+/// So many hand-overs are worth a word.
+const MANY: u64 = 100;
+
+/// What the path consists of: the share, what it is, and where or whose, most first.
+pub fn lines(process: &Process) -> Vec<(String, &'static str, String)> {
+    let path = &process.critical_path;
+    let parts = path.parts.iter().filter(|part| path.share(part) >= LEAST);
+    let line = |part| (percent(path.share(part)), what(process, part), details(process, part));
+    parts.take(LINES).map(line).collect()
+}
+
+/// What follows from it, one sentence each.
+pub fn remarks(process: &Process) -> Vec<String> {
+    let path = &process.critical_path;
+    let mut remarks = Vec::new();
+    if path.hand_overs >= MANY {
+        remarks.push(format!(
+            "It goes from one thread to another {} times, every {} on the average.",
+            grouped(path.hand_overs),
+            duration(path.seconds / path.hand_overs as f64)
+        ));
+    }
+    if process.held_up_by_sleep().is_some() {
+        remarks.push(
+            "Hardly any thread works during these sleeps. If each stands for a device or an answer, \
+             have several under way at a time: more threads, more connections. If something is looked \
+             for after each, wait for the event itself: a sleep notices it half its length too late."
+                .to_owned(),
+        );
+    }
+    remarks
+}
+
+fn what(process: &Process, part: &PathPart) -> &'static str {
+    let slept = |site: usize| process.sites[site].op.primitive() == Primitive::Sleep;
+    match part.kind {
+        OnPath::Running => "running",
+        OnPath::Ready => "no processor",
+        OnPath::Kernel => "in the kernel",
+        OnPath::Sleep if part.site.is_some_and(slept) => "sleep",
+        OnPath::Sleep => "time-out",
+        OnPath::WakeUp => "wake-up",
+        OnPath::Unknown => "unknown",
+    }
+}
+
+fn details(process: &Process, part: &PathPart) -> String {
+    let Some(site) = part.site else { return whose(process, part) };
+    let each = part.seconds / part.pieces.max(1) as f64;
+    let site = name::site(process, &process.sites[site]);
+    match part.pieces {
+        1 => format!("{site}: once, {}", duration(each)),
+        pieces => format!("{site}: {} times, {} each", grouped(pieces), duration(each)),
+    }
+}
+
+/// Whose pieces these are: threads with the same start function and name, or nearly the same name.
+fn whose(process: &Process, part: &PathPart) -> String {
+    let thread = &process.threads[part.threads[0]];
+    let named = !process.name().starts_with(thread.name.as_str());
+    match (&part.threads[..], &thread.start_function) {
+        ([0], _) => "the first thread".to_owned(),
+        ([_], _) if named => format!("thread {}", thread.name),
+        ([_], Some(function)) => format!("a thread of {}", name::function(function)),
+        ([_], None) => format!("thread {}", thread.tid),
+        (threads, _) if named => {
+            let stem = thread.name.trim_end_matches(|c: char| c.is_ascii_digit());
+            format!("{} {stem}…", counted(threads.len(), "thread"))
+        }
+        (threads, Some(function)) => {
+            format!("{} of {}", counted(threads.len(), "thread"), name::function(function))
+        }
+        (threads, None) => counted(threads.len(), "thread"),
+    }
+}

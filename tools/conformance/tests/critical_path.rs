@@ -1,0 +1,49 @@
+//! The critical path of a program that measures itself what its end waits for.
+
+use std::process::Command;
+
+use serde_json::Value;
+use syncline_conformance::{Case, Program, syncline};
+
+#[test]
+fn the_end_of_the_run_waited_for_what_the_program_says() {
+    let both = Case::new(&Program::compile("critical_path.c")).both();
+    let report = |arguments: &[&str]| {
+        let mut report = Command::new(syncline());
+        let report = report.arg("report").args(arguments).arg(both.recording.folder());
+        let output = report.output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let text = report(&[]);
+    let report: Value = serde_json::from_str(&report(&["--json"])).expect("a report");
+    let process = &report["processes"][0];
+    let path = &process["critical_path"];
+    let parts = path["parts"].as_array().expect("parts");
+    let seconds = |kinds: &[&str], thread: u64| {
+        let is_one = |part: &&Value| {
+            kinds.contains(&part["kind"].as_str().expect("a kind")) && part["threads"][0] == thread
+        };
+        parts
+            .iter()
+            .filter(is_one)
+            .map(|part| part["seconds"].as_f64().expect("seconds"))
+            .sum::<f64>()
+    };
+    // Threads in the order of their creation: main, send, parse, idle.
+    near(seconds(&["running", "ready"], 2), both.truth.value("parsed_us"));
+    near(seconds(&["sleep"], 1), both.truth.value("slept_us"));
+    assert_eq!(seconds(&["running", "ready", "sleep", "unknown"], 3), 0.0, "{path}");
+    let all: f64 = parts.iter().map(|part| part["seconds"].as_f64().expect("seconds")).sum();
+    let run = process["seconds"].as_f64().expect("seconds");
+    assert!((all - run).abs() < 0.01 * run, "{all} s of {run} s");
+    assert!(text.contains("\nCRITICAL PATH "), "{text}");
+    let aside = text.split("NOTHING TO DO").nth(1).expect("the idle thread's wait");
+    assert!(aside.contains("condvar never_needed"), "{text}");
+}
+
+/// Both are times of one run: only the recorder's own work and the resolution lie between them.
+fn near(seconds: f64, truth_us: u64) {
+    let truth = truth_us as f64 / 1e6;
+    assert!((0.95 * truth..1.05 * truth + 0.01).contains(&seconds), "{seconds} s of {truth} s");
+}
