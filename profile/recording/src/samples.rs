@@ -16,8 +16,6 @@ use crate::session::read_json;
 pub struct Samples {
     /// Version of this file's format.
     pub version: u32,
-    /// Samples in a second of processor time.
-    pub hertz: u32,
     /// Samples that were taken and not kept.
     pub lost: u64,
     /// Why there are no samples, if the kernel refused them.
@@ -44,19 +42,21 @@ pub struct SampledProcess {
 pub struct SampledThread {
     /// The kernel's thread number.
     pub tid: u32,
-    /// Processor time in which it was sampled, in nanoseconds. Samples while it was in the kernel are
-    /// not taken.
+    /// Processor time that its samples stand for, in nanoseconds. Samples while it was in the kernel are
+    /// not taken, so those below may stand for less.
     pub covered: u64,
-    /// Numbers of frames, as in [`SampledProcess::frames`], and how often the thread was seen there.
-    pub seen: Vec<(u32, u32)>,
+    /// Numbers of frames, as in [`SampledProcess::frames`], and the processor time that the samples there
+    /// stand for, in nanoseconds. A sample stands for the more time the rarer samples were when it was
+    /// taken.
+    pub seen: Vec<(u32, u64)>,
     /// Numbers of frames at which it slept, the numbers of the calls of the kernel that it slept in, and
-    /// for how long: nanoseconds, from looks at it some ten times a second.
+    /// for how long: nanoseconds, from looks some ten times a second.
     pub slept: Vec<(u32, u32, u64)>,
 }
 
 impl Samples {
     /// The version that this crate writes and reads.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
     /// The file's name.
     pub const FILE: &str = "samples.json";
 
@@ -76,17 +76,13 @@ impl Samples {
     pub fn read(folder: &Path) -> Result<Option<Samples>, Error> {
         let samples: Option<Samples> = read_json(folder, Self::FILE)?;
         let Some(samples) = samples else { return Ok(None) };
-        let damaged =
-            |what: &str| Error::Damaged { path: folder.join(Self::FILE), what: what.to_owned() };
         if samples.version != Self::VERSION {
-            return Err(damaged(&format!(
+            let what = format!(
                 "its format is {}, and this reader's is {}",
                 samples.version,
                 Self::VERSION
-            )));
-        }
-        if samples.hertz == 0 {
-            return Err(damaged("it has no rate"));
+            );
+            return Err(Error::Damaged { path: folder.join(Self::FILE), what });
         }
         Ok(Some(samples))
     }

@@ -18,6 +18,11 @@ pub fn parse(text: &[u8]) -> Option<Times> {
     Some(Times { cpu_ns: number()?, ready_ns: number()? })
 }
 
+/// The file's third number: how many time slices the thread had. `None` if there is none.
+pub fn slices(text: &[u8]) -> Option<u64> {
+    str::from_utf8(text.split(|&byte| byte == b' ').nth(2)?).ok()?.trim().parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,5 +34,6 @@ mod tests {
         assert_eq!(parse(b""), None);
         assert_eq!(parse(b"17"), None);
         assert_eq!(parse(b"-1 4 2"), None);
+        assert_eq!((slices(b"17 4 2\n"), slices(b"17 4\n"), slices(b"")), (Some(2), None, None));
     }
 }

@@ -80,7 +80,7 @@ impl Clock {
         lost
     }
 
-    /// The processor time that the thread has used since it was opened, in nanoseconds.
+    /// The processor time that the thread has used since the event was opened, in nanoseconds.
     pub fn covered(&mut self) -> u64 {
         let time = self.sampler.read_full().ok().and_then(|data| data.time_running());
         time.map_or(0, |time| time.as_nanos() as u64)

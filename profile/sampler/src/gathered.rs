@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use syncline_recording::{SampledProcess, SampledThread, Samples};
 
-use crate::asleep::{Asleep, Thread};
-use crate::clock::{HERTZ, Sample};
+use crate::asleep::Thread;
+use crate::clock::Sample;
 use crate::mapped::Files;
 use crate::unwinding::{Cache, Mapped};
 
@@ -29,41 +29,36 @@ struct Process {
     /// The frames: their callers' numbers and their addresses, as in [`SampledProcess`].
     frames: Vec<(u32, u64)>,
     numbers: HashMap<(u32, u64), u32>,
-    /// How often a thread was seen at a frame.
-    seen: HashMap<(u32, u32), u32>,
-    /// Processor time in which a thread was sampled, in nanoseconds.
+    /// The processor time that the samples of a thread at a frame stand for, in nanoseconds.
+    seen: HashMap<(u32, u32), u64>,
+    /// The processor time that all samples of a thread stand for, in nanoseconds.
     covered: HashMap<u32, u64>,
     /// How long a thread slept at a frame, in a call of the kernel, in nanoseconds.
     slept: HashMap<(u32, u32, u32), u64>,
 }
 
 impl Gathered {
-    /// Adds a sample of a thread.
-    pub fn add(&mut self, (pid, tid): Thread, sample: &Sample) {
-        match self.frame(pid, sample) {
-            Some((process, frame)) => *process.seen.entry((tid, frame)).or_default() += 1,
-            None => self.lost += 1,
-        }
-    }
-
-    /// Adds that a thread slept for so long, in nanoseconds.
-    pub fn sleep(&mut self, (pid, tid): Thread, asleep: &Asleep, nanoseconds: u64) {
-        let &Asleep { call, ip, sp, ref stack } = asleep;
-        let sample = Sample { ip, sp, bp: 0, stack };
-        if let Some((process, frame)) = self.frame(pid, &sample) {
-            *process.slept.entry((tid, frame, call)).or_default() += nanoseconds;
-        }
-    }
-
-    /// The frame of a stack in its process; `None` if there is no room for more frames.
-    fn frame(&mut self, pid: u32, sample: &Sample) -> Option<(&mut Process, u32)> {
+    /// The number of the frame of a sample's stack in its process; `None` if there is no room for more.
+    pub fn frame(&mut self, pid: u32, sample: &Sample) -> Option<u32> {
         let process = self.processes.entry(pid).or_default();
         process.mapped.stack(pid, sample, &mut self.files, &mut self.cache, &mut self.stack);
         let mut frame = 0;
         for &address in self.stack.iter().rev() {
             frame = process.frame(frame, address)?;
         }
-        Some((process, frame))
+        Some(frame)
+    }
+
+    /// Adds that a thread was at a frame for so much of its processor time, in nanoseconds.
+    pub fn see(&mut self, (pid, tid): Thread, frame: u32, nanoseconds: u64) {
+        let process = self.processes.entry(pid).or_default();
+        *process.seen.entry((tid, frame)).or_default() += nanoseconds;
+    }
+
+    /// Adds that a thread slept at a frame in a call of the kernel for so long, in nanoseconds.
+    pub fn sleep(&mut self, (pid, tid): Thread, (frame, call): (u32, u32), nanoseconds: u64) {
+        let process = self.processes.entry(pid).or_default();
+        *process.slept.entry((tid, frame, call)).or_default() += nanoseconds;
     }
 
     /// So many were lost.
@@ -71,7 +66,7 @@ impl Gathered {
         self.lost += samples;
     }
 
-    /// A thread was sampled for this much of its processor time, in nanoseconds.
+    /// Samples of a thread stand for so much of its processor time, in nanoseconds.
     pub fn cover(&mut self, (pid, tid): Thread, nanoseconds: u64) {
         let process = self.processes.entry(pid).or_default();
         *process.covered.entry(tid).or_default() += nanoseconds;
@@ -88,7 +83,7 @@ impl Gathered {
         let mut processes: Vec<SampledProcess> =
             processes.filter_map(|(pid, process)| process.finish(pid, &own)).collect();
         processes.sort_by_key(|process| process.pid);
-        Samples { version: Samples::VERSION, hertz: HERTZ, lost: self.lost, refused, processes }
+        Samples { version: Samples::VERSION, lost: self.lost, refused, processes }
     }
 }
 
@@ -112,8 +107,8 @@ impl Process {
         for (tid, covered) in self.covered {
             threads.entry(tid).or_default().covered = covered;
         }
-        for ((tid, frame), count) in self.seen {
-            threads.entry(tid).or_default().seen.push((frame, count));
+        for ((tid, frame), nanoseconds) in self.seen {
+            threads.entry(tid).or_default().seen.push((frame, nanoseconds));
         }
         for ((tid, frame, call), nanoseconds) in self.slept {
             threads.entry(tid).or_default().slept.push((frame, call, nanoseconds));
@@ -139,28 +134,30 @@ mod tests {
     #[test]
     fn equal_stacks_of_a_thread_are_one_and_share_their_callers() {
         let mut gathered = Gathered::default();
-        let mut add = |tid, ip| {
+        const PID: u32 = u32::MAX;
+        let mut frame = |ip| {
             // No process has this number, so no module is known and the stack is one frame.
-            gathered.add((u32::MAX, tid), &Sample { ip, sp: 0, bp: 0, stack: &[] });
+            let sample = Sample { ip, sp: 0, bp: 0, stack: &[] };
+            gathered.frame(PID, &sample).expect("there is room")
         };
-        add(1, 0x10);
-        add(1, 0x10);
-        add(1, 0x20);
-        add(2, 0x10);
-        add(3, 0x10);
-        let asleep = Asleep { call: 7, ip: 0x10, sp: 0, stack: Vec::new() };
-        gathered.sleep((u32::MAX, 2), &asleep, 10);
-        gathered.sleep((u32::MAX, 2), &asleep, 20);
+        let (one, other, again) = (frame(0x10), frame(0x20), frame(0x10));
+        gathered.see((PID, 1), one, 4);
+        gathered.see((PID, 1), again, 5);
+        gathered.see((PID, 1), other, 6);
+        gathered.see((PID, 2), one, 7);
+        gathered.see((PID, 3), one, 8);
+        gathered.sleep((PID, 2), (one, 7), 10);
+        gathered.sleep((PID, 2), (one, 7), 20);
         gathered.lose(3);
-        gathered.cover((u32::MAX, 1), 5);
+        gathered.cover((PID, 1), 15);
         let samples = gathered.finish(None, |thread| (thread.1 != 3).then_some(thread));
         assert_eq!(samples.lost, 3);
         let [process] = &samples.processes[..] else { panic!("{samples:?}") };
         assert_eq!(process.frames, [(0, 0x10), (0, 0x20)]);
         let first =
-            SampledThread { tid: 1, covered: 5, seen: vec![(1, 2), (2, 1)], slept: Vec::new() };
+            SampledThread { tid: 1, covered: 15, seen: vec![(1, 9), (2, 6)], slept: Vec::new() };
         let second =
-            SampledThread { tid: 2, covered: 0, seen: vec![(1, 1)], slept: vec![(1, 7, 30)] };
+            SampledThread { tid: 2, covered: 0, seen: vec![(1, 7)], slept: vec![(1, 7, 30)] };
         assert_eq!(process.threads, [first, second]);
     }
 }

@@ -12,7 +12,8 @@
 //! the waits that the recorder has seen.
 //!
 //! The events are opened on threads that are seen to use the processors, and are not inherited: an
-//! inherited event makes the creation of threads slower, the more so the more processors there are.
+//! inherited event makes the creation of threads slower, the more so the more processors there are. A thread
+//! that gets a processor often has one for a part of its time only.
 
 mod asleep;
 mod clock;
@@ -20,22 +21,20 @@ mod gathered;
 mod mapped;
 mod own;
 mod threads;
+mod times;
 mod unwinding;
+mod window;
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use nix::sys::signal::{SigSet, SigmaskHow};
 use syncline_recording::Samples;
 
 use gathered::Gathered;
 use threads::Threads;
-
-/// Between two looks at the notes.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// Samples threads until it is stopped.
 pub struct Sampler {
@@ -61,7 +60,7 @@ impl Sampler {
             while !told.load(Ordering::Relaxed) && threads.refused().is_none() {
                 threads.choose(&mut gathered);
                 threads.read(&mut gathered);
-                thread::park_timeout(PAUSE);
+                thread::park_timeout(threads.pause());
             }
             threads.finish(gathered)
         };

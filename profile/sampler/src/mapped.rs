@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use framehop::{ExplicitModuleSectionInfo, Module};
 use object::elf::PF_X;
+use object::read::ReadCache;
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
 
 /// Bytes that several processes' modules share.
@@ -35,20 +36,15 @@ struct Tables {
 pub struct Files(HashMap<PathBuf, Option<Tables>>);
 
 impl Files {
-    /// The modules of a process, from its list of mappings; none if it has ended.
-    pub fn modules(&mut self, pid: u32) -> Vec<Module<Bytes>> {
-        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-        maps.lines().filter_map(|line| self.module(pid, &Mapping::of(line)?)).collect()
-    }
-
-    fn module(&mut self, pid: u32, mapping: &Mapping) -> Option<Module<Bytes>> {
-        let path = Path::new(mapping.path);
-        if !self.0.contains_key(path) {
+    /// The module of a mapping of a process; `None` if its file can't be read. A file is read the first
+    /// time: programs map many that no thread is ever seen in.
+    pub fn module(&mut self, pid: u32, mapping: &Mapping) -> Option<Module<Bytes>> {
+        if !self.0.contains_key(&mapping.path) {
             // A process in another mount namespace has other files under its names.
-            let seen = format!("/proc/{pid}/root{}", mapping.path);
-            self.0.insert(path.to_owned(), Tables::read(Path::new(&seen)));
+            let seen = format!("/proc/{pid}/root{}", mapping.path.display());
+            self.0.insert(mapping.path.clone(), Tables::read(Path::new(&seen)));
         }
-        let tables = self.0[path].as_ref()?;
+        let tables = self.0[&mapping.path].as_ref()?;
         let bias = tables.bias(mapping)?;
         let mut sections = ExplicitModuleSectionInfo { base_svma: 0, ..Default::default() };
         let place = |(address, bytes): &(u64, Bytes)| *address..address + bytes.len() as u64;
@@ -56,14 +52,15 @@ impl Files {
         sections.eh_frame_hdr = tables.header.as_ref().map(|(_, bytes)| bytes.clone());
         sections.eh_frame_svma = tables.frames.as_ref().map(place);
         sections.eh_frame = tables.frames.as_ref().map(|(_, bytes)| bytes.clone());
-        Some(Module::new(String::new(), mapping.start..mapping.end, bias, sections))
+        Some(Module::new(String::new(), mapping.range.clone(), bias, sections))
     }
 }
 
 impl Tables {
     fn read(path: &Path) -> Option<Tables> {
-        let content = fs::read(path).ok()?;
-        let file = object::File::parse(&*content).ok()?;
+        // Most of a file is none of its tables.
+        let content = ReadCache::new(fs::File::open(path).ok()?);
+        let file = object::File::parse(&content).ok()?;
         let section = |name| {
             let section = file.section_by_name(name)?;
             Some((section.address(), Bytes(section.data().ok()?.into())))
@@ -88,24 +85,31 @@ impl Tables {
         // A mapping begins at a page, and its segment somewhere in that.
         let within = |&&(offset, size, _): &&(u64, u64, u64)| {
             mapping.offset < offset + size
-                && offset < mapping.offset + (mapping.end - mapping.start)
+                && offset < mapping.offset + (mapping.range.end - mapping.range.start)
         };
         let &(offset, _, address) = self.segments.iter().find(within)?;
-        Some(mapping.start.wrapping_sub(mapping.offset).wrapping_sub(address.wrapping_sub(offset)))
+        let start = mapping.range.start;
+        Some(start.wrapping_sub(mapping.offset).wrapping_sub(address.wrapping_sub(offset)))
     }
 }
 
-/// A line of `/proc/PID/maps` with instructions of a file.
+/// Instructions of a file, as a line of `/proc/PID/maps` has them.
 #[derive(Debug, PartialEq)]
-struct Mapping<'a> {
-    start: u64,
-    end: u64,
+pub struct Mapping {
+    /// Where they are mapped.
+    pub range: Range<u64>,
     offset: u64,
-    path: &'a str,
+    path: PathBuf,
 }
 
-impl Mapping<'_> {
-    fn of(line: &str) -> Option<Mapping<'_>> {
+impl Mapping {
+    /// Those of a process; none if it has ended.
+    pub fn all(pid: u32) -> Vec<Mapping> {
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        maps.lines().filter_map(Mapping::of).collect()
+    }
+
+    fn of(line: &str) -> Option<Mapping> {
         let mut fields = line.splitn(6, ' ');
         let (start, end) = fields.next()?.split_once('-')?;
         let executable = fields.next()?.as_bytes().get(2) == Some(&b'x');
@@ -113,7 +117,7 @@ impl Mapping<'_> {
         let offset = hex(fields.next()?)?;
         let path = fields.nth(2)?.trim_start();
         let is_file = executable && path.starts_with('/');
-        is_file.then_some(Mapping { start: hex(start)?, end: hex(end)?, offset, path })
+        is_file.then_some(Mapping { range: hex(start)?..hex(end)?, offset, path: path.into() })
     }
 }
 
@@ -125,8 +129,8 @@ mod tests {
     fn lines_of_a_process_with_instructions() {
         let line = "7f0d4c628000-7f0d4c77d000 r-xp 00026000 fe:00 394 /usr/lib/libc.so 6";
         let (start, end) = (0x7f0d_4c62_8000, 0x7f0d_4c77_d000);
-        let path = "/usr/lib/libc.so 6";
-        assert_eq!(Mapping::of(line), Some(Mapping { start, end, offset: 0x26000, path }));
+        let path = "/usr/lib/libc.so 6".into();
+        assert_eq!(Mapping::of(line), Some(Mapping { range: start..end, offset: 0x26000, path }));
         for other in [
             "7f0d4c628000-7f0d4c77d000 r--p 00026000 fe:00 394      /usr/lib/libc.so",
             "7ffd1b9f2000-7ffd1b9f4000 r-xp 00000000 00:00 0        [vdso]",
@@ -141,8 +145,11 @@ mod tests {
     #[test]
     fn this_program_is_where_its_functions_say() {
         let mut files = Files::default();
-        let here = Files::modules as *const () as u64;
-        let modules = files.modules(std::process::id());
-        assert!(modules.iter().any(|module| module.avma_range().contains(&here)));
+        let here = Files::module as *const () as u64;
+        let pid = std::process::id();
+        let mapping = Mapping::all(pid).into_iter().find(|mapping| mapping.range.contains(&here));
+        let mapping = mapping.expect("it is mapped");
+        let module = files.module(pid, &mapping).expect("it is a file with tables");
+        assert!(module.avma_range().contains(&here));
     }
 }

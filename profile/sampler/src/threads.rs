@@ -1,17 +1,19 @@
 //! Which threads are sampled: those that use the processors most, and those that sleep.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
-use syncline_recording::{Samples, schedstat};
+use syncline_recording::Samples;
 
 use crate::asleep::{Asleep, Thread};
-use crate::clock::Clock;
+use crate::clock::Sample;
 use crate::gathered::Gathered;
 use crate::own::OwnNumbers;
+use crate::times::{self, Times};
+use crate::window::{Window, stretch};
 
 /// Threads that are sampled at a time. Each has a buffer.
 const MOST: usize = 32;
@@ -21,20 +23,36 @@ const BUSY: u64 = 1_000_000;
 /// The time from the first look at the threads to the next, and the longest later.
 const FIRST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(100);
+/// The time between two readings of the buffers, which have room for some 75 milliseconds, and between two
+/// that may end windows. To be woken costs more than to read.
+const READING: Duration = Duration::from_millis(50);
+const ENDING: Duration = Duration::from_millis(20);
 /// Looks take at most this part of a processor's time, as a divisor.
-const SHARE: u32 = 50;
+const SHARE: u32 = 100;
 
 /// The threads of some processes.
 pub struct Threads<P> {
     processes: P,
-    sampled: HashMap<Thread, Clock>,
-    /// Processor time at the last look, in nanoseconds.
-    used: HashMap<Thread, u64>,
+    sampled: HashMap<Thread, Window>,
+    known: HashMap<Thread, Known>,
     own: OwnNumbers,
     looked: Instant,
     next: Instant,
     pause: Duration,
+    /// The kernel has given samples.
+    allowed: bool,
     refused: Option<String>,
+}
+
+/// What is known of a thread that lives.
+struct Known {
+    /// At the last look.
+    times: Times,
+    /// The frame and the call of the kernel in which it slept then.
+    asleep: Option<(u32, u32)>,
+    /// The processor time up to which its samples stand, and at which it is sampled again.
+    stands: u64,
+    due: u64,
 }
 
 impl<P: FnMut() -> Vec<u32>> Threads<P> {
@@ -43,11 +61,12 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         Threads {
             processes,
             sampled: HashMap::new(),
-            used: HashMap::new(),
+            known: HashMap::new(),
             own: OwnNumbers::default(),
             looked: Instant::now(),
             next: Instant::now(),
             pause: FIRST,
+            allowed: false,
             refused: None,
         }
     }
@@ -64,57 +83,55 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
             return;
         }
         let cost = processor_time();
-        let mut used = HashMap::new();
-        for pid in (self.processes)() {
-            used.extend(times(pid));
+        let since = (began - self.looked).as_nanos() as u64;
+        self.looked = began;
+        let mut before = std::mem::take(&mut self.known);
+        let mut busy = Vec::new();
+        for (thread, times) in (self.processes)().into_iter().flat_map(times::of) {
+            let mut known = before.remove(&thread).unwrap_or_else(|| Known::new(times));
+            let used = times.since(known.times);
+            self.own.note(thread);
+            known.look(thread, times, gathered);
+            if let Some(asleep) = known.asleep {
+                // It has slept since the last look.
+                gathered.sleep(thread, asleep, since);
+            }
+            let sampled = self.sampled.get_mut(&thread);
+            let may_be = sampled.is_some() || times.cpu >= known.due || stretch(used) <= 1.0;
+            if let Some(window) = sampled {
+                window.adapt(used);
+            }
+            if used.cpu >= BUSY && may_be {
+                busy.push((thread, used));
+            }
+            self.known.insert(thread, known);
         }
-        used.keys().for_each(|&thread| self.own.note(thread));
-        self.look_for_sleepers(used.keys().copied(), gathered);
-        let before = |thread: &Thread| self.used.get(thread).copied().unwrap_or(0);
-        let mut busy: Vec<(u64, Thread)> = used
-            .iter()
-            .map(|(&thread, &time)| (time.saturating_sub(before(&thread)), thread))
-            .collect();
-        busy.retain(|&(time, _)| time >= BUSY);
-        busy.sort_unstable_by(|a, b| b.cmp(a));
-        busy.truncate(MOST);
-        let is_new = |thread: &Thread| !self.sampled.contains_key(thread);
-        let new: Vec<Thread> =
-            busy.iter().map(|&(_, thread)| thread).filter(|thread| is_new(thread)).collect();
-        let full = self.sampled.len() + new.len() > MOST;
-        self.drop(gathered, |thread| {
-            !used.contains_key(thread) || full && !busy.iter().any(|(_, busy)| busy == thread)
-        });
-        new.into_iter().for_each(|thread| self.open(thread));
-        self.used = used;
+        self.sample(busy, gathered);
         self.pause = LONGEST.min(self.pause * 2).max((processor_time() - cost) * SHARE);
         self.next = began + self.pause;
     }
 
-    /// Those that sleep now have done so since the last look.
-    fn look_for_sleepers(
-        &mut self,
-        threads: impl Iterator<Item = Thread>,
-        gathered: &mut Gathered,
-    ) {
-        let now = Instant::now();
-        let since = (now - self.looked).as_nanos() as u64;
-        self.looked = now;
-        for thread in threads {
-            if let Some(asleep) = Asleep::of(thread) {
-                gathered.sleep(thread, &asleep, since);
-            }
-        }
+    /// Samples the busiest of these threads, which have used so much of the processors lately.
+    fn sample(&mut self, mut busy: Vec<(Thread, Times)>, gathered: &mut Gathered) {
+        busy.sort_unstable_by_key(|(_, used)| Reverse(used.cpu));
+        busy.truncate(MOST);
+        let is_new = |(thread, _): &&(Thread, Times)| !self.sampled.contains_key(thread);
+        let new: Vec<(Thread, Times)> = busy.iter().filter(is_new).copied().collect();
+        let full = self.sampled.len() + new.len() > MOST;
+        self.close(gathered, |thread, _| full && !busy.iter().any(|(busy, _)| busy == thread));
+        new.into_iter().for_each(|(thread, used)| self.open(thread, used));
     }
 
-    fn open(&mut self, thread: Thread) {
-        match Clock::of(thread.1) {
-            Ok(clock) => {
-                self.sampled.insert(thread, clock);
+    fn open(&mut self, thread: Thread, used: Times) {
+        let Some(known) = self.known.get(&thread) else { return };
+        match Window::open(thread, known.stands, known.times.cpu, used) {
+            Ok(window) => {
+                self.sampled.insert(thread, window);
+                self.allowed = true;
             }
             Err(error) => match error.kind() {
                 // Another thread may be this user's.
-                ErrorKind::PermissionDenied | ErrorKind::Unsupported if self.sampled.is_empty() => {
+                ErrorKind::PermissionDenied | ErrorKind::Unsupported if !self.allowed => {
                     self.refused = Some(error.to_string());
                 }
                 // The thread has ended, or there is no memory for one more buffer.
@@ -123,26 +140,69 @@ impl<P: FnMut() -> Vec<u32>> Threads<P> {
         }
     }
 
+    /// How long nothing has to be looked at or read.
+    pub fn pause(&self) -> Duration {
+        let look = self.next.saturating_duration_since(Instant::now());
+        let ends = self.sampled.values().any(Window::ends_soon);
+        let read = if ends { ENDING } else { READING };
+        if self.sampled.is_empty() { look } else { look.min(read) }
+    }
+
     /// Reads the samples since the last call.
     pub fn read(&mut self, gathered: &mut Gathered) {
-        for (&thread, clock) in &mut self.sampled {
-            let lost = clock.read(|sample| gathered.add(thread, sample));
-            gathered.lose(lost);
+        for (&thread, window) in &mut self.sampled {
+            window.read(thread, gathered);
         }
+        self.close(gathered, |_, window| window.is_over());
     }
 
     /// Takes the rest, and ends.
     pub fn finish(mut self, mut gathered: Gathered) -> Samples {
-        self.drop(&mut gathered, |_| true);
+        self.close(&mut gathered, |_, _| true);
         gathered.finish(self.refused, |thread| self.own.of(thread))
     }
 
-    fn drop(&mut self, gathered: &mut Gathered, which: impl Fn(&Thread) -> bool) {
-        for (thread, mut clock) in self.sampled.extract_if(|thread, _| which(thread)) {
-            let lost = clock.read(|sample| gathered.add(thread, sample));
-            gathered.lose(lost);
-            gathered.cover(thread, clock.covered());
+    /// Closes the windows of these threads, and of those that have ended.
+    fn close(
+        &mut self,
+        gathered: &mut Gathered,
+        mut which: impl FnMut(&Thread, &mut Window) -> bool,
+    ) {
+        let known = &mut self.known;
+        let ends = |thread: &Thread, window: &mut Window| {
+            !known.contains_key(thread) || which(thread, window)
+        };
+        let closed: Vec<(Thread, Window)> = self.sampled.extract_if(ends).collect();
+        for (thread, window) in closed {
+            let closed = window.close(thread, gathered);
+            if let Some(known) = known.get_mut(&thread) {
+                (known.stands, known.due) = (closed.stands, closed.due);
+            }
         }
+    }
+}
+
+impl Known {
+    /// A thread that is seen for the first time.
+    fn new(times: Times) -> Known {
+        Known { times: Times::default(), asleep: None, stands: times.cpu, due: 0 }
+    }
+
+    /// Looks at a thread whose times these are now.
+    fn look(&mut self, thread: Thread, times: Times, gathered: &mut Gathered) {
+        if !self.sleeps_on(times) {
+            self.asleep = Asleep::of(thread).and_then(|asleep| {
+                let Asleep { call, ip, sp, ref stack } = asleep;
+                Some((gathered.frame(thread.0, &Sample { ip, sp, bp: 0, stack })?, call))
+            });
+        }
+        self.times = times;
+    }
+
+    /// Whether it is in the sleep in which it was at the last look, since it has not run meanwhile. A kernel
+    /// that does not count has zeros.
+    fn sleeps_on(&self, times: Times) -> bool {
+        self.asleep.is_some() && times.slices > 0 && times.slices == self.times.slices
     }
 }
 
@@ -151,21 +211,12 @@ fn processor_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
-/// The processor time of each thread of a process, in nanoseconds; none of a process that has ended.
-fn times(pid: u32) -> Vec<(Thread, u64)> {
-    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
-    let time = |entry: fs::DirEntry| {
-        let tid: u32 = entry.file_name().to_str()?.parse().ok()?;
-        let text = fs::read(entry.path().join("schedstat")).ok()?;
-        Some(((pid, tid), schedstat::parse(&text)?.cpu_ns))
-    };
-    entries.filter_map(|entry| time(entry.ok()?)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::id;
     use std::thread;
+
+    use syncline_recording::SampledThread;
 
     use super::*;
 
@@ -198,14 +249,97 @@ mod tests {
             return;
         }
         let [process] = &samples.processes[..] else { panic!("{samples:?}") };
-        let seen = |thread: &syncline_recording::SampledThread| {
-            thread.seen.iter().map(|&(_, count)| u64::from(count)).sum::<u64>()
+        let seen = |thread: &SampledThread| {
+            thread.seen.iter().map(|&(_, nanoseconds)| nanoseconds).sum::<u64>()
         };
         let most = process.threads.iter().max_by_key(|thread| seen(thread)).expect("a thread");
         assert_eq!(most.tid, worker);
-        // As many as its rate says, but for those in the kernel: none is made up, and few are lost.
-        let expected = most.covered as f64 / 1e9 * f64::from(samples.hertz);
-        let seen = seen(most) as f64;
-        assert!(seen > 0.5 * expected && seen < 1.2 * expected + 2.0, "{seen} of {expected}");
+        // All of it, but for what it did in the kernel: none is made up, and few are lost.
+        let (seen, all) = (seen(most) as f64, most.covered as f64);
+        assert!(seen > 0.5 * all && seen < 1.2 * all, "{seen} of {all}");
+    }
+
+    /// It gets a processor some thousand times in a second, so it is sampled for some part of its time. That
+    /// stands for nearly all of it.
+    #[test]
+    fn a_thread_that_often_sleeps_is_sampled_in_parts() {
+        let mut threads = Threads::new(|| vec![id()]);
+        let mut gathered = Gathered::default();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let worker = thread::spawn(move || {
+            // SAFETY: the call has no arguments.
+            sender.send(unsafe { nix::libc::gettid() } as u32).expect("it listens");
+            let mut sum = 0u64;
+            while processor_time() < Duration::from_millis(400) {
+                for n in 0..30_000 {
+                    sum = std::hint::black_box(sum.wrapping_add(n));
+                }
+                thread::sleep(Duration::from_micros(10));
+            }
+        });
+        let tid = receiver.recv().expect("its number");
+        let (mut with, mut without) = (0, 0);
+        while !worker.is_finished() {
+            threads.choose(&mut gathered);
+            threads.read(&mut gathered);
+            let is_sampled = threads.sampled.contains_key(&(id(), tid));
+            *if is_sampled { &mut with } else { &mut without } += 1;
+            thread::sleep(Duration::from_millis(5));
+        }
+        worker.join().expect("it computes and sleeps");
+        let samples = threads.finish(gathered);
+        if let Some(why) = &samples.refused {
+            eprintln!("not tested: the kernel refuses samples: {why}");
+            return;
+        }
+        assert!(with < without, "{with} times with an event, {without} times without");
+        let of = |thread: &&SampledThread| thread.tid == tid;
+        let worker = samples.processes[0].threads.iter().find(of).expect("it was sampled");
+        let covered = worker.covered as f64 / 1e9;
+        assert!((0.15..0.45).contains(&covered), "{covered} of 0.4 s");
+    }
+
+    #[test]
+    fn a_thread_that_has_not_run_sleeps_on() {
+        let times = Times { cpu: 5, slices: 2 };
+        let mut known = Known { times, asleep: Some((1, 202)), ..Known::new(times) };
+        assert!(known.sleeps_on(times));
+        assert!(!known.sleeps_on(Times { slices: 3, ..times }), "it has run");
+        known.asleep = None;
+        assert!(!known.sleeps_on(times), "it did not sleep");
+        let uncounted = Times::default();
+        let known = Known { times: uncounted, asleep: Some((1, 202)), ..Known::new(times) };
+        assert!(!known.sleeps_on(uncounted), "the kernel does not count");
+    }
+
+    /// It is looked at once, and sleeps on; a thread that sleeps elsewhere meanwhile is looked at again.
+    #[test]
+    fn sleeps_have_their_time() {
+        let asleep = |milliseconds| thread::sleep(Duration::from_millis(milliseconds));
+        let mut threads = Threads::new(|| vec![id()]);
+        let mut gathered = Gathered::default();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let sleeper = thread::spawn(move || {
+            // SAFETY: the call has no arguments.
+            sender.send(unsafe { nix::libc::gettid() } as u32).expect("it listens");
+            asleep(700);
+            std::thread::park_timeout(Duration::from_millis(700));
+        });
+        let tid = receiver.recv().expect("its number");
+        while !sleeper.is_finished() {
+            threads.choose(&mut gathered);
+            asleep(10);
+        }
+        sleeper.join().expect("it only sleeps");
+        let samples = threads.finish(gathered);
+        let [process] = &samples.processes[..] else { panic!("{samples:?}") };
+        let sleeper = process.threads.iter().find(|thread| thread.tid == tid).expect("it slept");
+        let of = |number| {
+            let slept = sleeper.slept.iter().filter(|&&(_, call, _)| call == number as u32);
+            slept.map(|&(_, _, nanoseconds)| nanoseconds as f64 / 1e9).sum::<f64>()
+        };
+        // The calls of the C library's sleep and of a futex.
+        let both = [of(nix::libc::SYS_clock_nanosleep), of(nix::libc::SYS_futex)];
+        assert!(both.iter().all(|seconds| (0.3..1.1).contains(seconds)), "{both:?}");
     }
 }

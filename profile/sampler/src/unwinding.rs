@@ -6,12 +6,14 @@ use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
 
 use crate::clock::Sample;
-use crate::mapped::{Bytes, Files};
+use crate::mapped::{Bytes, Files, Mapping};
 
 /// Frames of a stack, at most.
 const FRAMES: usize = 64;
-/// A process's mappings are not read again sooner.
+/// A process's mappings are not read again sooner, and later if that was of no use: code that no file has is
+/// never found.
 const BETWEEN_READS: Duration = Duration::from_millis(100);
+const LONGEST_BETWEEN: Duration = Duration::from_secs(2);
 
 /// Makes unwinding fast the second time.
 pub struct Cache(CacheX86_64<MustNotAllocateDuringUnwind>);
@@ -26,8 +28,17 @@ impl Default for Cache {
 #[derive(Default)]
 pub struct Mapped {
     unwinder: UnwinderX86_64<Bytes, MustNotAllocateDuringUnwind>,
-    known: Vec<std::ops::Range<u64>>,
-    read: Option<Instant>,
+    mappings: Vec<(Mapping, Module)>,
+    next: Option<Instant>,
+    pause: Duration,
+}
+
+/// Whether the unwinder has the module of a mapping.
+#[derive(Clone, Copy, PartialEq)]
+enum Module {
+    Unread,
+    Known,
+    Unknown,
 }
 
 impl Mapped {
@@ -43,10 +54,7 @@ impl Mapped {
     ) {
         stack.clear();
         stack.push(sample.ip);
-        if !self.knows(sample.ip) {
-            self.read(pid, files);
-        }
-        if !self.knows(sample.ip) {
+        if !self.knows(pid, sample.ip, files) {
             return;
         }
         let mut registers = UnwindRegsX86_64::new(sample.ip, sample.sp, sample.bp);
@@ -60,7 +68,7 @@ impl Mapped {
             let next = self.unwinder.unwind_frame(address, &mut registers, &mut cache.0, &mut word);
             let Ok(Some(caller)) = next else { return };
             let Some(at) = FrameAddress::from_return_address(caller) else { return };
-            if !self.knows(at.address_for_lookup()) {
+            if !self.has(pid, at.address_for_lookup(), files) {
                 return;
             }
             stack.push(caller);
@@ -68,23 +76,40 @@ impl Mapped {
         }
     }
 
-    fn knows(&self, address: u64) -> bool {
-        self.known.iter().any(|range| range.contains(&address))
+    /// Whether an instruction lies in a known module. The mappings are read again if not.
+    fn knows(&mut self, pid: u32, address: u64, files: &mut Files) -> bool {
+        if self.has(pid, address, files) {
+            return true;
+        }
+        let now = Instant::now();
+        if self.next.is_some_and(|next| now < next) {
+            return false;
+        }
+        let mappings = Mapping::all(pid);
+        if !mappings.is_empty() {
+            self.unwinder = UnwinderX86_64::new();
+            self.mappings = mappings.into_iter().map(|one| (one, Module::Unread)).collect();
+        }
+        let has = self.has(pid, address, files);
+        self.pause = if has { BETWEEN_READS } else { LONGEST_BETWEEN.min(self.pause * 2) };
+        self.pause = self.pause.max(BETWEEN_READS);
+        self.next = Some(now + self.pause);
+        has
     }
 
-    /// Reads the mappings, unless they were read a moment ago: code that is in no file is never
-    /// found.
-    fn read(&mut self, pid: u32, files: &mut Files) {
-        if self.read.is_some_and(|read| read.elapsed() < BETWEEN_READS) {
-            return;
+    /// Whether the unwinder has the module of an address. A module is added the first time.
+    fn has(&mut self, pid: u32, address: u64, files: &mut Files) -> bool {
+        let contains = |(mapping, _): &&mut (Mapping, Module)| mapping.range.contains(&address);
+        let Some((mapping, module)) = self.mappings.iter_mut().find(contains) else { return false };
+        if *module == Module::Unread {
+            *module = match files.module(pid, mapping) {
+                Some(new) => {
+                    self.unwinder.add_module(new);
+                    Module::Known
+                }
+                None => Module::Unknown,
+            };
         }
-        self.read = Some(Instant::now());
-        let modules = files.modules(pid);
-        if modules.is_empty() {
-            return;
-        }
-        self.unwinder = UnwinderX86_64::new();
-        self.known = modules.iter().map(|module| module.avma_range()).collect();
-        modules.into_iter().for_each(|module| self.unwinder.add_module(module));
+        *module == Module::Known
     }
 }

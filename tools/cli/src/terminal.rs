@@ -10,11 +10,9 @@ const PLAIN_WIDTH: usize = 100;
 
 /// Lines for standard error, broken to its width if it is a terminal: scripts get whole lines.
 pub fn to_terminal(text: &str) -> String {
-    match terminal::size() {
-        Ok((columns, _)) if stderr().is_terminal() => {
-            wrapped(text, &Style { color: false, width: columns.into() })
-        }
-        _ => format!("{}\n", text.trim_end()),
+    match width(stderr().is_terminal()) {
+        Some(width) => wrapped(text, &Style { color: false, width }),
+        None => format!("{}\n", text.trim_end()),
     }
 }
 
@@ -22,9 +20,13 @@ pub fn to_terminal(text: &str) -> String {
 pub fn style() -> Style {
     let on_terminal = stdout().is_terminal();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let width = match terminal::size() {
-        Ok((columns, _)) if on_terminal => usize::from(columns),
-        _ => PLAIN_WIDTH,
-    };
+    let width = width(on_terminal).unwrap_or(PLAIN_WIDTH);
     Style { color: on_terminal && !no_color, width }
+}
+
+/// The columns of the terminal, if there is one to write to. Where there is none, to ask for them runs a
+/// program twice, which takes longer than all else that ends a recording.
+fn width(on_terminal: bool) -> Option<usize> {
+    let (columns, _) = on_terminal.then(terminal::size)?.ok()?;
+    Some(columns.into())
 }

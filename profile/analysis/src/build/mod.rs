@@ -78,14 +78,14 @@ impl Context<'_> {
                 locks.add(op, lock, (site, stack, t), &tally);
             }
         }
-        let samples = self.samples.and_then(|all| Some((all.of(file.header.pid)?, all.hertz)));
+        let samples = self.samples.and_then(|all| all.of(file.header.pid));
         let spins = spins::find(file, samples, &clock, &mut stacks);
         for spin in &spins {
             let tally = Tally { spun: spin.ticks, ..Tally::default() };
             let site = sites.add(Op::Spin, &stacks, spin.stack, 0, spin.thread, &tally);
             locks.add(Op::Spin, 0, (site, spin.stack, spin.thread), &tally);
         }
-        let asleep = asleep::find(file, samples.map(|(process, _)| process), &mut stacks);
+        let asleep = asleep::find(file, samples, &mut stacks);
         let log = |thread: &Thread| timeline::log(&thread.log, &sites, &stacks);
         let logs = file.threads.iter().map(log).collect();
         let thresholds = &self.options.thresholds;

@@ -7,8 +7,9 @@ use super::processor;
 use super::stacks::Stacks;
 use super::tally::Clock;
 
-/// The least part of a thread's processor time from which all of it is estimated.
-const LEAST_COVERED: f64 = 0.1;
+/// The least part of a thread's processor time that stands for all of it. A thread may have been sampled for
+/// a twentieth of its time.
+const LEAST_COVERED: f64 = 0.04;
 
 /// A thread in a loop that only waits, with one stack.
 pub struct Spin {
@@ -24,11 +25,11 @@ pub struct Spin {
 /// already.
 pub fn find(
     file: &ProcessFile,
-    samples: Option<(&SampledProcess, u32)>,
+    samples: Option<&SampledProcess>,
     clock: &Clock,
     stacks: &mut Stacks,
 ) -> Vec<Spin> {
-    let Some((process, hertz)) = samples else { return Vec::new() };
+    let Some(process) = samples else { return Vec::new() };
     let seen = process.threads.iter().flat_map(|thread| &thread.seen);
     let mut addresses: Vec<u64> =
         seen.filter_map(|&(frame, _)| process.stack(frame).first().copied()).collect();
@@ -39,16 +40,15 @@ pub fn find(
     let mut found = Vec::new();
     for sampled in &process.threads {
         let Some(thread) = thread_of(file, sampled) else { continue };
-        let seconds_per_sample =
-            seconds_per_sample(sampled, &file.threads[thread].record, hertz, clock);
-        for &(frame, count) in &sampled.seen {
+        let whole = whole(sampled, &file.threads[thread].record, clock);
+        for &(frame, nanoseconds) in &sampled.seen {
             let seen = process.stack(frame);
             if !seen.first().is_some_and(|&instruction| is_spin(instruction)) {
                 continue;
             }
             let Some(stack) = stacks.add_seen(seen) else { continue };
             stacks.show_outside_headers(stack);
-            let ticks = clock.ticks(f64::from(count) * seconds_per_sample);
+            let ticks = clock.ticks(nanoseconds as f64 / 1e9 * whole);
             found.push(Spin { thread, stack, ticks });
         }
     }
@@ -61,18 +61,12 @@ pub fn thread_of(file: &ProcessFile, sampled: &SampledThread) -> Option<usize> {
     file.threads.iter().rposition(|thread| thread.record.tid == sampled.tid)
 }
 
-/// Processor time that a sample of a thread stands for, in seconds. A thread is sampled during a
-/// part of its life. Its whole life is estimated from that part if it is not too small.
-fn seconds_per_sample(
-    sampled: &SampledThread,
-    record: &ThreadRecord,
-    hertz: u32,
-    clock: &Clock,
-) -> f64 {
-    let alone = 1.0 / f64::from(hertz);
+/// What a thread's samples have to be multiplied by. They stand for a part of its life, which stands for
+/// all of it if it is not too small.
+fn whole(sampled: &SampledThread, record: &ThreadRecord, clock: &Clock) -> f64 {
     let covered = sampled.covered as f64 / 1e9;
     match processor::cpu(record, clock) {
-        Some(cpu) if covered >= LEAST_COVERED * cpu && covered > 0.0 => alone * cpu / covered,
-        _ => alone,
+        Some(cpu) if covered >= LEAST_COVERED * cpu && covered > 0.0 => cpu / covered,
+        _ => 1.0,
     }
 }

@@ -1,0 +1,38 @@
+//! How long threads were on a processor, and how often they got one.
+
+use std::fs;
+
+use syncline_recording::schedstat;
+
+use crate::asleep::Thread;
+
+/// What the kernel counts of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Times {
+    /// Processor time, in nanoseconds.
+    pub cpu: u64,
+    /// How often it got a processor. A thread whose number stays has not run since.
+    pub slices: u64,
+}
+
+impl Times {
+    /// What came since an earlier look.
+    pub fn since(self, before: Times) -> Times {
+        Times {
+            cpu: self.cpu.saturating_sub(before.cpu),
+            slices: self.slices.saturating_sub(before.slices),
+        }
+    }
+}
+
+/// Those of each thread of a process; none of a process that has ended.
+pub fn of(pid: u32) -> Vec<(Thread, Times)> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    let times = |entry: fs::DirEntry| {
+        let tid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let text = fs::read(entry.path().join("schedstat")).ok()?;
+        let cpu = schedstat::parse(&text)?.cpu_ns;
+        Some(((pid, tid), Times { cpu, slices: schedstat::slices(&text)? }))
+    };
+    entries.filter_map(|entry| times(entry.ok()?)).collect()
+}
