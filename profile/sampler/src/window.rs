@@ -14,7 +14,7 @@ use crate::gathered::Gathered;
 use crate::times::Times;
 
 /// A thread whose slices are shorter on average is sampled for a part of its time, in nanoseconds. The
-/// event takes less than half a percent of that time then.
+/// event takes less than half a percent of its time then, unless [`LEAST_PART`] is more than that allows.
 const SLICE: u64 = 800_000;
 /// Processor time between two samples, in nanoseconds, as the kernel computes it.
 const PERIOD: u64 = 1_000_000_000 / HERTZ as u64;
