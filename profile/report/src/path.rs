@@ -69,17 +69,21 @@ fn details(process: &Process, part: &PathPart) -> String {
 fn whose(process: &Process, part: &PathPart) -> String {
     let thread = &process.threads[part.threads[0]];
     let named = !process.name().starts_with(thread.name.as_str());
-    match (&part.threads[..], &thread.start_function) {
+    let function = thread.start_function.as_deref().map(|function| {
+        // A file without debug information has offsets.
+        name::function(function.trim_end_matches("+0x0"))
+    });
+    match (&part.threads[..], function) {
         ([0], _) => "the first thread".to_owned(),
         ([_], _) if named => format!("thread {}", thread.name),
-        ([_], Some(function)) => format!("a thread of {}", name::function(function)),
+        ([_], Some(function)) => format!("a thread of {function}"),
         ([_], None) => format!("thread {}", thread.tid),
         (threads, _) if named => {
             let stem = thread.name.trim_end_matches(|c: char| c.is_ascii_digit());
             format!("{} {stem}…", counted(threads.len(), "thread"))
         }
         (threads, Some(function)) => {
-            format!("{} of {}", counted(threads.len(), "thread"), name::function(function))
+            format!("{} of {function}", counted(threads.len(), "thread"))
         }
         (threads, None) => counted(threads.len(), "thread"),
     }
