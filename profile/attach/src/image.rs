@@ -67,7 +67,7 @@ impl Image {
         self.headers.iter().filter(|header| header.p_type(NativeEndian) == PT_LOAD)
     }
 
-    /// The parts that nobody writes to.
+    /// The parts that the program never writes to.
     pub fn constant(&self) -> impl Iterator<Item = &Header> {
         self.loads().filter(|header| !header.p_flags(NativeEndian).contains(PF_W))
     }

@@ -47,7 +47,7 @@ impl Module {
         Some(if value < self.bias { value + self.bias } else { value })
     }
 
-    /// Reads what nobody writes to, such as tables of symbols.
+    /// Reads what the program never writes to, such as tables of symbols.
     pub fn read(&self, at: u64, length: usize) -> io::Result<Vec<u8>> {
         self.image.read(at, length)
     }
@@ -57,7 +57,7 @@ impl Module {
         self.image.writable().map(|header| self.image.range(header))
     }
 
-    /// The parts of it that nobody writes to.
+    /// The parts of it that the program never writes to.
     pub fn constant(&self) -> impl Iterator<Item = Range<u64>> {
         self.image.constant().map(|header| self.image.range(header))
     }

@@ -10,7 +10,7 @@ const PAGE: u64 = 4096;
 /// A bit of the kernel's word about a page: it is in memory.
 const PRESENT: u64 = 1 << 63;
 
-/// The addresses and values of the words in a range. Pages that are not in memory are left out: nobody has
+/// The addresses and values of the words in a range. Pages that are not in memory are left out: no thread has
 /// written to them, or they were swapped out.
 pub fn of(memory: Memory, range: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
     let first = range.start / PAGE;

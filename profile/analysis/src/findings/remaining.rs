@@ -3,17 +3,18 @@
 //! and which numbers rule the findings out, so that an expert can continue from there. Locks that
 //! no thread waits for get a sentence too if their calls take 5 %.
 
-use syncline_recording::{Class, Primitive};
+mod events;
+#[cfg(test)]
+mod tests;
 
 use super::asleep;
 use super::evidence::ask_inspect;
 use super::family::{Family, PAIR, mean_held, share_of_work};
 use super::meeting::Meeting;
-use super::waking::{self, are_peers, called_by};
-use super::working::{IDLE, share, worked};
-use crate::model::{Figures, Finding, HolderTime, Kind, Lost, Process, Remaining, Site};
+use super::working::share;
+use crate::model::{Figures, Finding, HolderTime, Kind, Lost, Process, Remaining};
 use crate::name;
-use crate::name::primitive;
+use events::event;
 use syncline_present::number::{counted, duration, grouped, percent};
 
 /// The least share of the threads' time that is reported.
@@ -22,14 +23,6 @@ const LEAST: f64 = 0.02;
 const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
-
-/// Waits with less than this share of the critical path do not delay the run.
-const ON_PATH: f64 = 0.02;
-
-/// Threads poll if a call site has this many sleeps, no longer than this on average, in seconds.
-/// Others keep a clock, or sleep once.
-const MANY_SLEEPS: u64 = 100;
-const SHORT_SLEEP: f64 = 20e-3;
 
 /// What is left: most of the critical path first, if enough of it is known, and then most time first.
 pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
@@ -202,304 +195,8 @@ fn holders(times: impl Iterator<Item = HolderTime>) -> Option<String> {
     })
 }
 
-/// A loop that only waits. Its thread has the processor, so it is not idle for others.
-fn spinning(site: &Site, number: usize, seconds: f64, share: f64) -> Remaining {
-    let why = format!(
-        "{} of processor time, by {}: a loop looks at a word until another thread has changed it",
-        duration(seconds),
-        counted(site.threads, "thread")
-    );
-    Remaining {
-        what: primitive(Primitive::Spin).to_owned(),
-        kind: site.kind,
-        place: site.place.clone(),
-        sites: vec![number],
-        seconds,
-        share,
-        idle: false,
-        why: sentences(&[why]),
-        open_question: None,
-    }
-}
-
-/// `meets` says whether threads meet in the function of that call site.
-fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<Remaining> {
-    let site = &process.sites[number];
-    if site.kind == Kind::Lock {
-        return None;
-    }
-    let seconds = site.figures.lost();
-    let share = share(process, seconds, LEAST)?;
-    let objects: Vec<usize> = process.used_at(number).collect();
-    let kind = site.op.primitive();
-    let what = match objects[..] {
-        [object] if kind != Primitive::Thread => name::lock(&process.locks[object]),
-        _ => primitive(kind).to_owned(),
-    };
-    if kind == Primitive::Spin {
-        return Some(spinning(site, number, seconds, share));
-    }
-    let worked = worked(process, site.by_thread.iter().map(|&(thread, _)| thread));
-    // Threads that wait for one another hold each other up, however little they run.
-    let each_other = wake_each_other(process, site, &objects);
-    let (one, waits) = match kind {
-        Primitive::Yield => ("yield", site.figures.calls),
-        Primitive::Sleep => ("sleep", site.figures.waits + site.figures.unfinished),
-        _ => ("wait", site.figures.waits + site.figures.unfinished),
-    };
-    let mean = seconds / waits.max(1) as f64;
-    let looks_again = kind == Primitive::Sleep && waits >= MANY_SLEEPS && mean <= SHORT_SLEEP;
-    let on_path = process.critical_path.through(number);
-    let idle = kind == Primitive::Thread
-        || match on_path {
-            Some(share) => share < ON_PATH,
-            None => !each_other && !looks_again && worked.is_some_and(|worked| worked < IDLE),
-        };
-    let mut why = vec![format!(
-        "{} of {}, by {}{}",
-        counted(waits as usize, one),
-        duration(mean),
-        counted(site.threads, "thread"),
-        wakers(process, &objects)
-    )];
-    let said = process.held_up_by_sleep().is_some_and(|part| part.site == Some(number));
-    if looks_again && !said {
-        why.push(
-            "if it looks for something after each sleep, it sees it half a sleep too late: wait for \
-             the event itself (a condition, a semaphore, poll); if each sleep belongs to a piece of \
-             work, more threads can sleep at a time"
-                .to_owned(),
-        );
-    }
-    if kind == Primitive::Condvar && meets() {
-        why.push(
-            "it is a barrier of the program's own: the last thread to arrive releases the others"
-                .to_owned(),
-        );
-    }
-    if each_other {
-        why.push(format!(
-            "each waits for {} of its own, and the waiting threads wake each other: it may be a \
-             lock of the program's own (hold it for less time, or use several), or a pool of \
-             threads (hand it more work at a time)",
-            match kind {
-                Primitive::Condvar => "a condition",
-                Primitive::Semaphore => "a semaphore",
-                _ => "an object",
-            }
-        ));
-    }
-    match (on_path, worked) {
-        (Some(share), _) => {
-            let share = percent(share.min(1.0));
-            why.push(format!(
-                "such waits, and what the threads do right after them, are {share} of the critical path"
-            ));
-        }
-        (None, Some(worked)) => why.push(format!(
-            "the waiting threads work for {} of their time: {}",
-            percent(worked),
-            if idle { "they have nothing to do" } else { "their waits may delay the run" }
-        )),
-        (None, None) => {}
-    }
-    Some(Remaining {
-        what,
-        kind: site.kind,
-        place: site.place.clone(),
-        sites: vec![number],
-        seconds,
-        share,
-        idle,
-        why: sentences(&why),
-        open_question: None,
-    })
-}
-
-/// Whether each thread that waits at a site has an object of its own, and nearly all of these threads
-/// wake others.
-fn wake_each_other(process: &Process, site: &Site, objects: &[usize]) -> bool {
-    let waiting = called_by(site).map(|(thread, _)| thread);
-    objects.len() >= 2
-        && objects.len() >= waiting.clone().count()
-        && are_peers(waiting, &waking::wakes(process, objects))
-}
-
-/// Where the waiters are mostly woken.
-fn wakers(process: &Process, objects: &[usize]) -> String {
-    let wakes = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
-    match wakes.max_by_key(|used| used.calls) {
-        Some(waker) => {
-            format!(", woken from {}", name::site(process, &process.sites[waker.site]))
-        }
-        None => String::new(),
-    }
-}
-
 fn sentences(parts: &[String]) -> String {
     let mut text = parts.join("; ");
     text.push('.');
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use syncline_recording::Op;
-
-    use super::*;
-    use crate::findings::testing::{Drawn, Use, finding, process};
-    use crate::model::Rule;
-
-    /// Four threads that wait this long for a lock, of 50 seconds.
-    fn waits(waited: f64) -> (Drawn, usize) {
-        let mut drawn = process(10.0, 4);
-        drawn.threads("worker", 4, 10.0);
-        let lock = drawn.lock(Primitive::Mutex, "cache_lock");
-        let quiet = drawn.site(Op::MutexLock, "get at cache.c:10");
-        let site = drawn.site(Op::MutexLock, "put at cache.c:20");
-        drawn.uses(lock, quiet, Use { calls: 1_000_000, ..Use::default() });
-        drawn.uses(lock, site, Use { calls: 1_000, waits: 100, waited, ..Use::default() });
-        drawn.blocked(lock, site, quiet, 100, waited);
-        (drawn, site)
-    }
-
-    #[test]
-    fn a_lock_with_much_waiting_gets_a_sentence_unless_a_finding_has_one() {
-        let (drawn, site) = waits(1.1);
-        let found = find(&drawn, &[]);
-        assert_eq!(found.len(), 1);
-        let only = &found[0];
-        assert_eq!((&only.what[..], &only.place[..]), ("mutex cache_lock", "put at cache.c:20"));
-        assert!((only.share - 0.022).abs() < 1e-9);
-        assert!(only.why.contains("100 waits of 11.0 ms"), "{}", only.why);
-        assert!(only.why.contains("100 % of it while held from get  cache.c:10"), "{}", only.why);
-        assert!(find(&drawn, &[finding(Rule::TooMuchData, &[site])]).is_empty());
-        let cheaper = [finding(Rule::SpinlockInstead, &[site])];
-        assert_eq!(find(&drawn, &cheaper).len(), 1, "it says nothing of waiting");
-        assert!(find(&waits(0.9).0, &[]).is_empty(), "1.8 %");
-    }
-
-    #[test]
-    fn calls_that_nobody_is_in_the_way_of_are_time_as_well() {
-        let taken = |times: u64| {
-            let mut drawn = process(10.0, 4);
-            drawn.threads("worker", 4, 10.0);
-            let lock = drawn.lock(Primitive::Rwlock, "names");
-            let site = drawn.site(Op::RwlockRead, "look up at names.c:10");
-            drawn.uses(lock, site, Use { calls: times, ..Use::default() });
-            drawn
-        };
-        let found = find(&taken(150_000_000), &[]);
-        assert_eq!((&found[0].what[..], found[0].idle), ("rwlock names", false));
-        assert!((found[0].share - 0.06).abs() < 1e-9, "3 of 50 seconds");
-        assert!(found[0].why.contains("15,000,000 a second"), "{}", found[0].why);
-        assert!(found[0].why.contains("100 % only read"), "{}", found[0].why);
-        assert!(find(&taken(100_000_000), &[]).is_empty(), "4 %");
-        let cheaper = [finding(Rule::SpinlockInstead, &[0])];
-        assert!(find(&taken(150_000_000), &cheaper).is_empty(), "it speaks of the calls");
-    }
-
-    #[test]
-    fn sleeps_in_a_loop_are_said_to_come_late() {
-        let slept = |waits: u64, waited: f64| {
-            let mut drawn = process(10.0, 4);
-            drawn.threads("worker", 4, 10.0);
-            let time = drawn.lock(Primitive::Sleep, "sleep");
-            let site = drawn.site(Op::Sleep, "look at poll.c:10");
-            drawn.uses(time, site, Use { calls: waits, waits, waited, ..Use::default() });
-            let found = find(&drawn, &[]);
-            (found[0].what.clone(), found[0].why.clone())
-        };
-        let (what, why) = slept(1_000, 2.0);
-        assert_eq!(what, "sleep");
-        assert!(why.contains("1,000 sleeps of 2.00 ms"), "{why}");
-        assert!(why.contains("half a sleep too late"), "{why}");
-        assert!(!slept(50, 2.0).1.contains("late"), "seldom");
-        assert!(!slept(200, 10.0).1.contains("late"), "50 ms each: a clock");
-    }
-
-    #[test]
-    fn what_holds_the_run_up_comes_first_and_what_does_not_is_idle() {
-        let mut drawn = process(10.0, 4);
-        let worker = drawn.threads("worker", 2, 10.0);
-        for (name, waited) in [("idle", 4.0), ("busy", 3.0)] {
-            let condition = drawn.lock(Primitive::Condvar, name);
-            let site = drawn.site(Op::CondWait, &format!("{name} at queue.c:10"));
-            let used = Use { calls: 50, waits: 50, waited, ..Use::default() };
-            drawn.uses(condition, site, used);
-            drawn.sites[site].by_thread = vec![(worker, 50)];
-        }
-        let found = |drawn: &Drawn| {
-            let found = find(drawn, &[]);
-            let parts = found.iter().map(|one| (one.what.clone(), one.idle));
-            parts.collect::<Vec<_>>()
-        };
-        let unknown = [("condvar idle".to_owned(), false), ("condvar busy".to_owned(), false)];
-        assert_eq!(found(&drawn), unknown);
-        drawn.critical_path.seconds = 10.0;
-        drawn.critical_path.through = [(0, 0.19), (1, 0.2)].into();
-        let known = [("condvar busy".to_owned(), false), ("condvar idle".to_owned(), true)];
-        assert_eq!(found(&drawn), known);
-    }
-
-    #[test]
-    fn refused_tries_are_time_as_well() {
-        let (mut drawn, site) = waits(0.6);
-        drawn.uses(0, site, Use { refused: 1_000, spun: 0.6, ..Use::default() });
-        let found = find(&drawn, &[]);
-        assert!(found[0].why.contains("600 ms went into refused tries"), "{}", found[0].why);
-    }
-
-    #[test]
-    fn who_waits_for_an_event_has_nothing_to_do_or_is_held_up() {
-        let waiting = |seconds: f64| {
-            let mut drawn = process(10.0, 4);
-            let worker = drawn.threads("worker", 1, 10.0);
-            let condition = drawn.lock(Primitive::Condvar, "not_empty");
-            let site = drawn.site(Op::CondWait, "take at queue.c:10");
-            let used = Use { calls: 50, waits: 50, waited: seconds, ..Use::default() };
-            drawn.uses(condition, site, used);
-            drawn.sites[site].by_thread = vec![(worker, 50)];
-            drawn.waited(worker, Primitive::Condvar, seconds);
-            let waker = drawn.site(Op::CondSignal, "put at queue.c:30");
-            drawn.uses(condition, waker, Use { calls: 50, ..Use::default() });
-            find(&drawn, &[]).remove(0)
-        };
-        let idle = waiting(9.5);
-        assert!(idle.idle && idle.why.contains("nothing to do"), "{}", idle.why);
-        assert!(idle.why.contains("woken from put  queue.c:30"), "{}", idle.why);
-        let held_up = waiting(5.0);
-        assert!(!held_up.idle && held_up.why.contains("delay the run"), "{}", held_up.why);
-    }
-
-    #[test]
-    fn threads_with_a_condition_each_that_wake_each_other_may_be_at_a_lock() {
-        let drawn = |wakers: usize, conditions: usize| {
-            let mut drawn = process(10.0, 4);
-            let first = drawn.threads("interpret", 3, 10.0);
-            let wait = drawn.site(Op::CondWait, "park at monitor.c:10");
-            let wake = drawn.site(Op::CondSignal, "exit at monitor.c:30");
-            for number in 0..conditions {
-                let condition = drawn.lock(Primitive::Condvar, &format!("condition {number}"));
-                let waits = Use { calls: 500, waits: 500, waited: 2.0, ..Use::default() };
-                drawn.uses(condition, wait, waits);
-                drawn.uses(condition, wake, Use { calls: 500, ..Use::default() });
-            }
-            drawn.sites[wait].by_thread = (first..first + 3).map(|thread| (thread, 500)).collect();
-            drawn.sites[wake].by_thread =
-                (first..first + wakers).map(|thread| (thread, 500)).collect();
-            drawn
-        };
-        let why =
-            |wakers: usize, conditions: usize| find(&drawn(wakers, conditions), &[]).remove(0).why;
-        let mut sleepy = drawn(3, 3);
-        for thread in &mut sleepy.threads {
-            (thread.cpu, thread.ready) = (Some(0.1), Some(0.0));
-            thread.waiting.events = 9.9;
-        }
-        assert!(!find(&sleepy, &[])[0].idle, "they hold each other up");
-        assert!(why(3, 3).contains("wake each other"), "{}", why(3, 3));
-        assert!(!why(2, 3).contains("wake each other"), "one is only woken");
-        assert!(!why(3, 2).contains("wake each other"), "they share conditions");
-    }
 }
