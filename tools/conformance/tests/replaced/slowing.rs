@@ -124,7 +124,7 @@ fn what_fails_or_is_not_reached_is_told() {
     let output = slowing("locks", &["--site", "nothing.c:1"]).output().expect("it runs");
     assert_eq!(output.status.code(), Some(125));
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("`nothing.c:1` is no call site"), "{errors}");
+    assert!(errors.contains("`nothing.c:1` is not a call site"), "{errors}");
 }
 
 /// From a recording to its report, by its findings or what else takes time.
