@@ -8,7 +8,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 
-use object::elf::{FileHeader64, PF_W, PT_LOAD, ProgramHeader64};
+use object::elf::{FileHeader64, PF_W, PF_X, PT_LOAD, ProgramHeader64};
 use object::read::elf::ProgramHeader as _;
 use object::{NativeEndian, pod};
 
@@ -72,7 +72,12 @@ impl Image {
         self.loads().filter(|header| !header.p_flags(NativeEndian).contains(PF_W))
     }
 
-    /// The others.
+    /// The parts with instructions.
+    pub fn code(&self) -> impl Iterator<Item = &Header> {
+        self.loads().filter(|header| header.p_flags(NativeEndian).contains(PF_X))
+    }
+
+    /// The parts that the program may write to.
     pub fn writable(&self) -> impl Iterator<Item = &Header> {
         self.loads().filter(|header| header.p_flags(NativeEndian).contains(PF_W))
     }

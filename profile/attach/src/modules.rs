@@ -57,6 +57,11 @@ impl Module {
         self.image.writable().map(|header| self.image.range(header))
     }
 
+    /// The parts of it with instructions.
+    pub fn code(&self) -> impl Iterator<Item = Range<u64>> {
+        self.image.code().map(|header| self.image.range(header))
+    }
+
     /// The parts of it that the program never writes to.
     pub fn constant(&self) -> impl Iterator<Item = Range<u64>> {
         self.image.constant().map(|header| self.image.range(header))

@@ -85,7 +85,9 @@ impl Target {
             let found = functions.get(name).or_else(|| others.get(name));
             found.map(|function| function.0).ok_or(lacks(what))
         };
-        let (mut loader, mut allocator) = (vec![loader.range.clone()], Vec::new());
+        // Not its data: a pointer to them lies on many stacks, and what is in front of where it points may
+        // look like a call.
+        let (mut loader, mut allocator): (Vec<_>, Vec<_>) = (loader.code().collect(), Vec::new());
         for module in &modules {
             let Ok(symbols) = symbols(module) else { continue };
             let functions = symbols.functions();
@@ -93,7 +95,7 @@ impl Target {
             loader.extend(LOADER.iter().filter_map(of));
             allocator.extend(ALLOCATOR.iter().filter_map(of));
         }
-        let sigreturn = libc.constant().find_map(|part| {
+        let sigreturn = libc.code().find_map(|part| {
             let code = libc.read(part.start, (part.end - part.start) as usize).ok()?;
             let place = code.windows(SIGRETURN.len()).position(|code| code == SIGRETURN)?;
             Some(part.start + place as u64)
