@@ -10,6 +10,11 @@ pub fn file_line(place: &str) -> &str {
     place.rsplit(['/', ' ']).next().unwrap_or(place)
 }
 
+/// The name of a thread without the number at its end, which other threads of its kind share.
+pub fn unnumbered(thread: &str) -> &str {
+    thread.trim_end_matches(|c: char| c.is_ascii_digit())
+}
+
 /// A call site in a line: `Queue<…>::push queue.h:120`.
 pub fn frame(frame: &Frame) -> String {
     let function = function(&frame.function);

@@ -79,7 +79,7 @@ fn whose(process: &Process, part: &PathPart) -> String {
         ([_], Some(function)) => format!("a thread of {function}"),
         ([_], None) => format!("thread {}", thread.tid),
         (threads, _) if named => {
-            let stem = thread.name.trim_end_matches(|c: char| c.is_ascii_digit());
+            let stem = name::unnumbered(&thread.name);
             format!("{} {stem}…", counted(threads.len(), "thread"))
         }
         (threads, Some(function)) => {

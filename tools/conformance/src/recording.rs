@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::process::Command;
 
 use syncline_recording::layout::{BLOCKERS, Blocker, NOBODY, PROCESS_EXITED, Row};
 use syncline_recording::{Op, ProcessFile, Thread, Windows, process_files};
 use tempfile::TempDir;
+
+use crate::paths::syncline;
 
 /// Which number of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,6 +48,19 @@ impl Recording {
     /// The folder it is in, which goes away with the value.
     pub fn folder(&self) -> PathBuf {
         self.folder.path().join("recording")
+    }
+
+    /// What `syncline report` prints of it with these options.
+    ///
+    /// # Panics
+    /// If the report fails.
+    #[track_caller]
+    pub fn report(&self, options: &[&str]) -> String {
+        let mut report = Command::new(syncline());
+        let output = report.arg("report").args(options).arg(self.folder()).output();
+        let output = output.expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// The file of the one process that there is.

@@ -1,22 +1,14 @@
 //! The critical path of a program that measures itself what its end waits for.
 
-use std::process::Command;
-
 use serde_json::Value;
-use syncline_conformance::{Case, Program, syncline};
+use syncline_conformance::{Case, Program};
 
 #[test]
 fn the_end_of_the_run_waited_for_what_the_program_says() {
     let both = Case::new(&Program::compile("critical_path.c")).both();
-    let report = |arguments: &[&str]| {
-        let mut report = Command::new(syncline());
-        let report = report.arg("report").args(arguments).arg(both.recording.folder());
-        let output = report.output().expect("it runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    let text = report(&[]);
-    let report: Value = serde_json::from_str(&report(&["--json"])).expect("a report");
+    let text = both.recording.report(&[]);
+    let report: Value =
+        serde_json::from_str(&both.recording.report(&["--json"])).expect("a report");
     let process = &report["processes"][0];
     let path = &process["critical_path"];
     let parts = path["parts"].as_array().expect("parts");

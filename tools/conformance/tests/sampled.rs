@@ -1,23 +1,15 @@
 //! What makes no call that could be recorded: loops that only wait, and sleeps in the kernel. The program
 //! measures both by its own clocks.
 
-use std::process::Command;
-
 use serde_json::Value;
-use syncline_conformance::{Case, Program, syncline};
+use syncline_conformance::{Case, Program};
 
 #[test]
 fn loops_that_only_wait_and_sleeps_take_the_time_that_the_program_says() {
     let both = Case::new(&Program::compile("sampled.c")).both();
-    let report = |arguments: &[&str]| {
-        let mut report = Command::new(syncline());
-        let report = report.arg("report").args(arguments).arg(both.recording.folder());
-        let output = report.output().expect("it runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    let text = report(&[]);
-    let report: Value = serde_json::from_str(&report(&["--json"])).expect("a report");
+    let text = both.recording.report(&[]);
+    let report: Value =
+        serde_json::from_str(&both.recording.report(&["--json"])).expect("a report");
     let kinds: Vec<&Value> =
         report["notes"].as_array().expect("notes").iter().map(|note| &note["kind"]).collect();
     if kinds.contains(&&Value::from("no_samples")) {

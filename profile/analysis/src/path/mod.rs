@@ -20,10 +20,11 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syncline_recording::{Class, Op, Primitive};
+use syncline_recording::{Op, Primitive};
 
-use crate::findings::waking::{called_by, is_clock};
+use crate::findings::waking::{is_clock, wakes};
 use crate::model::{Activity, CriticalPath, OnPath, PathPart, Process, Span, State};
+use crate::name;
 
 /// The path of a process.
 pub fn critical_path(process: &Process) -> CriticalPath {
@@ -173,10 +174,8 @@ impl<'a> Walk<'a> {
 
     /// The thread that alone wakes those who wait for an object.
     fn only_waker(&self, wait: &Span) -> Option<usize> {
-        let uses = self.process.locks[wait.lock?].uses(Class::Notify);
-        let wakes = uses.flat_map(|used| called_by(&self.process.sites[used.site]));
-        let wakers: BTreeSet<usize> = wakes.map(|(thread, _)| thread).collect();
-        wakers.first().copied().filter(|_| wakers.len() == 1)
+        let mut wakers = wakes(self.process, &[wait.lock?]).into_keys();
+        wakers.next().filter(|_| wakers.next().is_none())
     }
 
     /// What a wait was that no other thread is known to have ended.
@@ -218,8 +217,7 @@ impl<'a> Walk<'a> {
         }
         let alike = || {
             let thread = &self.process.threads[thread];
-            let name = thread.name.trim_end_matches(|c: char| c.is_ascii_digit());
-            (thread.start_function.clone(), name.to_owned())
+            (thread.start_function.clone(), name::unnumbered(&thread.name).to_owned())
         };
         let key = (kind, site, site.is_none().then(alike));
         let pieces = self.pieces.entry(key).or_default();
