@@ -61,6 +61,7 @@ mod interpose;
 mod live;
 mod options;
 mod recorder;
+mod single;
 mod thread;
 mod tls;
 mod unwind;

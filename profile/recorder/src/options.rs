@@ -14,7 +14,7 @@ use syncline_interpose::{Folder, variable};
 use syncline_recording::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 use syncline_recording::writer::sampling;
 
-use crate::clock;
+use crate::{clock, single};
 
 /// The options of one recording.
 #[derive(Clone, Copy)]
@@ -86,6 +86,7 @@ pub fn get() -> Option<&'static Options> {
 fn set(options: Options) {
     clock::choose(options.clock == CLOCK_MONOTONIC, options.ticks_per_second);
     sampling::choose(options.timeline);
+    single::look_up();
     // SAFETY: see `Once`.
     unsafe { *OPTIONS.options.get() = options };
 }

@@ -31,15 +31,30 @@ pub fn remarks(process: &Process) -> Vec<String> {
             duration(path.seconds / path.hand_overs as f64)
         ));
     }
-    if process.held_up_by_sleep().is_some() {
-        remarks.push(
-            "Hardly any thread works during these sleeps. If each stands for a device or an answer, \
-             have several under way at a time: more threads, more connections. If something is looked \
-             for after each, wait for the event itself: a sleep notices it half its length too late."
-                .to_owned(),
-        );
+    if let Some(slept) = process.held_up_by_sleep() {
+        let repeats = slept.site.and_then(|site| process.sites[site].repeats);
+        remarks.push(format!("Hardly any thread works during these sleeps. {}", mend(repeats)));
     }
     remarks
+}
+
+/// What to do about sleeps that a loop repeats, or that belong to pieces of work.
+fn mend(repeats: Option<bool>) -> &'static str {
+    match repeats {
+        Some(true) => {
+            "They are in a loop that looks for something after each: wait for the event itself, since a \
+             sleep notices it half its length too late."
+        }
+        Some(false) => {
+            "Each belongs to a piece of work: have several under way at a time, with more threads or \
+             more connections."
+        }
+        None => {
+            "If each stands for a device or an answer, have several under way at a time: more threads, \
+             more connections. If something is looked for after each, wait for the event itself: a \
+             sleep notices it half its length too late."
+        }
+    }
 }
 
 fn what(process: &Process, part: &PathPart) -> &'static str {

@@ -29,9 +29,27 @@ struct Sum {
     creations: u64,
     /// The largest value that a semaphore began with.
     begins_with: Option<u64>,
-    sites: HashMap<(usize, Op), Tally>,
+    sites: HashMap<(usize, Op), Used>,
     /// Number of calls, by thread.
     threads: BTreeMap<usize, u64>,
+}
+
+/// What was done at one call site.
+#[derive(Default)]
+struct Used {
+    tally: Tally,
+    by_thread: Vec<(usize, u64)>,
+}
+
+impl Used {
+    /// Adds what a thread did; threads come one after the other.
+    fn add(&mut self, thread: usize, tally: &Tally) {
+        self.tally.add(tally);
+        match self.by_thread.last_mut() {
+            Some((last, calls)) if *last == thread => *calls = calls.saturating_add(tally.calls),
+            _ => self.by_thread.push((thread, tally.calls)),
+        }
+    }
 }
 
 impl Locks {
@@ -56,11 +74,11 @@ impl Locks {
             }
             Class::Notify => {
                 lock.wake_ups = lock.wake_ups.saturating_add(tally.calls);
-                lock.sites.entry((site, op)).or_default().add(tally);
+                lock.sites.entry((site, op)).or_default().add(thread, tally);
             }
             Class::Acquire | Class::Try | Class::Wait | Class::Poll => {
                 lock.tally.add(tally);
-                lock.sites.entry((site, op)).or_default().add(tally);
+                lock.sites.entry((site, op)).or_default().add(thread, tally);
             }
         }
         if op.class() != Class::Create {
@@ -117,8 +135,8 @@ impl Sum {
         let created_at = created.map(|(&stack, _)| stack).filter(|&stack| stack != 0);
         let mut sites: Vec<SiteUse> = self
             .sites
-            .iter()
-            .map(|(&(site, op), tally)| SiteUse {
+            .into_iter()
+            .map(|((site, op), Used { tally, by_thread })| SiteUse {
                 site: site_numbers[site],
                 op,
                 calls: tally.calls,
@@ -126,6 +144,7 @@ impl Sum {
                 refused: tally.refused,
                 waited: clock.seconds(tally.waited),
                 held: tally.held_seconds(clock),
+                by_thread,
             })
             .collect();
         sites.sort_by_key(|site| site.site);

@@ -14,6 +14,7 @@ mod ops;
 mod processor;
 mod sections;
 mod sites;
+mod sleeps;
 mod spins;
 mod stacks;
 mod tally;
@@ -103,6 +104,7 @@ impl Context<'_> {
         let blocking = blocking::over_all_locks(&pairs, &stacks);
         let (known, symbols) = stacks.with_symbols();
         sections::fill(&mut sites, known, symbols);
+        sleeps::fill(&mut sites, known, symbols);
         let (stacks, frames, modules) = stacks.into_tables();
         self.options.inspections.fill(&mut sites, &stacks, &modules);
         let mut process = Process {

@@ -123,6 +123,7 @@ impl Sum {
                 .then(|| Quadrant::of(figures.contention, figures.calls_per_second, thresholds)),
             figures,
             section: None,
+            repeats: None,
             inspected: None,
         }
     }

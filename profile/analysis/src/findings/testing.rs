@@ -207,6 +207,7 @@ impl Drawn {
             figures: Figures::default(),
             quadrant: None,
             section: None,
+            repeats: None,
             inspected: None,
         });
         self.sites.len() - 1
@@ -243,6 +244,18 @@ impl Drawn {
         self.stacks[stack].frames.push(frame);
     }
 
+    /// Sets how often each thread came to a call site, and so to each lock that is used there.
+    pub fn by_thread(&mut self, site: usize, calls: impl IntoIterator<Item = (usize, u64)>) {
+        let calls: Vec<(usize, u64)> = calls.into_iter().collect();
+        let Process { locks, sites, .. } = &mut self.0;
+        for used in locks.iter_mut().flat_map(|lock| &mut lock.sites) {
+            if used.site == site {
+                used.by_thread.clone_from(&calls);
+            }
+        }
+        sites[site].by_thread = calls;
+    }
+
     /// Adds what was done to a lock at a call site.
     pub fn uses(&mut self, lock: usize, site: usize, done: Use) {
         let seconds = self.seconds;
@@ -263,6 +276,7 @@ impl Drawn {
             refused: done.refused,
             waited: done.waited,
             held: done.held,
+            by_thread: sites[site].by_thread.clone(),
         });
         let quadrant = |figures: &Figures| {
             let Figures { contention, calls_per_second, .. } = *figures;

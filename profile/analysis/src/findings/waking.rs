@@ -1,6 +1,6 @@
 //! Which threads wait for something, and which wake them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use syncline_recording::{Class, Op, Primitive};
 
@@ -31,11 +31,11 @@ pub fn called_by(site: &Site) -> impl Iterator<Item = (usize, u64)> + Clone {
 /// The threads that wake others through these objects, and how often.
 pub fn wakes(process: &Process, objects: &[usize]) -> BTreeMap<usize, u64> {
     let uses = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
-    let sites: BTreeSet<usize> = uses.map(|used| used.site).collect();
     let mut wakes = BTreeMap::new();
-    for (thread, calls) in sites.into_iter().flat_map(|site| called_by(&process.sites[site])) {
+    for &(thread, calls) in uses.flat_map(|used| &used.by_thread) {
         *wakes.entry(thread).or_default() += calls;
     }
+    wakes.retain(|_, calls| *calls > 0);
     wakes
 }
 

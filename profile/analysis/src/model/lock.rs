@@ -75,4 +75,8 @@ pub struct SiteUse {
     pub waited: f64,
     /// Seconds held, an estimate.
     pub held: f64,
+    /// The calls of each thread, with its index in [`super::Process::threads`]. Not part of the JSON
+    /// report.
+    #[serde(skip)]
+    pub by_thread: Vec<(usize, u64)>,
 }

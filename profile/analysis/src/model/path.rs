@@ -50,7 +50,7 @@ pub enum OnPath {
     Sleep,
     /// It had been woken and did not run yet.
     WakeUp,
-    /// It waited, and which thread ended that is not known; or what it did is not known. or what it did is not known.
+    /// It waited, and which thread ended that is not known; or what it did is not known.
     Unknown,
 }
 

@@ -59,6 +59,8 @@ pub enum Rule {
     PollingYield,
     /// A loop that polls a word until a condition holds.
     PollingLoop,
+    /// A sleep that is repeated until a condition holds.
+    PollingSleep,
     /// A queue that is full and empty by turns.
     ShortQueue,
     /// A lock that the program made of a mutex and a condition, or of a semaphore, and that threads wait for.
@@ -180,6 +182,7 @@ impl Rule {
             Rule::PollingTry              => shared(C::ImproperPrimitive,    AtLocks, HandingOver, Some(Try)),
             Rule::PollingYield            => shared(C::ImproperPrimitive,    All,     No,          None),
             Rule::PollingLoop             => shared(C::ImproperPrimitive,    All,     No,          None),
+            Rule::PollingSleep            => shared(C::ImproperPrimitive,    All,     No,          None),
             Rule::ShortQueue              => shared(C::ImproperGranularity,  All,     No,          Some(Wait)),
             Rule::OwnLock                 => shared(C::ImproperGranularity,  All,     No,          None),
             Rule::TinyEvents              => shared(C::ImproperPrimitive,    All,     No,          Some(Wait)),

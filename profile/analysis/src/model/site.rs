@@ -44,6 +44,10 @@ pub struct Site {
     /// What its critical section does, if the program's file was readable and the section could be
     /// followed.
     pub section: Option<Section>,
+    /// For a sleep: whether its function sleeps here again and again; `None` if that is not known. Not
+    /// part of the JSON report.
+    #[serde(skip)]
+    pub repeats: Option<bool>,
     /// What a trace says of its critical sections, if there is one.
     pub inspected: Option<Inspected>,
 }

@@ -104,7 +104,7 @@ fn who_alone_wakes_has_woken() {
         let wake = drawn.site(Op::CondSignal, "worker at main.c:20");
         drawn.uses(condition, ready, Use { calls: 1, waits: 1, ..Use::default() });
         drawn.uses(condition, wake, Use { calls: 1, ..Use::default() });
-        drawn.sites[wake].by_thread = wakers.iter().map(|&thread| (thread, 1)).collect();
+        drawn.by_thread(wake, wakers.iter().map(|&thread| (thread, 1)));
         wait(&mut drawn, 0, (1.0, 9.0), ready, None);
         parts(&drawn)[0]
     };

@@ -132,7 +132,7 @@ fn count(ways: &Ways, frames: &[Found], at: impl Fn(u64) -> Rc<[Found]>) -> usiz
 
 /// How many frames two places of one function have in common, counted from the outermost. An
 /// inlined function is the same one if it is called at the same line of the same caller.
-fn common(a: &[Found], b: &[Found]) -> usize {
+pub(super) fn common(a: &[Found], b: &[Found]) -> usize {
     let (a, b): (Vec<_>, Vec<_>) = (a.iter().rev().collect(), b.iter().rev().collect());
     let is_same = |&n: &usize| a[n].function == b[n].function && a[n - 1].line == b[n - 1].line;
     1 + (1..a.len().min(b.len())).take_while(is_same).count()

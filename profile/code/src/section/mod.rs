@@ -14,10 +14,12 @@
 //! lock was taken is followed in the same direction as then: `if (shared) lock(); ... if (shared)
 //! unlock();`.
 //!
-//! The same paths show which functions take a lock on behalf of their callers (`held`).
+//! The same paths show which functions take a lock on behalf of their callers (`held`), and which
+//! sleep again and again (`again`).
 //!
 //! Only files for x86-64 are read, and only if they are those of the recording.
 
+pub mod again;
 mod code;
 mod count;
 mod effects;
@@ -26,6 +28,8 @@ mod names;
 pub mod spin;
 mod state;
 mod step;
+#[cfg(test)]
+mod testing;
 mod value;
 mod walk;
 mod ways;

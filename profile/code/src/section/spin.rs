@@ -214,32 +214,13 @@ impl Registers {
 
 #[cfg(test)]
 mod tests {
-    use iced_x86::{Decoder, DecoderOptions};
-
     use super::*;
+    use crate::section::testing::instructions;
 
     /// Whether the instructions are a loop that only looks.
     macro_rules! looks {
         ($($line:literal),* $(,)?) => {{
-            let (start, end): (usize, usize);
-            // SAFETY: the instructions are jumped over.
-            unsafe {
-                core::arch::asm!(
-                    "lea {start}, [rip + 2f]",
-                    "lea {end}, [rip + 3f]",
-                    "jmp 3f",
-                    "2:",
-                    $($line,)*
-                    "3:",
-                    start = out(reg) start,
-                    end = out(reg) end,
-                    options(nomem, nostack),
-                );
-            }
-            // SAFETY: a program may read its own instructions.
-            let bytes = unsafe { core::slice::from_raw_parts(start as *const u8, end - start) };
-            let mut decoder = Decoder::with_ip(64, bytes, start as u64, DecoderOptions::NONE);
-            let body: Vec<Instruction> = decoder.iter().collect();
+            let body = instructions!($($line),*);
             let within = body.last().expect("an instruction").ip();
             loops_around(&body, within).any(looks_only)
         }};

@@ -16,6 +16,7 @@ use crate::file::files;
 use crate::file::image::{Found, Image};
 use crate::file::library::Library;
 use crate::model::{Frame, Module, Stack, SymbolSource};
+use crate::section::again::{self, Around};
 use crate::section::{held, spin};
 
 /// Bytes that processors move between their caches at a time.
@@ -201,6 +202,27 @@ impl Symbols {
         let mut addresses = stack.addresses.iter();
         let address = *addresses.find(|&&address| self.frames_at(address).contains(&place))?;
         self.call_in_file(address)
+    }
+
+    /// Whether the function that sleeps at a stack's call site does so again and again; `None` if that
+    /// is not known. Functions that only sleep do it for their callers.
+    pub fn sleeps_again(&mut self, stack: &Stack) -> Option<bool> {
+        let place = stack.place?;
+        let mut frame = None;
+        for &address in &stack.addresses {
+            if frame.is_none() {
+                frame = self.frames_at(address).iter().position(|&frame| frame == place);
+            }
+            let Some(here) = frame else { continue };
+            let (m, at) = self.call_in_file(address)?;
+            match again::around_sleep(&self.image_of(m), at, here) {
+                Around::Repeats => return Some(true),
+                Around::Once => return Some(false),
+                Around::Wraps => frame = Some(0),
+                Around::Unknown => return None,
+            }
+        }
+        None
     }
 
     /// The files of modules that names were requested from, and that are another build now or gone

@@ -28,7 +28,7 @@ const FILES: [&str; 9] = [
 ];
 
 /// Starts of the names of functions.
-const FUNCTIONS: [&str; 39] = [
+const FUNCTIONS: [&str; 40] = [
     "std::",
     "core::",
     "alloc::",
@@ -64,6 +64,7 @@ const FUNCTIONS: [&str; 39] = [
     "QWaitCondition::",
     "QReadWriteLock::",
     "PyThread_acquire_lock",
+    "PyThread_release_lock",
     "PGSemaphoreLock",
     "rb_native_",
     "GOMP_",

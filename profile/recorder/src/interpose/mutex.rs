@@ -5,6 +5,9 @@
 //! busy, and the lock call that follows reports the deadlock. Two kinds of mutex can't be tried: a
 //! robust one that can't be recovered is left locked by a try that says so, and one with a priority
 //! ceiling may refuse the first call and not the second. For those, the time decides.
+//!
+//! A try takes an atomic instruction. In a process with a single thread the C library locks without
+//! one, so a mutex that is free is locked and not tried there: it can't be contended.
 
 use core::ffi::{c_int, c_void};
 
@@ -39,6 +42,7 @@ mod imp {
     use crate::count::{
         Caller, Outcome, acquired, counted, lock_untried, refused, releasing, spot, wait_for_lock,
     };
+    use crate::single::is_single_threaded;
 
     /// Whether a mutex is robust or has a priority ceiling: its kind, at a place that
     /// static initialisers have made part of the ABI.
@@ -49,6 +53,14 @@ mod imp {
         const PRIO_PROTECT: c_int = 0x40;
         // SAFETY: the program's mutex.
         unsafe { *mutex.byte_add(KIND).cast::<c_int>() & (ROBUST | PRIO_PROTECT) != 0 }
+    }
+
+    /// Whether nobody holds a mutex that is not special: the word that the C library locks by, which
+    /// static initialisers have made part of the ABI.
+    #[inline(always)]
+    unsafe fn is_free(mutex: *mut c_void) -> bool {
+        // SAFETY: the program's mutex, in a process without another thread.
+        unsafe { mutex.cast::<c_int>().read() == 0 }
     }
 
     /// Tries; waits if the mutex is held.
@@ -65,6 +77,12 @@ mod imp {
                 return lock_untried(op, mutex as usize, caller, block, Outcome::of);
             }
             let spot = spot(op, mutex as usize, caller);
+            if is_single_threaded() && is_free(mutex) {
+                return match block() {
+                    0 => acquired(spot, op, mutex as usize, caller),
+                    error => error,
+                };
+            }
             match real::pthread_mutex_trylock(mutex) {
                 0 => acquired(spot, op, mutex as usize, caller),
                 EBUSY => wait_for_lock(op, mutex as usize, caller, block, Outcome::of),

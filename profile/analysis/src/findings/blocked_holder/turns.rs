@@ -145,7 +145,7 @@ mod tests {
         let give = drawn.site(Op::CondSignal, "give_back at pool.c:20");
         drawn.uses(free, give, Use { calls: 4_000, ..Use::default() });
         for site in [wait, give] {
-            drawn.sites[site].by_thread = (first..first + 8).map(|thread| (thread, 500)).collect();
+            drawn.by_thread(site, (first..first + 8).map(|thread| (thread, 500)));
         }
         for thread in first..first + 8 {
             drawn.waited(thread, Primitive::Condvar, waited + elsewhere);
@@ -185,20 +185,20 @@ mod tests {
         let sleep = drawn.site(Op::CondTimedwait, "sleep at park.c:30");
         let used = Use { calls: 400, waits: 400, timeouts: 400, waited: 32.0, ..Use::default() };
         drawn.uses(sleeper, sleep, used);
-        drawn.sites[sleep].by_thread = (first..first + 8).map(|thread| (thread, 50)).collect();
+        drawn.by_thread(sleep, (first..first + 8).map(|thread| (thread, 50)));
         assert_eq!(found(&drawn).len(), 1);
     }
 
     #[test]
     fn who_only_waits_takes_no_turns() {
-        let mut drawn = borrow(7.5, 0.1, 0.0);
-        drawn.sites[1].by_thread.truncate(7);
-        assert_eq!(found(&drawn).len(), 1);
-        drawn.sites[1].by_thread.truncate(6);
-        assert!(found(&drawn).is_empty(), "two of eight are only woken");
-        let mut drawn = borrow(7.5, 0.1, 0.0);
-        drawn.sites[1].by_thread.iter_mut().for_each(|(_, wakes)| *wakes = 249);
-        assert!(found(&drawn).is_empty(), "they wait twice as often as they wake");
+        let woken = |threads: usize, each: u64| {
+            let mut drawn = borrow(7.5, 0.1, 0.0);
+            let first = drawn.sites[1].by_thread[0].0;
+            drawn.by_thread(1, (first..first + threads).map(|thread| (thread, each)));
+            found(&drawn).len()
+        };
+        assert_eq!((woken(7, 500), woken(6, 500)), (1, 0), "two of eight are only woken");
+        assert_eq!((woken(8, 250), woken(8, 249)), (1, 0), "they wait twice as often as they wake");
     }
 
     #[test]

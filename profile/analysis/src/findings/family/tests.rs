@@ -103,7 +103,7 @@ fn calls_take_no_longer_than_their_threads_ran() {
     let lock = drawn.lock(Primitive::Mutex, "event");
     let site = drawn.site(Op::MutexLock, "notify");
     drawn.uses(lock, site, Use { calls: 16_000_000, ..Use::default() });
-    drawn.sites[site].by_thread = (first..first + 4).map(|thread| (thread, 4_000_000)).collect();
+    drawn.by_thread(site, (first..first + 4).map(|thread| (thread, 4_000_000)));
     assert_eq!(Family::all(&drawn)[0].likely_pair(), SHARED_PAIR);
     for thread in first..first + 4 {
         drawn.threads[thread].cpu = Some(0.6);

@@ -125,7 +125,7 @@ mod tests {
         {
             let site = drawn.site(Op::Spin, place);
             drawn.uses(word, site, Use { spun, ..Use::default() });
-            drawn.sites[site].by_thread = vec![(thread, 0)];
+            drawn.by_thread(site, vec![(thread, 0)]);
         }
         drawn.times.spinning = first + second;
         drawn.times.running = working;

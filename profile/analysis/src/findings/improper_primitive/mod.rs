@@ -7,6 +7,7 @@ mod loops;
 mod only_writers;
 mod polling;
 mod readers;
+mod sleeps;
 mod spinlock_instead;
 mod tiny_events;
 mod yields;
@@ -40,6 +41,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         polling::find,
         yields::find,
         loops::find,
+        sleeps::find,
         tiny_events::find,
     ];
     rules.iter().flat_map(|rule| rule(process, thresholds)).collect()

@@ -384,7 +384,7 @@ mod tests {
         assert!(rules(&drawn).is_empty(), "six pieces of work for four threads");
         let arrive = |each: u64| {
             let mut drawn = barrier(4 * each, 600_000);
-            drawn.sites[0].by_thread = (1..5).map(|thread| (thread, each)).collect();
+            drawn.by_thread(0, (1..5).map(|thread| (thread, each)));
             rules(&drawn).len()
         };
         assert_eq!(arrive(1_500), 1);

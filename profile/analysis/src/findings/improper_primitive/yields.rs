@@ -87,7 +87,7 @@ mod tests {
         for (thread, (place, spun)) in (first..).zip(sides) {
             let site = drawn.site(Op::Yield, place);
             drawn.uses(processor, site, Use { calls: calls / 2, spun, ..Use::default() });
-            drawn.sites[site].by_thread = vec![(thread, calls / 2)];
+            drawn.by_thread(site, vec![(thread, calls / 2)]);
             drawn.threads[thread].spun = spun;
         }
         drawn

@@ -81,7 +81,7 @@ fn what_holds_the_run_up_comes_first_and_what_does_not_is_idle() {
         let site = drawn.site(Op::CondWait, &format!("{name} at queue.c:10"));
         let used = Use { calls: 50, waits: 50, waited, ..Use::default() };
         drawn.uses(condition, site, used);
-        drawn.sites[site].by_thread = vec![(worker, 50)];
+        drawn.by_thread(site, vec![(worker, 50)]);
     }
     let found = |drawn: &Drawn| {
         let found = find(drawn, &[]);
@@ -113,7 +113,7 @@ fn who_waits_for_an_event_has_nothing_to_do_or_is_held_up() {
         let site = drawn.site(Op::CondWait, "take at queue.c:10");
         let used = Use { calls: 50, waits: 50, waited: seconds, ..Use::default() };
         drawn.uses(condition, site, used);
-        drawn.sites[site].by_thread = vec![(worker, 50)];
+        drawn.by_thread(site, vec![(worker, 50)]);
         drawn.waited(worker, Primitive::Condvar, seconds);
         let waker = drawn.site(Op::CondSignal, "put at queue.c:30");
         drawn.uses(condition, waker, Use { calls: 50, ..Use::default() });
@@ -139,8 +139,8 @@ fn threads_with_a_condition_each_that_wake_each_other_may_be_at_a_lock() {
             drawn.uses(condition, wait, waits);
             drawn.uses(condition, wake, Use { calls: 500, ..Use::default() });
         }
-        drawn.sites[wait].by_thread = (first..first + 3).map(|thread| (thread, 500)).collect();
-        drawn.sites[wake].by_thread = (first..first + wakers).map(|thread| (thread, 500)).collect();
+        drawn.by_thread(wait, (first..first + 3).map(|thread| (thread, 500)));
+        drawn.by_thread(wake, (first..first + wakers).map(|thread| (thread, 500)));
         drawn
     };
     let why =

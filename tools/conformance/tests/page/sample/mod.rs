@@ -117,6 +117,7 @@ pub fn lock(
         refused: 0,
         waited: figures.waited / sites.len() as f64,
         held: 0.0,
+        by_thread: Vec::new(),
     };
     Lock {
         sampled: false,

@@ -175,6 +175,7 @@ fn site(
         figures: figures(waited, contention, rate),
         quadrant: Some(quadrant),
         section: None,
+        repeats: None,
         inspected: None,
     }
 }

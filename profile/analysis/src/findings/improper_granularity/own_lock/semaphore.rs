@@ -3,14 +3,19 @@
 //! A semaphore that counts elements or free slots is waited for by one side and posted by the
 //! other. A semaphore that begins with a count above 1 is balanced too, but it limits how many
 //! threads use a resource. So only a semaphore that began with 1 is a lock; if its first value was
-//! not recorded, the rule does not apply.
+//! not recorded, the rule does not apply. A thread may take it on behalf of another one, which gives
+//! it back, as in h5py's lock: the holder has only marked it, and the first one that wants it takes
+//! the semaphore twice.
 
 use syncline_recording::{Class, Primitive};
 
-use super::{FLOOR, Side, UNEVEN, balanced};
+use super::{FLOOR, OFTEN, Side};
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::FEWEST_TAKEN;
 use crate::model::{Finding, Lock, Process, Remedy, Rule};
+
+/// The share of its acquisitions that threads may make for one another.
+const FOR_OTHERS: f64 = 0.3;
 
 /// Semaphores that threads wait for as for locks.
 pub fn find(process: &Process) -> Vec<Finding> {
@@ -25,9 +30,8 @@ pub fn find(process: &Process) -> Vec<Finding> {
 }
 
 fn finding(process: &Process, number: usize, semaphore: &Lock) -> Option<Finding> {
-    let sides =
-        [Class::Acquire, Class::Notify].map(|class| Side::of_object(process, semaphore, class));
-    if !balanced(&sides, UNEVEN) {
+    let sides = [Class::Acquire, Class::Notify].map(|class| Side::of(semaphore.uses(class)));
+    if !gives_back(&sides) {
         return None;
     }
     let [takes, gives] = sides;
@@ -59,6 +63,18 @@ fn finding(process: &Process, number: usize, semaphore: &Lock) -> Option<Finding
     })
 }
 
+/// Whether several threads take it, and each posts about as often as it takes.
+fn gives_back([takes, gives]: &[Side; 2]) -> bool {
+    let often = takes.by_thread.values().filter(|&&calls| calls >= OFTEN).count();
+    let given = |thread: &usize| gives.by_thread.get(thread).copied().unwrap_or(0);
+    let uneven = takes.by_thread.iter().map(|(thread, &taken)| taken.abs_diff(given(thread)));
+    let only_give =
+        gives.by_thread.iter().filter(|(thread, _)| !takes.by_thread.contains_key(thread));
+    let uneven = uneven.sum::<u64>() + only_give.map(|(_, calls)| calls).sum::<u64>();
+    let all: u64 = takes.by_thread.values().sum();
+    often >= 2 && uneven as f64 <= takes.by_thread.len() as f64 + FOR_OTHERS * all as f64
+}
+
 #[cfg(test)]
 mod tests {
     use syncline_recording::Op;
@@ -86,7 +102,7 @@ mod tests {
             let calls = by_thread.iter().map(|&(_, calls)| calls).sum();
             let waits = if waited > 0.0 { calls / 2 } else { 0 };
             drawn.uses(semaphore, site, Use { calls, waits, waited, ..Use::default() });
-            drawn.sites[site].by_thread = by_thread;
+            drawn.by_thread(site, by_thread);
         }
         find(&drawn).len()
     }
@@ -104,5 +120,11 @@ mod tests {
         assert_eq!(found(&[(0, 1000), (1000, 0)], 5.0), 0, "a queue");
         assert_eq!(found(&[(600, 400), (400, 600)], 5.0), 0);
         assert_eq!(found(&[(1000, 1000), (2, 2)], 5.0), 0, "hardly shared");
+    }
+
+    #[test]
+    fn a_thread_may_take_it_for_another_one() {
+        assert_eq!(found(&[(570, 430), (430, 570)], 5.0), 1);
+        assert_eq!(found(&[(580, 420), (420, 580)], 5.0), 0);
     }
 }

@@ -234,7 +234,7 @@ mod tests {
         let take = drawn.site(Op::MutexLock, "waitForTasks at taskQ.cpp:100");
         let wait = drawn.site(Op::CondWait, "waitForTasks at taskQ.cpp:105");
         drawn.sites[wait].threads = 2;
-        drawn.sites[wait].by_thread = (first..first + 2).map(|t| (t, 10 * per_second)).collect();
+        drawn.by_thread(wait, (first..first + 2).map(|t| (t, 10 * per_second)));
         let waits = 2 * 10 * per_second;
         let waited = 2.0 * 10.0 - work * waits as f64;
         drawn.uses(lock, take, Use { calls: waits, ..Use::default() });
@@ -346,11 +346,13 @@ mod tests {
             drawn.uses(ended, answer, Use { calls: waits, waits, waited, ..Use::default() });
             drawn.uses(ended, done, Use { calls: waits, ..Use::default() });
             let of_workers = |calls: u64| workers.iter().map(|&t| (t, calls / 3)).collect();
-            drawn.sites[wait].by_thread = of_workers(self.waits);
-            drawn.sites[wake].by_thread =
-                if self.by_workers { of_workers(self.waits) } else { vec![(0, self.waits)] };
-            drawn.sites[answer].by_thread = vec![(0, waits)];
-            drawn.sites[done].by_thread = of_workers(waits);
+            drawn.by_thread(wait, of_workers(self.waits));
+            drawn.by_thread(
+                wake,
+                if self.by_workers { of_workers(self.waits) } else { vec![(0, self.waits)] },
+            );
+            drawn.by_thread(answer, vec![(0, waits)]);
+            drawn.by_thread(done, of_workers(waits));
             for &worker in &workers {
                 drawn.threads[worker].cpu = Some(self.ran[0]);
             }

@@ -138,8 +138,7 @@ mod tests {
         drawn.uses(condition, wake, Use { calls: rounds, ..Use::default() });
         for site in [arrive, wait, wake] {
             drawn.sites[site].threads = 4;
-            drawn.sites[site].by_thread =
-                (first..first + 4).map(|thread| (thread, rounds)).collect();
+            drawn.by_thread(site, (first..first + 4).map(|thread| (thread, rounds)));
         }
         for thread in first..first + 4 {
             drawn.threads[thread].cpu = Some(worked / 4.0);
@@ -172,7 +171,7 @@ mod tests {
             drawn.uses(barrier, wait, Use { calls: waits, waits, waited, ..Use::default() });
             drawn.locks[barrier].threads = (first..first + 4).map(|t| (t, rounds)).collect();
         }
-        drawn.sites[wait].by_thread = (first..first + 4).map(|t| (t, 2 * rounds)).collect();
+        drawn.by_thread(wait, (first..first + 4).map(|t| (t, 2 * rounds)));
         for thread in first..first + 4 {
             drawn.threads[thread].cpu = Some(worked / 4.0);
         }

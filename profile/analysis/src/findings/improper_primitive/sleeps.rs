@@ -1,0 +1,119 @@
+//! A loop that sleeps and looks again, while the end of the run waits for it.
+//!
+//! What it waits for is seen half a sleep too late on average, and the whole program stands still in
+//! the meantime. Three facts are needed: the sleeps are much of the critical path, hardly anything
+//! else has a processor meanwhile, and the function that sleeps does so in a loop. A sleep that is a
+//! part of a piece of work (for a device, say) is not in a loop of its own function. Where others run
+//! while a thread looks, it waits for them, and would wait no less otherwise.
+
+use crate::findings::evidence::{count, rate, seconds, share};
+use crate::model::{Finding, OnPath, Process, Remedy, Rule};
+use crate::options::Thresholds;
+
+/// A sleep that is longer than this on average, in seconds, keeps a clock.
+const LONGEST: f64 = 0.1;
+
+/// Where a loop sleeps, and the run waits for that.
+pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
+    finding(process).into_iter().collect()
+}
+
+fn finding(process: &Process) -> Option<Finding> {
+    let slept = process.held_up_by_sleep()?;
+    let number = slept.site?;
+    let site = &process.sites[number];
+    let mean = slept.seconds / slept.pieces.max(1) as f64;
+    debug_assert_eq!(slept.kind, OnPath::Sleep);
+    if site.repeats != Some(true) || mean > LONGEST {
+        return None;
+    }
+    Some(Finding {
+        rule: Rule::PollingSleep,
+        title: "A thread sleeps until what it waits for is there, and the run waits for it".to_owned(),
+        place: site.place.clone(),
+        sites: vec![number],
+        locks: Vec::new(),
+        evidence: vec![
+            share("share of the critical path", process.critical_path.share(slept)),
+            share("processor time of all threads", process.ran() / process.seconds),
+            rate("sleeps", site.figures.calls as f64 / process.seconds),
+            seconds("mean sleep", mean),
+            count("threads", slept.threads.len() as u64),
+        ],
+        advice: "Wait for the event itself: a condition variable, a semaphore or a future, or the file \
+                 descriptor with poll. What comes during a sleep is seen at its end, half a sleep too \
+                 late on average, and nothing else runs meanwhile. If the pause is wanted, as between \
+                 attempts, make it shorter."
+            .to_owned(),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        gain: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::{Op, Primitive};
+
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, process};
+    use crate::model::PathPart;
+
+    /// Two threads, of which one sleeps so often, for so long in all, of a run of ten seconds; both have a
+    /// processor for this long.
+    fn slept(sleeps: u64, seconds: f64, ran: f64, repeats: Option<bool>) -> Drawn {
+        let mut drawn = process(10.0, 2);
+        let asks = drawn.threads("ask", 1, 10.0);
+        let time = drawn.lock(Primitive::Sleep, "sleep");
+        let site = drawn.site(Op::Sleep, "ask at client.c:10");
+        let used = Use { calls: sleeps, waits: sleeps, waited: seconds, ..Use::default() };
+        drawn.uses(time, site, used);
+        drawn.sites[site].repeats = repeats;
+        for thread in &mut drawn.threads {
+            thread.cpu = Some(0.0);
+        }
+        drawn.threads[asks].cpu = Some(ran);
+        drawn.critical_path.seconds = 10.0;
+        drawn.critical_path.parts = vec![PathPart {
+            kind: OnPath::Sleep,
+            site: Some(site),
+            threads: vec![asks],
+            seconds,
+            pieces: sleeps,
+        }];
+        drawn
+    }
+
+    fn places(drawn: &Drawn) -> Vec<String> {
+        let found = find(drawn, &Thresholds::default());
+        found.into_iter().map(|finding| finding.place).collect()
+    }
+
+    #[test]
+    fn a_loop_that_looks_now_and_then_while_the_run_waits_for_it() {
+        assert_eq!(places(&slept(8_000, 8.0, 0.5, Some(true))), ["ask at client.c:10"]);
+        assert_eq!(places(&slept(8_000, 8.0, 4.9, Some(true))).len(), 1);
+        assert!(places(&slept(8_000, 8.0, 5.1, Some(true))).is_empty(), "others run meanwhile");
+        assert!(places(&slept(19, 8.0, 0.5, Some(true))).is_empty(), "seldom");
+        assert!(places(&slept(79, 8.0, 0.5, Some(true))).is_empty(), "0.1 s each");
+    }
+
+    #[test]
+    fn a_sleep_in_a_piece_of_work_is_none() {
+        assert!(places(&slept(8_000, 8.0, 0.5, Some(false))).is_empty());
+        assert!(places(&slept(8_000, 8.0, 0.5, None)).is_empty(), "nobody knows");
+    }
+
+    #[test]
+    fn a_sleep_that_the_run_does_not_wait_for_is_none() {
+        let mut drawn = slept(8_000, 8.0, 0.5, Some(true));
+        let running = PathPart {
+            kind: OnPath::Running,
+            site: None,
+            seconds: 9.0,
+            ..drawn.critical_path.parts[0].clone()
+        };
+        drawn.critical_path.parts.insert(0, running);
+        assert!(places(&drawn).is_empty());
+    }
+}

@@ -1,0 +1,194 @@
+//! Sleeps that their own function repeats: it sleeps, looks for something, and sleeps again.
+//!
+//! From the return address of the sleep the instructions of the function are followed along all
+//! paths. If one comes back to the same call, the sleep is in a loop. A loop that only continues an
+//! interrupted sleep (`while (nanosleep(&left, &left) == -1 && errno == EINTR)`) does not count: the
+//! path on which an error number was equal to `EINTR` is left out. A function that does nothing but
+//! sleep, such as `SDL_Delay`, does so for its caller, whose loops count then.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic, OpKind};
+
+use super::code::Code;
+use super::held::common;
+use super::with_code;
+use crate::file::image::Image;
+
+/// The number of the error that an interrupted sleep returns.
+const EINTR: u64 = 4;
+/// Instructions of a function that are followed, at most.
+const MOST: usize = 20_000;
+/// The functions that another one may call and do nothing but sleep.
+const SLEEPS: [&str; 10] = [
+    "nanosleep",
+    "clock_nanosleep",
+    "usleep",
+    "sleep",
+    "select",
+    "poll",
+    "__errno_location",
+    "clock_gettime",
+    "gettimeofday",
+    "__stack_chk_fail",
+];
+
+/// What the function around a sleep does with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// It sleeps again and again.
+    Repeats,
+    /// It sleeps once.
+    Once,
+    /// It does nothing but sleep, for its caller.
+    Wraps,
+    /// Its instructions are not known.
+    Unknown,
+}
+
+/// What a function does with a call that returns to this address of the file, and that sleeps. It may
+/// be inlined: of the frames at the call it is this one, the innermost being 0.
+pub fn around_sleep(image: &Image, address: u64, frame: usize) -> Around {
+    let around = |code: &Code| around(image, code, address, frame);
+    with_code(image, around).unwrap_or(Around::Unknown)
+}
+
+fn around(image: &Image, code: &Code, address: u64, frame: usize) -> Around {
+    let call = code.call_before(address);
+    let Some((call, range)) = call.and_then(|call| Some((call, code.function(call.ip())?))) else {
+        return Around::Unknown;
+    };
+    let frames = image.frames(call.ip());
+    let depth = frames.len().saturating_sub(frame);
+    let inside = |at: u64| {
+        range.contains(&at) && (depth <= 1 || common(&frames, &image.frames(at)) >= depth)
+    };
+    let fetch = |at: u64| code.instruction(at).filter(|_| inside(at));
+    if comes_back(fetch, call.next_ip(), call.ip()) {
+        return Around::Repeats;
+    }
+    if only_sleeps(code, range) { Around::Wraps } else { Around::Once }
+}
+
+/// Whether a path leads from one instruction to another, and not because a sleep was interrupted.
+fn comes_back(fetch: impl Fn(u64) -> Option<Instruction>, from: u64, to: u64) -> bool {
+    let mut open = vec![(from, false)];
+    let mut seen = HashSet::new();
+    while let Some((at, interrupted)) = open.pop() {
+        if at == to {
+            return true;
+        }
+        if seen.len() >= MOST || !seen.insert((at, interrupted)) {
+            continue;
+        }
+        let Some(instruction) = fetch(at) else { continue };
+        let compares = compares_with_eintr(&instruction);
+        // The comparison's outcome is known up to the branch on it.
+        let pending = compares || interrupted && !writes_flags(&instruction);
+        let (next, target) = (instruction.next_ip(), instruction.near_branch_target());
+        match instruction.flow_control() {
+            FlowControl::ConditionalBranch => {
+                let equal = instruction.condition_code();
+                if !(interrupted && equal == ConditionCode::e) {
+                    open.push((target, pending));
+                }
+                if !(interrupted && equal == ConditionCode::ne) {
+                    open.push((next, pending));
+                }
+            }
+            FlowControl::UnconditionalBranch => open.push((target, pending)),
+            FlowControl::Next | FlowControl::Call | FlowControl::IndirectCall => {
+                open.push((next, pending));
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+fn compares_with_eintr(instruction: &Instruction) -> bool {
+    let by_number = || {
+        instruction.op_count() == 2
+            && !matches!(instruction.op1_kind(), OpKind::Register | OpKind::Memory)
+    };
+    instruction.mnemonic() == Mnemonic::Cmp && by_number() && instruction.immediate(1) == EINTR
+}
+
+fn writes_flags(instruction: &Instruction) -> bool {
+    instruction.rflags_modified() != 0
+}
+
+/// Whether a function's calls all sleep, or belong to that.
+fn only_sleeps(code: &Code, range: Range<u64>) -> bool {
+    let mut at = range.start;
+    let mut next = || {
+        let instruction = code.instruction(at).filter(|_| range.contains(&at))?;
+        at = instruction.next_ip();
+        Some(instruction)
+    };
+    std::iter::from_fn(&mut next).all(|instruction| {
+        let name = match instruction.flow_control() {
+            FlowControl::Call => code.stub(instruction.near_branch_target()),
+            FlowControl::IndirectCall => {
+                super::code::slot(&instruction).and_then(|slot| code.bound(slot))
+            }
+            FlowControl::UnconditionalBranch
+                if !range.contains(&instruction.near_branch_target()) =>
+            {
+                code.stub(instruction.near_branch_target())
+            }
+            _ => return true,
+        };
+        name.is_some_and(|name| SLEEPS.contains(&name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::section::testing::instructions;
+
+    /// Whether the first call among the instructions is repeated.
+    macro_rules! repeats {
+        ($($line:literal),* $(,)?) => {{
+            let body = instructions!($($line),*);
+            let call = body.iter().find(|i| i.flow_control() == FlowControl::IndirectCall);
+            let call = call.expect("a call");
+            comes_back(|at| body.iter().find(|i| i.ip() == at).copied(), call.next_ip(), call.ip())
+        }};
+    }
+
+    #[test]
+    fn a_loop_sleeps_again() {
+        assert!(repeats!("call rax", "mov ecx, [rdi]", "test ecx, ecx", "je 2b"), "a flag");
+        assert!(repeats!("jmp 5f", "4:", "call rax", "5:", "cmp [rdi], esi", "jne 4b"));
+        assert!(repeats!("call rax", "inc ebx", "cmp ebx, 4", "jne 2b"), "so many times");
+        assert!(repeats!("call rax", "call rcx", "jmp 2b"), "what it looks at is in a call");
+        assert!(!repeats!("call rax", "test eax, eax", "je 3f", "call rcx"), "once");
+        assert!(!repeats!("test edi, edi", "je 4f", "call rax", "4:", "ret"), "if it has to");
+    }
+
+    #[test]
+    fn an_interrupted_sleep_that_goes_on_is_one() {
+        assert!(!repeats!("call rax", "cmp eax, 4", "je 2b"), "clock_nanosleep");
+        assert!(!repeats!(
+            "call rax",
+            "inc eax",
+            "jne 3f",
+            "call rcx",
+            "cmp dword ptr [rax], 4",
+            "je 2b"
+        ));
+        assert!(!repeats!("call rax", "cmp eax, 4", "jne 3f", "jmp 2b"), "the other way round");
+        assert!(
+            repeats!("call rax", "cmp eax, 4", "je 2b", "cmp [rdi], esi", "jne 2b"),
+            "a loop around it"
+        );
+        assert!(repeats!("call rax", "cmp eax, 5", "je 2b"), "another error");
+        assert!(
+            repeats!("call rax", "cmp eax, 4", "mov [rdi], eax", "test ecx, ecx", "je 2b"),
+            "a comparison that no branch asks for"
+        );
+    }
+}
