@@ -72,17 +72,16 @@ impl Samples {
     /// Reads the folder's samples; `None` if it has none.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Damaged`], and those of [`Folder::file`].
+    /// [`Error::Io`], [`Error::Damaged`], [`Error::Version`], and those of [`Folder::file`].
     pub fn read(folder: &Path) -> Result<Option<Samples>, Error> {
         let samples: Option<Samples> = read_json(folder, Self::FILE)?;
         let Some(samples) = samples else { return Ok(None) };
         if samples.version != Self::VERSION {
-            let what = format!(
-                "its format is {}, and this reader's is {}",
-                samples.version,
-                Self::VERSION
-            );
-            return Err(Error::Damaged { path: folder.join(Self::FILE), what });
+            return Err(Error::Version {
+                path: folder.join(Self::FILE),
+                found: samples.version,
+                read: Self::VERSION,
+            });
         }
         Ok(Some(samples))
     }

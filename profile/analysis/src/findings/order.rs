@@ -26,15 +26,52 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 }
 
 /// Seconds that all threads spent at a finding's call sites, in whatever its problem is about:
-/// waits, refused tries, or the calls themselves.
+/// waits, refused tries, or the calls themselves. Of waits for events and in futexes only those count that the end of
+/// the run waited for, if that is known: others may be of threads that have nothing to do.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
     let of_events = finding.rule.about().waiting == Lost::All;
-    let sites = finding.sites.iter().map(|&site| &process.sites[site]);
-    let counted = sites.filter(|site| site.kind != Kind::Event || of_events);
+    let sites = finding.sites.iter().map(|&site| (site, &process.sites[site]));
+    let counted = sites.filter(|(_, site)| site.kind != Kind::Event || of_events);
     let calls = |site: &Site| match (site.kind, site.op) {
         (Kind::Lock, _) => site.figures.calls as f64 * PAIR,
         (_, Op::ThreadCreate) => site.figures.calls as f64 * A_THREAD,
         _ => 0.0,
     };
-    counted.map(|site| site.figures.lost() + calls(site)).sum()
+    let lost = |number: usize, site: &Site| {
+        let on_path = process.critical_path.through(number).filter(|_| site.kind != Kind::Lock);
+        on_path.map_or(site.figures.lost(), |share| share * process.critical_path.seconds)
+    };
+    counted.map(|(number, site)| lost(number, site) + calls(site)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Primitive;
+
+    use super::*;
+    use crate::findings::testing::{Use, finding, process};
+    use crate::model::Rule;
+
+    /// As of a queue whose one side looks for something now and then: both sides wait about as long,
+    /// and the run waits for the one that sleeps.
+    #[test]
+    fn waits_for_events_count_as_far_as_the_run_waits_for_them() {
+        let mut drawn = process(10.0, 2);
+        drawn.threads("side", 2, 10.0);
+        for (primitive, op, place, waited) in [
+            (Primitive::Sleep, Op::Sleep, "look at queue.c:10", 9.0),
+            (Primitive::Futex, Op::FutexWait, "pop at queue.c:20", 9.5),
+        ] {
+            let lock = drawn.lock(primitive, place);
+            let site = drawn.site(op, place);
+            drawn.uses(lock, site, Use { calls: 900, waits: 900, waited, ..Use::default() });
+        }
+        let findings = [finding(Rule::PollingSleep, &[0]), finding(Rule::BusyFutex, &[1])];
+        let order = |process: &Process| compare(process, &findings[0], &findings[1]);
+        drawn.critical_path.seconds = 10.0;
+        drawn.critical_path.through = [(0, 9.0), (1, 0.1)].into();
+        assert_eq!(order(&drawn), Ordering::Less);
+        drawn.critical_path.through = [(0, 0.1), (1, 9.0)].into();
+        assert_eq!(order(&drawn), Ordering::Greater);
+    }
 }
