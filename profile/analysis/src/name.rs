@@ -5,11 +5,6 @@ use syncline_recording::Primitive;
 
 use crate::model::{Frame, Lock, Process, Site};
 
-/// File and line of a place, without folders: `queue.c:12` of `push at /src/queue.c:12`.
-pub fn file_line(place: &str) -> &str {
-    place.rsplit(['/', ' ']).next().unwrap_or(place)
-}
-
 /// The name of a thread without the number at its end, which other threads of its kind share.
 pub fn unnumbered(thread: &str) -> &str {
     thread.trim_end_matches(|c: char| c.is_ascii_digit())

@@ -5,6 +5,9 @@ use syncline_recording::command_line;
 use syncline_analysis::model::{Process, Quadrant, Runs, State};
 use syncline_present::number::{counted, duration, percent};
 
+/// A predicted gain below this is reported as negligible.
+pub const LEAST_GAIN: f64 = 0.01;
+
 /// How a process ended.
 pub fn state(process: &Process) -> String {
     match process.state {

@@ -14,9 +14,6 @@ use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{count, counted, duration, grouped, percent, rate};
 
-/// A predicted gain below this is reported as negligible.
-const LEAST_GAIN: f64 = 0.005;
-
 /// Findings that are written; a program with more has other troubles.
 const FINDINGS: usize = 100;
 
@@ -156,7 +153,7 @@ fn gain(gain: Option<Gain>) -> String {
     let Some(gain) = gain else {
         return "<p class=\"gain little\">not predicted</p>".to_owned();
     };
-    if gain.share < LEAST_GAIN {
+    if gain.share < process::LEAST_GAIN {
         return "<p class=\"gain little\">saves little</p>".to_owned();
     }
     let how = match gain.method {

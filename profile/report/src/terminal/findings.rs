@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::place;
 use super::text::{heading, more, paragraph};
 use crate::process;
 use crate::whatif;
@@ -19,8 +20,6 @@ const SMALL: usize = 6;
 const IDLE: usize = 3;
 /// Numbers that are shown of each.
 const EVIDENCE: usize = 4;
-/// A predicted gain below this is reported as negligible.
-const LEAST_GAIN: f64 = 0.005;
 /// A finding that takes a smaller share of the threads' time, and gains little, has no paragraph.
 const LEAST_LOST: f64 = 0.02;
 
@@ -34,7 +33,7 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
     }
     let (large, small): (Vec<_>, Vec<_>) =
         process.findings.iter().enumerate().partition(|(number, finding)| {
-            finding.gain.is_none_or(|gain| gain.share >= LEAST_GAIN)
+            finding.gain.is_none_or(|gain| gain.share >= process::LEAST_GAIN)
                 || *number == 0 && lost(process, finding) >= LEAST_LOST
         });
     let remark = match process.runs {
@@ -53,9 +52,8 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
         one(number + 1, process, (place, finding), out, style)?;
     }
     more(large.len().saturating_sub(FINDINGS), "finding", out, style)?;
-    let rule = |finding: &Finding| {
-        format!("{} ({})", name::file_line(&finding.place), finding.rule.name())
-    };
+    let rule =
+        |finding: &Finding| format!("{} ({})", place::short(&finding.place), finding.rule.name());
     let small: Vec<String> = small.iter().map(|(_, finding)| rule(finding)).collect();
     in_one_line("  Small: ", &small, out, style)?;
     in_other_runs(process, out, style)
@@ -72,7 +70,7 @@ fn in_other_runs(process: &Process, out: &mut impl Write, style: &Style) -> io::
     let others = process.in_other_runs();
     let told: Vec<String> = others
         .map(|(seen, of)| {
-            let place = name::file_line(&seen.place);
+            let place = place::short(&seen.place);
             format!("{place} ({}, {} of {of})", seen.rule.name(), seen.runs)
         })
         .collect();
@@ -160,7 +158,7 @@ fn one(
             writeln!(out, "     {gain}")?;
         }
     }
-    let place = shorten(&printable(&finding.place), style.width() - 5);
+    let place = place::fitting(&printable(&finding.place), style.width() - 5);
     writeln!(out, "     {place}")?;
     let evidence: Vec<String> = finding.evidence.iter().take(EVIDENCE).map(evidence).collect();
     if !evidence.is_empty() {
@@ -195,7 +193,7 @@ fn by_experiment(
 fn gain(finding: &Finding) -> String {
     match finding.gain {
         None => "not predicted".to_owned(),
-        Some(gain) if gain.share < LEAST_GAIN => "saves little".to_owned(),
+        Some(gain) if gain.share < process::LEAST_GAIN => "saves little".to_owned(),
         Some(gain) => format!("saves {} ({})", percent(gain.share), duration(gain.seconds)),
     }
 }

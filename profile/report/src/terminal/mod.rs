@@ -8,6 +8,7 @@ mod diff;
 mod findings;
 mod locks;
 mod path;
+mod place;
 mod summary;
 mod text;
 
