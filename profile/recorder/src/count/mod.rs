@@ -26,7 +26,7 @@ pub use crate::count::wait::{lock_untried, polling, wait_for_event, wait_for_loc
 use crate::thread::held::Hold;
 pub use crate::thread::rows::{Spot, spot};
 use crate::thread::{ThreadState, records, rows};
-use crate::{clock, recorder, tls};
+use crate::{clock, recorder, thread};
 
 /// Where the program called from: the stack pointer at the entry of the interposed
 /// function, which points to the return address.
@@ -43,7 +43,7 @@ pub unsafe fn acquired(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
     // SAFETY: by this function's own condition; the row is this thread's own.
     unsafe {
         if let Some(row) = spot.plain()
-            && let Some(state) = tls::state()
+            && let Some(state) = thread::state()
             && state.held.push_untimed(lock, row)
         {
             add_one(&raw mut (*row).calls);
@@ -60,7 +60,7 @@ pub unsafe fn acquired(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
 unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
     // SAFETY: the caller's condition.
     unsafe {
-        if let (Some(row), Some(state)) = (spot.row(), tls::state()) {
+        if let (Some(row), Some(state)) = (spot.row(), thread::state()) {
             if spot.is_sampled() {
                 let weight = rows::count_sampled(state, row, op, caller);
                 hold::begin(state, lock, row, weight);
@@ -77,7 +77,7 @@ unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i3
 /// that the caller need not keep it meanwhile.
 #[inline(always)]
 pub fn releasing(lock: usize) -> usize {
-    match tls::state() {
+    match thread::state() {
         Some(state) if state.held.pop_untimed(lock) => lock,
         state => released_rarely(state, lock),
     }
@@ -114,7 +114,7 @@ pub unsafe fn happened(op: Op, object: usize, caller: Caller) {
 pub unsafe fn passed(spot: Spot, op: Op, caller: Caller) {
     // SAFETY: by this function's own condition; rows come with their thread's state.
     unsafe {
-        match (spot.row(), tls::state()) {
+        match (spot.row(), thread::state()) {
             (Some(row), Some(state)) if spot.is_sampled() => {
                 _ = rows::count_sampled(state, row, op, caller);
             }
@@ -168,7 +168,7 @@ pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
         if row.is_null() {
             return;
         }
-        let Some(state) = tls::state() else { return };
+        let Some(state) = thread::state() else { return };
         match records::waits_of(state, row) {
             Some(waits) => {
                 add_one(&raw mut (*waits).refused);

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use syncline_recording::Op;
 
 use crate::recorder::{self, Recorder};
-use crate::{clock, tls};
+use crate::{clock, thread};
 
 /// The number of threads that are read, the latest first: a microsecond's worth.
 const LOOK_AT: u32 = 256;
@@ -53,7 +53,7 @@ pub fn is_noticed(op: Op) -> bool {
 /// Says that the calling thread is about to wake waiters of an object.
 #[inline]
 pub fn waking(object: usize) {
-    let Some(state) = tls::state().filter(|state| state.is_attached()) else { return };
+    let Some(state) = thread::state().filter(|state| state.is_attached()) else { return };
     state.notices.set(state.notices.get().wrapping_add(1));
     if !recorder::existing().is_some_and(|recorder| recorder.waiters.may_be_any(object)) {
         return;
@@ -70,7 +70,7 @@ pub fn waking(object: usize) {
 /// Says that the calling thread has posted an object without waiters.
 #[inline]
 pub fn waking_nobody() {
-    if let Some(state) = tls::state() {
+    if let Some(state) = thread::state() {
         state.notices.set(state.notices.get().wrapping_add(1));
     }
 }

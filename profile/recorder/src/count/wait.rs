@@ -17,7 +17,7 @@ use crate::count::outcome::Outcome;
 use crate::count::{Caller, SOON, acquired, add_one, hold, spot};
 use crate::thread::attach::before_trying;
 use crate::thread::{records, rows};
-use crate::{clock, recorder, tls};
+use crate::{clock, recorder, thread};
 
 /// Waits for a lock that another thread holds: measures the wait, and notes which thread was in the
 /// way.
@@ -54,7 +54,7 @@ pub unsafe fn wait_for_event(
     block: impl FnOnce() -> i32,
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
-    if let Some(state) = tls::state() {
+    if let Some(state) = thread::state() {
         // A thread that waits here for long is not the one that released that lock just now.
         state.held.forget_released();
     }
@@ -76,7 +76,7 @@ pub unsafe fn polling(op: Op, object: usize, caller: Caller, leave: impl FnOnce(
     // SAFETY: by this function's own condition; the row is this thread's own.
     unsafe {
         let row = rows::of(op, object, caller);
-        let Some(state) = tls::state().filter(|_| !row.is_null()) else { return result };
+        let Some(state) = thread::state().filter(|_| !row.is_null()) else { return result };
         let soon = clock::microseconds(SOON);
         let polled_at = state.polled_at.replace(ended);
         if ended - began > soon {
@@ -189,7 +189,7 @@ unsafe fn add_call(
     let got = matches!(outcome, Outcome::Got);
     // SAFETY: by this function's own condition; a row comes with its thread's state.
     unsafe {
-        let Some(state) = tls::state() else { return };
+        let Some(state) = thread::state() else { return };
         if got && has_holder(op) {
             hold::begin_after_wait(state, row, began, ended);
         }
@@ -245,7 +245,7 @@ fn waiting_no_more(now: u64) {
 
 /// The calling thread's record, if it is attached.
 fn own_record() -> Option<*mut ThreadRecord> {
-    let state = tls::state().filter(|state| state.is_attached())?;
+    let state = thread::state().filter(|state| state.is_attached())?;
     Some(state.record.get())
 }
 
@@ -256,7 +256,7 @@ fn own_record() -> Option<*mut ThreadRecord> {
 unsafe fn add_wait(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &Outcome) {
     // SAFETY: by this function's own condition; a wait record has one writer.
     unsafe {
-        let Some(waits) = tls::state().and_then(|state| records::waits_of(state, row)) else {
+        let Some(waits) = thread::state().and_then(|state| records::waits_of(state, row)) else {
             recorder::count(offset_of!(Header, dropped_waits));
             return;
         };

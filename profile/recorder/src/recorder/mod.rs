@@ -35,7 +35,8 @@ use alloc::boxed::Box;
 use crate::alloc::{has_room, map_anonymous};
 use crate::clock;
 use crate::count::notice::Waiters;
-use crate::thread::{Threads, usage};
+use crate::thread::usage::is_sandboxed;
+use crate::thread::{Threads, times_of};
 use crate::unwind;
 
 const FRESH: u32 = 0;
@@ -152,8 +153,8 @@ impl Recorder {
     /// Notes the processor time of the existing threads.
     fn note_living(&self) {
         let file = self.file();
-        if file.is_of_this_process() && !usage::is_sandboxed() {
-            preserving_errno(|| file.note_living(usage::of_thread));
+        if file.is_of_this_process() && !is_sandboxed() {
+            preserving_errno(|| file.note_living(times_of));
         }
     }
 

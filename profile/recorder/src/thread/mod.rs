@@ -17,12 +17,16 @@ use core::mem::offset_of;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use rustix::thread::gettid;
 use syncline_interpose::Mark;
 use syncline_recording::layout::{Row, ThreadRecord};
+use syncline_recording::schedstat::Times;
 use syncline_recording::writer::{Kind, LOCKS, Log, PLACES, Recent, Room, Table, Tail};
 
 use crate::recorder;
 use crate::thread::held::Held;
+use crate::thread::usage::{at_end, of_other};
+use crate::tls;
 
 /// Threads that can be recorded at one time.
 const LIVE_THREADS: usize = 16_384;
@@ -132,6 +136,29 @@ impl ThreadState {
 // SAFETY: what is not atomic is touched by the thread that owns the state only. It changes
 // hands through `Threads`, and through the creation of a thread.
 unsafe impl Sync for ThreadState {}
+
+/// The calling thread's state; `None` before its first operation.
+#[inline(always)]
+pub fn state() -> Option<&'static ThreadState> {
+    // SAFETY: the word is 0 or was set from such a reference, below.
+    unsafe { (tls::state_address() as *const ThreadState).as_ref() }
+}
+
+/// Sets [`state`].
+pub fn set_state(state: Option<&'static ThreadState>) {
+    tls::set_state_address(state.map_or(0, |state| (&raw const *state).addr()));
+}
+
+/// How long a thread of this process was on a processor, and ready for one, by its number and when it began
+/// to be recorded; `None` if that can't be read. The calling thread must not be in a sandbox.
+pub fn times_of(tid: u32, started: u64) -> Option<Times> {
+    match state() {
+        Some(state) if gettid().as_raw_nonzero().get() as u32 == tid => {
+            Some(at_end(started, state.cpu_before.get()))
+        }
+        _ => of_other(tid),
+    }
+}
 
 /// How a thread was created.
 #[derive(Clone, Copy)]

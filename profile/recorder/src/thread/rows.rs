@@ -27,8 +27,7 @@ use syncline_recording::{Class, Op};
 
 use crate::count::{add, add_one};
 use crate::thread::adding::made;
-use crate::thread::{ThreadState, attach};
-use crate::tls;
+use crate::thread::{self, ThreadState, attach};
 use crate::unwind::tools::Registers;
 
 /// The number of depths that are distinguished for one call of an operation; all further ones are
@@ -125,7 +124,7 @@ impl Call {
 pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
     // SAFETY: by this function's own condition; rows of this thread's own table.
     unsafe {
-        if let Some(state) = tls::state()
+        if let Some(state) = thread::state()
             && let Some(row) = state.recent.find(op, lock, caller, *caller)
         {
             return Spot(row);
@@ -139,7 +138,7 @@ pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
 unsafe fn at_home(op: Op, lock: usize, caller: *const usize) -> Spot {
     // SAFETY: as in `spot`.
     unsafe {
-        if let Some(state) = tls::state()
+        if let Some(state) = thread::state()
             && state.places.is_there()
         {
             let call = Call::new(state, op, lock, caller);
