@@ -9,7 +9,7 @@ mod hold;
 mod holder;
 mod interrupted;
 mod nest;
-pub mod notice;
+mod notice;
 mod outcome;
 mod wait;
 

@@ -4,7 +4,7 @@
 //! through the records of the others for the latest that woke waiters of the same object. As with
 //! holders, the waiter pays the price.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use syncline_recording::Op;
 
@@ -13,37 +13,6 @@ use crate::{clock, thread};
 
 /// The number of threads that are read, the latest first: a microsecond's worth.
 const LOOK_AT: u32 = 256;
-
-/// How many threads of the process wait for events, by object: several objects may share a number. Most
-/// signals of most programs wake no thread, and need no time then.
-pub struct Waiters([AtomicU32; Waiters::NUMBERS]);
-
-impl Waiters {
-    const NUMBERS: usize = 64;
-
-    fn of(&self, object: usize) -> &AtomicU32 {
-        let scattered = object.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &self.0[scattered >> (usize::BITS - Self::NUMBERS.ilog2())]
-    }
-
-    /// Notes that a thread is about to wait. The thread that wakes it then has certainly seen the
-    /// change that it waits for, or made it under the lock that the wait releases: Relaxed is
-    /// enough.
-    pub fn add(&self, object: usize) {
-        self.of(object).fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Notes that it waits no more.
-    pub fn take(&self, object: usize) {
-        let one_less = |waiting: u32| waiting.checked_sub(1);
-        // There is no notice if recording began anew meanwhile.
-        let _ = self.of(object).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
-    }
-
-    fn may_be_any(&self, object: usize) -> bool {
-        self.of(object).load(Ordering::Relaxed) != 0
-    }
-}
 
 /// Whether waits of an operation are ended by a notice.
 pub fn is_noticed(op: Op) -> bool {

@@ -19,6 +19,7 @@
 pub mod children;
 pub mod create;
 pub mod stacks;
+mod waiters;
 
 use core::mem::offset_of;
 use core::ptr::null_mut;
@@ -34,7 +35,7 @@ use alloc::boxed::Box;
 
 use crate::alloc::{has_room, map_anonymous};
 use crate::clock;
-use crate::count::notice::Waiters;
+use crate::recorder::waiters::Waiters;
 use crate::thread::usage::is_sandboxed;
 use crate::thread::{Threads, times_of};
 use crate::unwind;
