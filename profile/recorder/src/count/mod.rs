@@ -17,7 +17,7 @@ use core::mem::offset_of;
 
 use syncline_recording::Op;
 use syncline_recording::layout::Header;
-pub use syncline_recording::writer::{add, add_one};
+use syncline_recording::writer::add_one;
 
 pub use crate::count::interrupted::wait_letting_go;
 pub use crate::count::notice::{waking, waking_nobody};

@@ -9,12 +9,13 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use syncline_recording::layout::{
     EVENT_WAIT, EventRecord, Header, NOBODY, Row, ThreadRecord, bucket,
 };
+use syncline_recording::writer::add_one;
 use syncline_recording::{Class, Op, Primitive};
 
 use crate::count::holder::{Holder, blame, holder_of, last_holder_of, myself};
 use crate::count::notice::{is_noticed, waker_of};
 use crate::count::outcome::Outcome;
-use crate::count::{Caller, SOON, acquired, add_one, hold, spot};
+use crate::count::{Caller, SOON, acquired, hold, spot};
 use crate::thread::attach::before_trying;
 use crate::thread::{records, rows};
 use crate::{clock, recorder, thread};

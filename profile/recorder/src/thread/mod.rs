@@ -21,9 +21,8 @@ use rustix::thread::gettid;
 use syncline_interpose::Mark;
 use syncline_recording::layout::{Row, ThreadRecord};
 use syncline_recording::schedstat::Times;
-use syncline_recording::writer::{Kind, LOCKS, Log, PLACES, Recent, Room, Table, Tail};
+use syncline_recording::writer::{LOCKS, Log, PLACES, Recent, Room, Table, Tail};
 
-use crate::recorder;
 use crate::thread::held::Held;
 use crate::thread::usage::{at_end, of_other};
 use crate::tls;
@@ -89,7 +88,7 @@ impl ThreadState {
     /// for it.
     ///
     /// # Safety
-    /// The state and its record are the calling thread's own, as in all that follows.
+    /// The state and its record are the calling thread's own.
     unsafe fn take_over_tables(&self, room: Room<'_>) -> bool {
         let record = self.record.get();
         self.recent.clear();
@@ -108,28 +107,10 @@ impl ThreadState {
         self.locks.leave(&LOCKS, room);
     }
 
-    /// Adds a row to those of places; `None` if there is no room for it.
-    unsafe fn put_place(&self, row: Row) -> Option<*mut Row> {
-        // SAFETY: by the condition above.
-        unsafe { self.put(&self.places, &PLACES, row) }
-    }
-
-    /// Adds a row to those of single locks; `None` if there is no room for it.
-    unsafe fn put_lock(&self, row: Row) -> Option<*mut Row> {
-        // SAFETY: by the condition above.
-        unsafe { self.put(&self.locks, &LOCKS, row) }
-    }
-
     /// Updates the pointers to rows that have moved.
     fn rows_moved(&self, to: impl Fn(*mut Row) -> *mut Row) {
         self.recent.clear();
         self.held.relocate(to);
-    }
-
-    unsafe fn put(&self, table: &Table, kind: &Kind, row: Row) -> Option<*mut Row> {
-        let room = recorder::existing()?.room();
-        // SAFETY: by the condition above; the code that adds rows has marked the state busy.
-        unsafe { table.put(kind, room, self.record.get(), row, |to| self.rows_moved(to)) }
     }
 }
 

@@ -22,10 +22,9 @@ use core::ptr::null_mut;
 
 use syncline_recording::layout::{ANY_DEPTH, NOTE, REST, Row};
 use syncline_recording::writer::sampling::weight;
-use syncline_recording::writer::{hash_of_lock, hash_of_place};
+use syncline_recording::writer::{add, add_one, hash_of_lock, hash_of_place};
 use syncline_recording::{Class, Op};
 
-use crate::count::{add, add_one};
 use crate::thread::adding::made;
 use crate::thread::{self, ThreadState, attach};
 use crate::unwind::tools::Registers;
