@@ -12,7 +12,7 @@ use syncline_recording::layout::WaitRecord;
 use crate::count::{Caller, Outcome, hold, wait_for_event};
 use crate::thread::held::{Hold, Resumed};
 use crate::thread::usage::Usage;
-use crate::thread::{ThreadState, records, rows};
+use crate::thread::{ThreadState, call, records, rows};
 use crate::{clock, thread};
 
 /// A thread that finds nothing to do waits again within this many microseconds: it only looks at
@@ -89,7 +89,7 @@ fn resume(state: &ThreadState, held: Interrupted, object: usize, waits: *mut Wai
     let Interrupted { lock, ret, key, hold, at, used } = held;
     // The row is looked up anew, since it may have moved.
     // SAFETY: the state is this thread's own.
-    let Some(row) = (unsafe { rows::find(state, lock, ret, key) }) else { return };
+    let Some(row) = (unsafe { call::find(state, lock, ret, key) }) else { return };
     let used = used.map(|before| Usage::from_here().since(before));
     let now = clock::now();
     let resumed = Some(Resumed { object, waits, at: now, notices: state.notices.get() });

@@ -10,7 +10,7 @@ use syncline_recording::writer::{Kind, LOCKS, PLACES, Table};
 
 use crate::recorder::{self, stacks};
 use crate::thread::ThreadState;
-use crate::thread::rows::{Call, DEPTHS, Site, place, site};
+use crate::thread::call::{Call, DEPTHS, Site, place, site};
 use crate::unwind::tools::{self, Cache, Registers};
 
 /// Makes a row for a call that has none: a row of its lock, if that is requested or its site has

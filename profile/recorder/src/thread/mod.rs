@@ -6,6 +6,7 @@
 
 mod adding;
 pub mod attach;
+pub mod call;
 pub mod held;
 pub mod records;
 pub mod rows;
