@@ -9,7 +9,10 @@ use core::ptr::null_mut;
 use syncline_recording::Op;
 use syncline_recording::layout::WaitRecord;
 
-use crate::count::{Caller, Outcome, hold, wait_for_event};
+use crate::count::hold;
+use crate::count::outcome::Outcome;
+use crate::count::wait::wait_for_event;
+use crate::thread::call::Caller;
 use crate::thread::held::{Hold, Resumed};
 use crate::thread::usage::Usage;
 use crate::thread::{ThreadState, call, records, rows};

@@ -12,11 +12,14 @@ use syncline_recording::layout::{
 use syncline_recording::writer::add_one;
 use syncline_recording::{Class, Op, Primitive};
 
+use crate::count::hold;
 use crate::count::holder::{Holder, blame, holder_of, last_holder_of, myself};
 use crate::count::notice::{is_noticed, waker_of};
 use crate::count::outcome::Outcome;
-use crate::count::{Caller, SOON, acquired, hold, spot};
+use crate::count::uncontended::acquired;
 use crate::thread::attach::before_trying;
+use crate::thread::call::Caller;
+use crate::thread::rows::spot;
 use crate::thread::{records, rows};
 use crate::{clock, recorder, thread};
 
@@ -61,38 +64,6 @@ pub unsafe fn wait_for_event(
     }
     // SAFETY: by this function's own condition.
     unsafe { measured(op, object, caller, block, outcome, None, |_| None) }
-}
-
-/// Lets others run before the thread looks again. If it goes on at once, the time since it looked before
-/// was spent on polling; otherwise it waited meanwhile.
-///
-/// # Safety
-/// `caller` is a [`Caller`].
-#[inline(never)]
-pub unsafe fn polling(op: Op, object: usize, caller: Caller, leave: impl FnOnce() -> i32) -> i32 {
-    before_trying();
-    let began = clock::now();
-    let result = leave();
-    let ended = clock::now();
-    // SAFETY: by this function's own condition; the row is this thread's own.
-    unsafe {
-        let row = rows::of(op, object, caller);
-        let Some(state) = thread::state().filter(|_| !row.is_null()) else { return result };
-        let soon = clock::microseconds(SOON);
-        let polled_at = state.polled_at.replace(ended);
-        if ended - began > soon {
-            add_call(op, row, began, ended, || None, Outcome::Got);
-            return result;
-        }
-        add_one(&raw mut (*row).calls);
-        if began.saturating_sub(polled_at) < soon
-            && let Some(waits) = records::waits_of(state, row)
-        {
-            // What a signal handler adds at this moment is lost.
-            (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(ended - polled_at);
-        }
-    }
-    result
 }
 
 /// Takes a lock that can't be tried: it was contended if that took longer than an
@@ -176,7 +147,7 @@ unsafe fn measured(
 ///
 /// # Safety
 /// The row is this thread's own, or null.
-unsafe fn add_call(
+pub unsafe fn add_call(
     op: Op,
     row: *mut Row,
     began: u64,

@@ -19,22 +19,25 @@ const EXACT: u32 = 256;
 /// the rest.
 const CREATED: u32 = 16_384;
 
+/// Where the program called from: the stack pointer at the entry of the interposed
+/// function, which points to the return address.
+pub type Caller = *const usize;
+
 /// An operation that the program called.
 #[derive(Clone, Copy)]
 pub struct Call {
     pub op: Op,
     pub lock: usize,
-    /// Points to the return address.
-    pub caller: *const usize,
+    pub caller: Caller,
     pub ret: usize,
     pub key: u64,
 }
 
 impl Call {
     /// # Safety
-    /// `caller` points to the return address.
+    /// `caller` is a [`Caller`].
     #[inline(always)]
-    pub unsafe fn new(state: &ThreadState, op: Op, lock: usize, caller: *const usize) -> Call {
+    pub unsafe fn new(state: &ThreadState, op: Op, lock: usize, caller: Caller) -> Call {
         let depth = state.stack_high.get().wrapping_sub(caller as usize) as u32;
         // SAFETY: by this function's own condition.
         Call { op, lock, caller, ret: unsafe { *caller }, key: Row::key(op, depth) }

@@ -26,7 +26,7 @@ use syncline_recording::writer::{add, add_one, hash_of_lock, hash_of_place};
 use syncline_recording::{Class, Op};
 
 use crate::thread::adding::made;
-use crate::thread::call::{Call, counting, own, place};
+use crate::thread::call::{Call, Caller, counting, own, place};
 use crate::thread::{self, ThreadState, attach};
 use crate::unwind::tools::Registers;
 
@@ -66,10 +66,9 @@ impl Spot {
 /// table before, when this is given back.
 ///
 /// # Safety
-/// `caller` is the stack pointer at the entry of the interposed function, which points to
-/// the return address.
+/// `caller` is a [`Caller`].
 #[inline(always)]
-pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
+pub unsafe fn spot(op: Op, lock: usize, caller: Caller) -> Spot {
     // SAFETY: by this function's own condition; rows of this thread's own table.
     unsafe {
         if let Some(state) = thread::state()
@@ -83,7 +82,7 @@ pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
 
 /// The path of [`spot`] for a call that was not noted lately: its row is mostly at home.
 #[inline(never)]
-unsafe fn at_home(op: Op, lock: usize, caller: *const usize) -> Spot {
+unsafe fn at_home(op: Op, lock: usize, caller: Caller) -> Spot {
     // SAFETY: as in `spot`.
     unsafe {
         if let Some(state) = thread::state()
@@ -111,7 +110,7 @@ unsafe fn at_home(op: Op, lock: usize, caller: *const usize) -> Spot {
 /// The path of [`spot`] if the row is not that of the place, or not at its home, or the operation
 /// belongs to the sample.
 #[inline(never)]
-unsafe fn elsewhere(op: Op, lock: usize, caller: *const usize) -> Spot {
+unsafe fn elsewhere(op: Op, lock: usize, caller: Caller) -> Spot {
     let Some(state) = attach::current() else { return Spot::NOWHERE };
     // SAFETY: the state is this thread's own; `caller` by the caller's own condition.
     unsafe {
@@ -144,7 +143,7 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: *const usize) -> Spot {
 /// # Safety
 /// Same requirements as [`spot`].
 #[inline(never)]
-pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
+pub unsafe fn of(op: Op, lock: usize, caller: Caller) -> *mut Row {
     let Some(state) = attach::current() else { return null_mut() };
     // SAFETY: the state is this thread's own; `caller` by this function's own condition.
     unsafe {
@@ -164,12 +163,7 @@ pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
 ///
 /// # Safety
 /// `row` is what [`spot`] gave for this operation.
-pub unsafe fn count_sampled(
-    state: &ThreadState,
-    row: *mut Row,
-    op: Op,
-    caller: *const usize,
-) -> u32 {
+pub unsafe fn count_sampled(state: &ThreadState, row: *mut Row, op: Op, caller: Caller) -> u32 {
     let guard = state.busy.set();
     // SAFETY: by this function's own condition, rows of this thread's own tables.
     unsafe {
