@@ -22,4 +22,4 @@ pub use crate::count::polling::{polling, refused};
 pub use crate::count::uncontended::{acquired, begins_with, counted, happened, passed, releasing};
 pub use crate::count::wait::{lock_untried, wait_for_event, wait_for_lock};
 pub use crate::thread::call::Caller;
-pub use crate::thread::rows::{Spot, spot};
+pub use crate::thread::rows::spot;
