@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use crate::crates;
 use crate::imports::{Files, Module, files, imports};
 
-/// Folders of a crate in which files that stand beside or in each other come back to each other.
+/// Single folders of a crate whose files come back to each other, since what they make is one thing.
 ///
 /// - `sim/engine`: the engine is one thing, which all its parts change. Each file has a part of it, and the
 ///   functions of the engine that are about it.
 /// - `syncline/stm`: an engine makes cells, a cell is used by transactions, and a transaction runs on the
 ///   default engine unless it names another.
-const LEFT: [&str; 3] = ["analysis/findings", "sim/engine", "syncline/stm"];
+const LEFT: [&str; 2] = ["sim/engine", "syncline/stm"];
 
 /// Which files import which.
 type Graph = BTreeMap<Module, BTreeSet<Module>>;
