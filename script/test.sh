@@ -23,8 +23,9 @@ test_all() {
     # figures that claims are about. And what measures or meets must be alone on the processors.
     cargo test --release --workspace --no-fail-fast
     # The locks' stress tests once more, with overflow checks and debug assertions.
-    cargo test --package syncline --no-fail-fast
-    cargo test --package syncline --features lock_api,lock_api_0_4 --test miri
+    # The same features for both: else the library is built twice.
+    cargo test --package syncline --features "$MIRI_FEATURES" --no-fail-fast
+    cargo test --package syncline --features "$MIRI_FEATURES" --test miri
     run_miri "$MIRI_SEEDS"
     test_aarch64
 }
@@ -89,6 +90,7 @@ test_targets() {
 # some two and a half minutes.
 MIRI_SEEDS=2
 MIRI_MODELS=('' -Zmiri-tree-borrows)
+MIRI_FEATURES=lock_api,lock_api_0_4
 
 miri() {
     local seeds=16
@@ -114,7 +116,7 @@ run_miri() {
         # An address becomes a number and a pointer again where threads are woken.
         flags="-Zmiri-permissive-provenance -Zmiri-many-seeds=0..$1 $model"
         MIRIFLAGS=$flags cargo +nightly miri test \
-            --package syncline --features lock_api,lock_api_0_4 --test miri
+            --package syncline --features "$MIRI_FEATURES" --test miri
         MIRIFLAGS=$flags cargo +nightly miri test --package syncline-capi --lib -- in_use::
     done
 }

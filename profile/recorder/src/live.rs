@@ -35,8 +35,8 @@ use syncline_recording::live::{
 use crate::alloc::map_anonymous;
 use crate::options::{self, Options};
 use crate::recorder::{self, create};
-use crate::thread::attach;
-use crate::{alloc, clock, gates, tls, unwind};
+use crate::thread::{self, attach};
+use crate::{alloc, clock, gates, unwind};
 
 /// Read by commands, from outside.
 #[unsafe(no_mangle)]
@@ -192,7 +192,7 @@ pub unsafe extern "C" fn syncline_live_rest() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
     if STATE.stage.load(SeqCst) == ENDED {
         // The thread that was borrowed waits in a system call when it is released.
-        tls::set_state(None);
+        thread::set_state(None);
         // SAFETY: by this function's own condition.
         unsafe {
             recorder::rest();

@@ -2,8 +2,6 @@
 
 use syncline_interpose::thread_words;
 
-use crate::thread::ThreadState;
-
 thread_words! {
     "syncline_thread" of 48 bytes;
     /// The address of the thread's state; 0 before its first operation.
@@ -18,13 +16,6 @@ thread_words! {
     in_openmp, set_in_openmp at 32: usize;
 }
 
-/// The thread's state; `None` before its first operation.
-#[inline(always)]
-pub fn state() -> Option<&'static ThreadState> {
-    // SAFETY: the word is 0 or was set from such a reference, below.
-    unsafe { (state_address() as *const ThreadState).as_ref() }
-}
-
 /// What the C library's `pthread_self` returns: the thread pointer.
 pub fn pthread_self() -> usize {
     let own: usize;
@@ -37,9 +28,4 @@ pub fn pthread_self() -> usize {
         );
     }
     own
-}
-
-/// Sets [`state`].
-pub fn set_state(state: Option<&'static ThreadState>) {
-    set_state_address(state.map_or(0, |state| (&raw const *state).addr()));
 }

@@ -1,6 +1,5 @@
 ! What a program in Fortran does with the locks of windows, by mpif.h, or the modules mpi (-DMODULE)
-! or mpi_f08 (-DMPI_F08): what it prints is the same under every scheme. With an argument it prints
-! the scheme of its windows instead.
+! or mpi_f08 (-DMPI_F08): it prints the scheme of its windows, and then the same under every scheme.
 #ifdef MPI_F08
 #define WINDOW type(MPI_Win)
 #define KEYS type(MPI_Info)
@@ -45,34 +44,32 @@ program windows
   call c_f_pointer(base, part, [cells])
   part = 0
 
-  if (command_argument_count() > 0) then
-    call MPI_Win_get_info(allocated, info, error)
-    scheme = ' '
-    call MPI_Info_get(info, 'passive_sync_mode', 64, scheme, found, error)
-    if (rank == 0 .and. found) print '(a)', trim(scheme)
-    call MPI_Info_free(info, error)
-  else
-    call MPI_Win_get_attr(allocated, MPI_WIN_CREATE_FLAVOR, flavor, found, error)
-    if (.not. found .or. flavor /= MPI_WIN_FLAVOR_ALLOCATE) print '(a)', 'another flavour'
-    call MPI_Barrier(MPI_COMM_WORLD, error)
-    do i = 1, rounds
-      call add(made, mod(i, ranks))
-      call add(allocated, mod(i, ranks))
-    end do
-    call say('created', made, own)
-    call say('allocated', allocated, part)
-    call fetch(made)
-    call fetch(allocated)
-    ! Between locks an epoch of another kind.
-    call MPI_Win_fence(0, made, error)
-    call MPI_Put(rank, 1, MPI_INTEGER, next, 3_MPI_ADDRESS_KIND, 1, MPI_INTEGER, made, error)
-    call MPI_Win_fence(MPI_MODE_NOSUCCEED, made, error)
-    call MPI_Win_lock_all(0, made, error)
-    call MPI_Get(mine, 1, MPI_INTEGER, next, 3_MPI_ADDRESS_KIND, 1, MPI_INTEGER, made, error)
-    call MPI_Win_flush(next, made, error)
-    call MPI_Win_unlock_all(made, error)
-    if (mine /= rank) print '(a)', 'the fence did not put'
-  end if
+  call MPI_Win_get_info(allocated, info, error)
+  scheme = ' '
+  call MPI_Info_get(info, 'passive_sync_mode', 64, scheme, found, error)
+  if (rank == 0 .and. found) print '(a)', trim(scheme)
+  call MPI_Info_free(info, error)
+
+  call MPI_Win_get_attr(allocated, MPI_WIN_CREATE_FLAVOR, flavor, found, error)
+  if (.not. found .or. flavor /= MPI_WIN_FLAVOR_ALLOCATE) print '(a)', 'another flavour'
+  call MPI_Barrier(MPI_COMM_WORLD, error)
+  do i = 1, rounds
+    call add(made, mod(i, ranks))
+    call add(allocated, mod(i, ranks))
+  end do
+  call say('created', made, own)
+  call say('allocated', allocated, part)
+  call fetch(made)
+  call fetch(allocated)
+  ! Between locks an epoch of another kind.
+  call MPI_Win_fence(0, made, error)
+  call MPI_Put(rank, 1, MPI_INTEGER, next, 3_MPI_ADDRESS_KIND, 1, MPI_INTEGER, made, error)
+  call MPI_Win_fence(MPI_MODE_NOSUCCEED, made, error)
+  call MPI_Win_lock_all(0, made, error)
+  call MPI_Get(mine, 1, MPI_INTEGER, next, 3_MPI_ADDRESS_KIND, 1, MPI_INTEGER, made, error)
+  call MPI_Win_flush(next, made, error)
+  call MPI_Win_unlock_all(made, error)
+  if (mine /= rank) print '(a)', 'the fence did not put'
   call MPI_Win_free(allocated, error)
   call MPI_Win_free(made, error)
   call MPI_Finalize(error)

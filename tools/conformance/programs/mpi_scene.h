@@ -1,4 +1,4 @@
-/* What programs have in common that play one of several scenes with all ranks: PROGRAM SCENE [ROUNDS] */
+/* What programs have in common that play scenes with all ranks: PROGRAM SCENE [ROUNDS] [SCENE [ROUNDS]]... */
 #pragma once
 #include <mpi.h>
 #include <stdio.h>
@@ -33,13 +33,16 @@ static MPI_Info info_with(const char *key)
     return info;
 }
 
-/* Plays the scene that is named, once MPI is there, and ends MPI. */
+/* Plays the scenes that are named, once MPI is there, and ends MPI. */
 static void play(const struct scene *scenes, size_t number, int count, char **words)
 {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (count > 2) rounds = atoi(words[2]);
-    for (size_t i = 0; i < number; i++)
-        if (count > 1 && !strcmp(words[1], scenes[i].name)) scenes[i].play();
+    for (int word = 1; word < count; word++)
+        for (size_t i = 0; i < number; i++)
+            if (!strcmp(words[word], scenes[i].name)) {
+                if (word + 1 < count && atoi(words[word + 1])) rounds = atoi(words[word + 1]);
+                scenes[i].play();
+            }
     MPI_Finalize();
 }

@@ -16,8 +16,11 @@ static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t book = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t needle;
 static int rounds;
-static volatile int stop;
+// While a child lives, the threads of its parent leave the processors to it.
+static volatile int stop, resting;
 static long counts[LOCKS];
+// How many threads use a lock, or wait for it.
+static int coming[LOCKS];
 
 static void use(int lock) {
     switch (lock) {
@@ -60,8 +63,16 @@ static void use(int lock) {
 
 // Uses one lock, so that each is waited for.
 static void *work(void *argument) {
-    while (!stop)
-        use(*(int *)argument);
+    int lock = *(int *)argument;
+    while (!stop) {
+        if (resting) {
+            sleep_ms(1);
+            continue;
+        }
+        __atomic_add_fetch(&coming[lock], 1, __ATOMIC_ACQ_REL);
+        use(lock);
+        __atomic_sub_fetch(&coming[lock], 1, __ATOMIC_ACQ_REL);
+    }
     return argument;
 }
 
@@ -127,12 +138,17 @@ int main(int count, char **words) {
         pthread_mutex_lock(&held);
         pthread_rwlock_wrlock(&book);
         pthread_spin_lock(&needle);
-        // Long enough for the others to line up.
+        resting = 0;
+        // Until the others have come for what is held here; and long enough to line up.
+        for (int lock = FREE; lock < LOCKS; lock++)
+            while (__atomic_load_n(&coming[lock], __ATOMIC_ACQUIRE) < many / LOCKS)
+                sleep_ms(1);
         sleep_ms(2);
         pid_t child = fork();
         REQUIRE(child >= 0);
         if (child == 0)
             run_child();
+        resting = 1;
         pthread_spin_unlock(&needle);
         pthread_rwlock_unlock(&book);
         pthread_mutex_unlock(&held);

@@ -21,7 +21,8 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::{Engine, Then, ThreadId, Whom};
+use super::queue::Whom;
+use super::{Engine, Then, ThreadId};
 use crate::machine::Access;
 
 /// The stores of a thread that have not taken effect.

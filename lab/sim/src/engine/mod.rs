@@ -33,7 +33,7 @@ pub use context::{delay, depends, execute, fence, flush, now};
 use messages::Inboxes;
 pub use messages::{receive, send};
 use processor::Processor;
-use queue::Queue;
+use queue::{Queue, Whom};
 use sleep::Sleepers;
 use stack::ThreadStack;
 use thread::Thread;
@@ -83,20 +83,6 @@ pub struct Engine<'m> {
     warm: bool,
     /// Threads that run on each core.
     running: Vec<usize>,
-}
-
-/// To whom something happens.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Whom {
-    /// A thread goes on. The event is stale if the thread has gone on since it was planned: the
-    /// thread's `went_on` then differs from this number.
-    Thread(ThreadId, u32),
-    /// The time slice of the thread that runs on a hardware thread is over.
-    Slice(u32),
-    /// Idle hardware threads look for threads that are queued at this one.
-    Look(u32),
-    /// The first stores of a thread's buffer take effect.
-    Buffer(ThreadId),
 }
 
 /// What the current thread does after a request to the machine.

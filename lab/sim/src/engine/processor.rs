@@ -13,8 +13,8 @@
 
 use std::collections::VecDeque;
 
-use super::queue::Event;
-use super::{Engine, Then, ThreadId, Whom};
+use super::queue::{Event, Whom};
+use super::{Engine, Then, ThreadId};
 
 /// A hardware thread.
 #[derive(Default)]

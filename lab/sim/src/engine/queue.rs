@@ -14,7 +14,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Whom;
+use crate::line::ThreadId;
 
 /// Cycles of a day, as a power of two: fewer than most accesses take.
 const DAY: u32 = 3;
@@ -23,6 +23,20 @@ const DAY: u32 = 3;
 const DAYS: usize = 64 * 64;
 /// No entry.
 const NONE: u32 = u32::MAX;
+
+/// To whom something happens.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whom {
+    /// A thread goes on. The event is stale if the thread has gone on since it was planned: the
+    /// thread's `went_on` then differs from this number.
+    Thread(ThreadId, u32),
+    /// The time slice of the thread that runs on a hardware thread is over.
+    Slice(u32),
+    /// Idle hardware threads look for threads that are queued at this one.
+    Look(u32),
+    /// The first stores of a thread's buffer take effect.
+    Buffer(ThreadId),
+}
 
 /// When something happens, and to whom.
 #[derive(Clone, Copy)]

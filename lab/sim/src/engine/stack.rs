@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
 
-use super::ThreadId;
+use crate::line::ThreadId;
 
 /// Bytes of a simulated thread's stack.
 const STACK: usize = 128 * 1024;

@@ -6,9 +6,10 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use bytemuck::NoUninit;
 
+use super::cell::TCell;
 use super::stop::Result;
+use super::var::TVar;
 use super::writes::Writes;
-use super::{TCell, TVar};
 use crate::memory::LongMemory;
 
 /// A way to let transactions appear as if they ran one after another.

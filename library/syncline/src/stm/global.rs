@@ -1,8 +1,12 @@
 //! The default engine: one for the whole program.
 
-use super::Shared;
 #[cfg(feature = "std")]
-use super::{Result, Session, Tx};
+use super::session::Session;
+use super::shared::Shared;
+#[cfg(feature = "std")]
+use super::stop::Result;
+#[cfg(feature = "std")]
+use super::tx::Tx;
 
 /// The default engine's type.
 pub type Global = Shared;

@@ -6,8 +6,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::mem::replace;
 
-use super::Global;
 use super::engine::Engine;
+use super::global::Global;
 use super::stop::{Result, Stop};
 use super::writes::Writes;
 

@@ -43,6 +43,11 @@ pub fn traced(inspected: &Inspected) -> Vec<Evidence> {
     evidence
 }
 
+/// The question whether threads use a line at the same time.
+pub fn ask_hardware(question: &str) -> Option<OpenQuestion> {
+    Some(OpenQuestion { question: question.to_owned(), command: Answer::CacheLines })
+}
+
 /// A question about what the instructions of critical sections do.
 pub fn ask_inspect(question: &str) -> Option<OpenQuestion> {
     Some(OpenQuestion { question: question.to_owned(), command: Answer::Inspect(None) })

@@ -4,6 +4,7 @@
 //! no thread waits for get a sentence too if their calls take 5 %.
 
 mod events;
+mod sentence;
 #[cfg(test)]
 mod tests;
 
@@ -15,10 +16,9 @@ use super::working::share;
 use crate::model::{Figures, Finding, HolderTime, Kind, Lost, Process, Remaining};
 use crate::name;
 use events::event;
+use sentence::{LEAST, joined};
 use syncline_present::number::{counted, duration, grouped, percent};
 
-/// The least share of the threads' time that is reported.
-const LEAST: f64 = 0.02;
 /// For calls, whose time is an estimate, the share of the time in which threads could run.
 const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
@@ -99,7 +99,7 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
         seconds,
         share,
         idle: false,
-        why: sentences(&why),
+        why: joined(&why),
         open_question: ask_inspect("What do its sections touch?"),
         sites,
     })
@@ -151,7 +151,7 @@ fn calls(
         seconds,
         share,
         idle: false,
-        why: sentences(&why),
+        why: joined(&why),
         open_question: None,
         sites: family.sites.clone(),
     })
@@ -193,10 +193,4 @@ fn holders(times: impl Iterator<Item = HolderTime>) -> Option<String> {
             counted(slept as usize, "time")
         )
     })
-}
-
-fn sentences(parts: &[String]) -> String {
-    let mut text = parts.join("; ");
-    text.push('.');
-    text
 }

@@ -11,7 +11,7 @@ use crate::count::nest;
 use crate::thread::held::Hold;
 use crate::thread::usage::Usage;
 use crate::thread::{ThreadState, records};
-use crate::{clock, options, tls};
+use crate::{clock, options, thread};
 
 /// After a wait of at least this length, in microseconds, the hold that follows is always measured:
 /// the two measurements take less than a hundredth of the wait.
@@ -73,7 +73,7 @@ const COUNTING: u64 = 50;
 /// # Safety
 /// The row is this thread's own, or null.
 pub unsafe fn counted(row: *mut Row, ended: u64) {
-    let Some(state) = tls::state().filter(|_| !row.is_null()) else { return };
+    let Some(state) = thread::state().filter(|_| !row.is_null()) else { return };
     let now = clock::now();
     // SAFETY: by this function's own condition; a row comes with its thread's state.
     unsafe {

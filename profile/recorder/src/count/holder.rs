@@ -6,7 +6,7 @@ use syncline_recording::layout::{Blocker, Row, WaitRecord};
 
 use crate::recorder;
 use crate::thread::held::Held;
-use crate::tls;
+use crate::{thread, tls};
 
 /// Who holds a lock: where it was acquired, and by which thread.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ pub fn holder_of(lock: usize) -> Option<Holder> {
 
 /// The calling thread, if it holds the lock itself.
 pub fn myself(lock: usize) -> Option<Holder> {
-    let state = tls::state()?;
+    let state = thread::state()?;
     let row = state.held.find(lock)?;
     // SAFETY: the row is this thread's own.
     let stack = unsafe { (*row).stack };

@@ -9,12 +9,14 @@ use core::ptr::null_mut;
 use syncline_recording::Op;
 use syncline_recording::layout::WaitRecord;
 
-use crate::clock;
-use crate::count::{Caller, Outcome, hold, wait_for_event};
+use crate::count::hold;
+use crate::count::outcome::Outcome;
+use crate::count::wait::wait_for_event;
+use crate::thread::call::Caller;
 use crate::thread::held::{Hold, Resumed};
 use crate::thread::usage::Usage;
-use crate::thread::{ThreadState, records, rows};
-use crate::tls;
+use crate::thread::{ThreadState, call, records, rows};
+use crate::{clock, thread};
 
 /// A thread that finds nothing to do waits again within this many microseconds: it only looks at
 /// some variables. One that takes longer has done something.
@@ -35,7 +37,7 @@ pub unsafe fn wait_letting_go(
     let held = interrupt(lock, object);
     // SAFETY: by this function's own condition.
     let result = unsafe { wait_for_event(op, object, caller, block, outcome) };
-    if let (Some(held), Some(state)) = (held, tls::state()) {
+    if let (Some(held), Some(state)) = (held, thread::state()) {
         let woken = matches!(outcome(result), Outcome::Got);
         // SAFETY: by this function's own condition; the row is this thread's own.
         let waits = unsafe {
@@ -62,7 +64,7 @@ struct Interrupted {
 
 /// Removes a lock from the held ones until [`resume`].
 fn interrupt(lock: usize, object: usize) -> Option<Interrupted> {
-    let state = tls::state()?;
+    let state = thread::state()?;
     let hold = state.held.pop(lock)?;
     let at = clock::now();
     if let Some(resumed) = hold.resumed {
@@ -90,7 +92,7 @@ fn resume(state: &ThreadState, held: Interrupted, object: usize, waits: *mut Wai
     let Interrupted { lock, ret, key, hold, at, used } = held;
     // The row is looked up anew, since it may have moved.
     // SAFETY: the state is this thread's own.
-    let Some(row) = (unsafe { rows::find(state, lock, ret, key) }) else { return };
+    let Some(row) = (unsafe { call::find(state, lock, ret, key) }) else { return };
     let used = used.map(|before| Usage::from_here().since(before));
     let now = clock::now();
     let resumed = Some(Resumed { object, waits, at: now, notices: state.notices.get() });

@@ -4,46 +4,15 @@
 //! through the records of the others for the latest that woke waiters of the same object. As with
 //! holders, the waiter pays the price.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use syncline_recording::Op;
 
 use crate::recorder::{self, Recorder};
-use crate::{clock, tls};
+use crate::{clock, thread};
 
 /// The number of threads that are read, the latest first: a microsecond's worth.
 const LOOK_AT: u32 = 256;
-
-/// How many threads of the process wait for events, by object: several objects may share a number. Most
-/// signals of most programs wake no thread, and need no time then.
-pub struct Waiters([AtomicU32; Waiters::NUMBERS]);
-
-impl Waiters {
-    const NUMBERS: usize = 64;
-
-    fn of(&self, object: usize) -> &AtomicU32 {
-        let scattered = object.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &self.0[scattered >> (usize::BITS - Self::NUMBERS.ilog2())]
-    }
-
-    /// Notes that a thread is about to wait. The thread that wakes it then has certainly seen the
-    /// change that it waits for, or made it under the lock that the wait releases: Relaxed is
-    /// enough.
-    pub fn add(&self, object: usize) {
-        self.of(object).fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Notes that it waits no more.
-    pub fn take(&self, object: usize) {
-        let one_less = |waiting: u32| waiting.checked_sub(1);
-        // There is no notice if recording began anew meanwhile.
-        let _ = self.of(object).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
-    }
-
-    fn may_be_any(&self, object: usize) -> bool {
-        self.of(object).load(Ordering::Relaxed) != 0
-    }
-}
 
 /// Whether waits of an operation are ended by a notice.
 pub fn is_noticed(op: Op) -> bool {
@@ -53,7 +22,7 @@ pub fn is_noticed(op: Op) -> bool {
 /// Says that the calling thread is about to wake waiters of an object.
 #[inline]
 pub fn waking(object: usize) {
-    let Some(state) = tls::state().filter(|state| state.is_attached()) else { return };
+    let Some(state) = thread::state().filter(|state| state.is_attached()) else { return };
     state.notices.set(state.notices.get().wrapping_add(1));
     if !recorder::existing().is_some_and(|recorder| recorder.waiters.may_be_any(object)) {
         return;
@@ -70,7 +39,7 @@ pub fn waking(object: usize) {
 /// Says that the calling thread has posted an object without waiters.
 #[inline]
 pub fn waking_nobody() {
-    if let Some(state) = tls::state() {
+    if let Some(state) = thread::state() {
         state.notices.set(state.notices.get().wrapping_add(1));
     }
 }

@@ -9,15 +9,19 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use syncline_recording::layout::{
     EVENT_WAIT, EventRecord, Header, NOBODY, Row, ThreadRecord, bucket,
 };
+use syncline_recording::writer::add_one;
 use syncline_recording::{Class, Op, Primitive};
 
+use crate::count::hold;
 use crate::count::holder::{Holder, blame, holder_of, last_holder_of, myself};
 use crate::count::notice::{is_noticed, waker_of};
 use crate::count::outcome::Outcome;
-use crate::count::{Caller, SOON, acquired, add_one, hold, spot};
+use crate::count::uncontended::acquired;
 use crate::thread::attach::before_trying;
+use crate::thread::call::Caller;
+use crate::thread::rows::spot;
 use crate::thread::{records, rows};
-use crate::{clock, recorder, tls};
+use crate::{clock, recorder, thread};
 
 /// Waits for a lock that another thread holds: measures the wait, and notes which thread was in the
 /// way.
@@ -54,44 +58,12 @@ pub unsafe fn wait_for_event(
     block: impl FnOnce() -> i32,
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
-    if let Some(state) = tls::state() {
+    if let Some(state) = thread::state() {
         // A thread that waits here for long is not the one that released that lock just now.
         state.held.forget_released();
     }
     // SAFETY: by this function's own condition.
     unsafe { measured(op, object, caller, block, outcome, None, |_| None) }
-}
-
-/// Lets others run before the thread looks again. If it goes on at once, the time since it looked before
-/// was spent on polling; otherwise it waited meanwhile.
-///
-/// # Safety
-/// `caller` is a [`Caller`].
-#[inline(never)]
-pub unsafe fn polling(op: Op, object: usize, caller: Caller, leave: impl FnOnce() -> i32) -> i32 {
-    before_trying();
-    let began = clock::now();
-    let result = leave();
-    let ended = clock::now();
-    // SAFETY: by this function's own condition; the row is this thread's own.
-    unsafe {
-        let row = rows::of(op, object, caller);
-        let Some(state) = tls::state().filter(|_| !row.is_null()) else { return result };
-        let soon = clock::microseconds(SOON);
-        let polled_at = state.polled_at.replace(ended);
-        if ended - began > soon {
-            add_call(op, row, began, ended, || None, Outcome::Got);
-            return result;
-        }
-        add_one(&raw mut (*row).calls);
-        if began.saturating_sub(polled_at) < soon
-            && let Some(waits) = records::waits_of(state, row)
-        {
-            // What a signal handler adds at this moment is lost.
-            (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(ended - polled_at);
-        }
-    }
-    result
 }
 
 /// Takes a lock that can't be tried: it was contended if that took longer than an
@@ -175,7 +147,7 @@ unsafe fn measured(
 ///
 /// # Safety
 /// The row is this thread's own, or null.
-unsafe fn add_call(
+pub unsafe fn add_call(
     op: Op,
     row: *mut Row,
     began: u64,
@@ -189,7 +161,7 @@ unsafe fn add_call(
     let got = matches!(outcome, Outcome::Got);
     // SAFETY: by this function's own condition; a row comes with its thread's state.
     unsafe {
-        let Some(state) = tls::state() else { return };
+        let Some(state) = thread::state() else { return };
         if got && has_holder(op) {
             hold::begin_after_wait(state, row, began, ended);
         }
@@ -245,7 +217,7 @@ fn waiting_no_more(now: u64) {
 
 /// The calling thread's record, if it is attached.
 fn own_record() -> Option<*mut ThreadRecord> {
-    let state = tls::state().filter(|state| state.is_attached())?;
+    let state = thread::state().filter(|state| state.is_attached())?;
     Some(state.record.get())
 }
 
@@ -256,7 +228,7 @@ fn own_record() -> Option<*mut ThreadRecord> {
 unsafe fn add_wait(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &Outcome) {
     // SAFETY: by this function's own condition; a wait record has one writer.
     unsafe {
-        let Some(waits) = tls::state().and_then(|state| records::waits_of(state, row)) else {
+        let Some(waits) = thread::state().and_then(|state| records::waits_of(state, row)) else {
             recorder::count(offset_of!(Header, dropped_waits));
             return;
         };

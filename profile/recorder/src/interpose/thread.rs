@@ -13,7 +13,7 @@ use syncline_recording::Op;
 
 use crate::count::{Caller, happened};
 use crate::recorder;
-use crate::thread::{Start, ThreadState, attach, rows};
+use crate::thread::{self, Start, ThreadState, attach, rows};
 use crate::tls;
 
 macro_rules! functions {
@@ -213,7 +213,7 @@ mod imp {
         // is named by another one stores its name when it ends.
         unsafe {
             let result = real::pthread_setname_np(thread, name);
-            let attached = tls::state().filter(|state| state.is_attached());
+            let attached = thread::state().filter(|state| state.is_attached());
             if let Some(state) = attached.filter(|_| thread as usize == tls::pthread_self()) {
                 attach::store_name(state.record.get());
             }

@@ -13,7 +13,7 @@ use syncline_recording::writer::{Child, File, Start};
 
 use crate::clock;
 use crate::options;
-use crate::unwind::known_modules;
+use crate::unwind::module::known_modules;
 
 /// The program's arguments in its memory, and their bytes.
 static ARGUMENTS: AtomicPtr<u8> = AtomicPtr::new(null_mut());

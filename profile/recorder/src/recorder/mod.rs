@@ -19,6 +19,7 @@
 pub mod children;
 pub mod create;
 pub mod stacks;
+mod waiters;
 
 use core::mem::offset_of;
 use core::ptr::null_mut;
@@ -34,9 +35,10 @@ use alloc::boxed::Box;
 
 use crate::alloc::{has_room, map_anonymous};
 use crate::clock;
-use crate::count::notice::Waiters;
-use crate::thread::{Threads, usage};
-use crate::unwind;
+use crate::recorder::waiters::Waiters;
+use crate::thread::usage::is_sandboxed;
+use crate::thread::{Threads, times_of};
+use crate::unwind::{self, Modules};
 
 const FRESH: u32 = 0;
 const STARTING: u32 = 1;
@@ -51,7 +53,7 @@ pub struct Recorder {
     early: AtomicU64,
     file: AtomicPtr<File>,
     /// Set while a thread adds a module to the unwinder.
-    pub modules_busy: AtomicU32,
+    modules_busy: AtomicU32,
     /// How many threads wait for events.
     pub waiters: Waiters,
     /// Tables that threads have outgrown.
@@ -134,7 +136,7 @@ impl Recorder {
         let file: &File = Box::leak(Box::new(file));
         self.file.store((&raw const *file).cast_mut(), Ordering::Relaxed);
         self.stage.store(READY, Ordering::Release);
-        unwind::begin(self);
+        unwind::begin(file);
         // Now that its modules are there.
         create::leave_to_children(file);
         let early = self.early.load(Ordering::Relaxed);
@@ -152,9 +154,14 @@ impl Recorder {
     /// Notes the processor time of the existing threads.
     fn note_living(&self) {
         let file = self.file();
-        if file.is_of_this_process() && !usage::is_sandboxed() {
-            preserving_errno(|| file.note_living(usage::of_thread));
+        if file.is_of_this_process() && !is_sandboxed() {
+            preserving_errno(|| file.note_living(times_of));
         }
+    }
+
+    /// What unwinding adds the process's modules to.
+    pub fn modules(&self) -> Modules<'_> {
+        Modules { file: self.file(), busy: &self.modules_busy }
     }
 
     /// The file's room for threads' tables and logs.

@@ -22,7 +22,7 @@ pub fn capture(
 ) -> u32 {
     let Some(recorder) = recorder::existing() else { return 0 };
     let mut trace = Trace::new(caller.addr());
-    unwind::trace(recorder, from, ret, cache, &mut trace);
+    unwind::trace(recorder.modules(), from, ret, cache, &mut trace);
     let (frames, slots) = (trace.frames(), trace.slots());
     let stack = Stack { frames, slots, cut: trace.cut, broken: trace.broken };
     recorder.file().add_stack(&stack, caller, ret, own_stack())

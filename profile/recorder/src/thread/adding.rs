@@ -6,11 +6,11 @@ use core::ptr::null_mut;
 use bytemuck::Zeroable;
 use syncline_interpose::{preserving_errno, with_signals_blocked};
 use syncline_recording::layout::{Header, REST, Row};
-use syncline_recording::writer::LOCKS;
+use syncline_recording::writer::{Kind, LOCKS, PLACES, Table};
 
 use crate::recorder::{self, stacks};
 use crate::thread::ThreadState;
-use crate::thread::rows::{Call, DEPTHS, Site, place, site};
+use crate::thread::call::{Call, DEPTHS, Site, place, site};
 use crate::unwind::tools::{self, Cache, Registers};
 
 /// Makes a row for a call that has none: a row of its lock, if that is requested or its site has
@@ -86,7 +86,7 @@ unsafe fn add_own(
             (*site).locks += 1;
         }
         let row = Row { lock: call.lock as u64, key: (*place).key, stack, ..row(call) };
-        state.put_lock(row)
+        put_lock(state, row)
     }
 }
 
@@ -103,7 +103,7 @@ unsafe fn add_place(
             Some(noted) => noted,
             None => {
                 let note = Row { key: call.key_of_note(), ..row(&call) };
-                state.put_place(note)?.cast::<Site>()
+                put_place(state, note)?.cast::<Site>()
             }
         };
         let call = if (*noted).depths < DEPTHS { call } else { call.at_any_depth() };
@@ -111,7 +111,7 @@ unsafe fn add_place(
         let is_single = (*noted).locks < call.most();
         (*noted).locks += u32::from(is_single);
         let lock = if is_single { call.lock as u64 } else { REST };
-        state.put_place(Row { lock, stack: stack(), ..row(&call) })
+        put_place(state, Row { lock, stack: stack(), ..row(&call) })
     }
 }
 
@@ -121,7 +121,7 @@ unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Ro
     // SAFETY: the caller's own state, marked busy. Signals are blocked, so that nothing is counted
     // in a row that is already copied.
     with_signals_blocked(|| unsafe {
-        let moved = state.put_lock(*place)?;
+        let moved = put_lock(state, *place)?;
         state.rows_moved(|row| if row == place { moved } else { row });
         let Row { ret, key, stack, .. } = *place;
         place.write(Row { lock: REST, ret, key, stack, ..Row::zeroed() });
@@ -130,6 +130,24 @@ unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Ro
         (*record).exchanges = (*record).exchanges.wrapping_add(1);
         Some(place)
     })
+}
+
+/// Adds a row to those of places; `None` if there is no room for it.
+unsafe fn put_place(state: &ThreadState, row: Row) -> Option<*mut Row> {
+    // SAFETY: the caller's own state, marked busy.
+    unsafe { put(state, &state.places, &PLACES, row) }
+}
+
+/// Adds a row to those of single locks; `None` if there is no room for it.
+unsafe fn put_lock(state: &ThreadState, row: Row) -> Option<*mut Row> {
+    // SAFETY: the caller's own state, marked busy.
+    unsafe { put(state, &state.locks, &LOCKS, row) }
+}
+
+unsafe fn put(state: &ThreadState, table: &Table, kind: &Kind, row: Row) -> Option<*mut Row> {
+    let room = recorder::existing()?.room();
+    // SAFETY: the caller's own state, marked busy.
+    unsafe { table.put(kind, room, state.record.get(), row, |to| state.rows_moved(to)) }
 }
 
 /// A row that has counted nothing.

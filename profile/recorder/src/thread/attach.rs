@@ -16,7 +16,7 @@ use syncline_recording::layout::ThreadRecord;
 use syncline_recording::writer::{ThreadStart, end_thread};
 
 use crate::recorder::{self, Recorder};
-use crate::thread::{Start, ThreadState, usage};
+use crate::thread::{self, Start, ThreadState, usage};
 use crate::{clock, tls};
 
 /// `PTHREAD_DESTRUCTOR_ITERATIONS` of the C library.
@@ -25,7 +25,7 @@ const DESTRUCTOR_RUNS: u32 = 4;
 /// The state of this thread, if it has one.
 #[inline(always)]
 fn attached() -> Option<&'static ThreadState> {
-    tls::state().filter(|state| state.is_attached())
+    thread::state().filter(|state| state.is_attached())
 }
 
 /// Gives this thread its state, if it has none: to be called before a lock is tried, so that all
@@ -137,7 +137,7 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
             return give_up();
         }
     }
-    tls::set_state(Some(state));
+    thread::set_state(Some(state));
     ENDS.notice((&raw const *state).cast());
     true
 }
@@ -177,7 +177,7 @@ pub fn rest() {
 unsafe extern "C" fn destructor(value: *mut c_void) {
     // After a fork the state may have been wiped, and given to another thread since.
     let mine = |state: &&ThreadState| (&raw const **state).cast() == value.cast_const();
-    let Some(state) = tls::state().filter(mine) else { return };
+    let Some(state) = thread::state().filter(mine) else { return };
     if !state.is_attached() {
         return;
     }
@@ -194,7 +194,7 @@ fn finish(state: &'static ThreadState) {
     // SAFETY: the record is this thread's own as long as the state is attached.
     unsafe {
         store_name(record);
-        let times = usage::at_end(state, (*record).started);
+        let times = usage::at_end((*record).started, state.cpu_before.get());
         (*record).cpu_ns += times.cpu_ns as i64;
         (*record).ready_ns += times.ready_ns as i64;
         (*record).waiting_op = 0;
@@ -202,7 +202,7 @@ fn finish(state: &'static ThreadState) {
         (*record).last_seen = (*record).ended;
     }
     tls::set_finished(1);
-    tls::set_state(None);
+    thread::set_state(None);
     state.held.clear();
     state.leave_tables(recorder::existing().map(Recorder::room));
     // SAFETY: as above.

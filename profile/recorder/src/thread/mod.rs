@@ -6,6 +6,7 @@
 
 mod adding;
 pub mod attach;
+pub mod call;
 pub mod held;
 pub mod records;
 pub mod rows;
@@ -17,12 +18,15 @@ use core::mem::offset_of;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use rustix::thread::gettid;
 use syncline_interpose::Mark;
 use syncline_recording::layout::{Row, ThreadRecord};
-use syncline_recording::writer::{Kind, LOCKS, Log, PLACES, Recent, Room, Table, Tail};
+use syncline_recording::schedstat::Times;
+use syncline_recording::writer::{LOCKS, Log, PLACES, Recent, Room, Table, Tail};
 
-use crate::recorder;
 use crate::thread::held::Held;
+use crate::thread::usage::{at_end, of_other};
+use crate::tls;
 
 /// Threads that can be recorded at one time.
 const LIVE_THREADS: usize = 16_384;
@@ -85,7 +89,7 @@ impl ThreadState {
     /// for it.
     ///
     /// # Safety
-    /// The state and its record are the calling thread's own, as in all that follows.
+    /// The state and its record are the calling thread's own.
     unsafe fn take_over_tables(&self, room: Room<'_>) -> bool {
         let record = self.record.get();
         self.recent.clear();
@@ -104,34 +108,39 @@ impl ThreadState {
         self.locks.leave(&LOCKS, room);
     }
 
-    /// Adds a row to those of places; `None` if there is no room for it.
-    unsafe fn put_place(&self, row: Row) -> Option<*mut Row> {
-        // SAFETY: by the condition above.
-        unsafe { self.put(&self.places, &PLACES, row) }
-    }
-
-    /// Adds a row to those of single locks; `None` if there is no room for it.
-    unsafe fn put_lock(&self, row: Row) -> Option<*mut Row> {
-        // SAFETY: by the condition above.
-        unsafe { self.put(&self.locks, &LOCKS, row) }
-    }
-
     /// Updates the pointers to rows that have moved.
     fn rows_moved(&self, to: impl Fn(*mut Row) -> *mut Row) {
         self.recent.clear();
         self.held.relocate(to);
-    }
-
-    unsafe fn put(&self, table: &Table, kind: &Kind, row: Row) -> Option<*mut Row> {
-        let room = recorder::existing()?.room();
-        // SAFETY: by the condition above; the code that adds rows has marked the state busy.
-        unsafe { table.put(kind, room, self.record.get(), row, |to| self.rows_moved(to)) }
     }
 }
 
 // SAFETY: what is not atomic is touched by the thread that owns the state only. It changes
 // hands through `Threads`, and through the creation of a thread.
 unsafe impl Sync for ThreadState {}
+
+/// The calling thread's state; `None` before its first operation.
+#[inline(always)]
+pub fn state() -> Option<&'static ThreadState> {
+    // SAFETY: the word is 0 or was set from such a reference, below.
+    unsafe { (tls::state_address() as *const ThreadState).as_ref() }
+}
+
+/// Sets [`state`].
+pub fn set_state(state: Option<&'static ThreadState>) {
+    tls::set_state_address(state.map_or(0, |state| (&raw const *state).addr()));
+}
+
+/// How long a thread of this process was on a processor, and ready for one, by its number and when it began
+/// to be recorded; `None` if that can't be read. The calling thread must not be in a sandbox.
+pub fn times_of(tid: u32, started: u64) -> Option<Times> {
+    match state() {
+        Some(state) if gettid().as_raw_nonzero().get() as u32 == tid => {
+            Some(at_end(started, state.cpu_before.get()))
+        }
+        _ => of_other(tid),
+    }
+}
 
 /// How a thread was created.
 #[derive(Clone, Copy)]

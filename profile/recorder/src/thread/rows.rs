@@ -20,26 +20,15 @@
 
 use core::ptr::null_mut;
 
-use syncline_recording::layout::{ANY_DEPTH, NOTE, REST, Row};
+use syncline_recording::layout::{REST, Row};
 use syncline_recording::writer::sampling::weight;
-use syncline_recording::writer::{hash_of_lock, hash_of_place};
+use syncline_recording::writer::{add, add_one, hash_of_lock, hash_of_place};
 use syncline_recording::{Class, Op};
 
-use crate::count::{add, add_one};
 use crate::thread::adding::made;
-use crate::thread::{ThreadState, attach};
-use crate::tls;
+use crate::thread::call::{Call, Caller, counting, own, place};
+use crate::thread::{self, ThreadState, attach};
 use crate::unwind::tools::Registers;
-
-/// The number of depths that are distinguished for one call of an operation; all further ones are
-/// one place.
-pub const DEPTHS: u32 = 32;
-/// Rows of single locks that one call of an operation gets, at all its depths together, before
-/// its locks are counted by a sample.
-const EXACT: u32 = 256;
-/// Rows of single locks for creations, which are not sampled: what is not distinguished stays in
-/// the rest.
-const CREATED: u32 = 16_384;
 
 /// The row in which an operation that is about to be tried will be counted, and whether it belongs
 /// to the sample.
@@ -70,48 +59,6 @@ impl Spot {
     }
 }
 
-/// An operation that the program called.
-#[derive(Clone, Copy)]
-pub struct Call {
-    pub op: Op,
-    pub lock: usize,
-    /// Points to the return address.
-    pub caller: *const usize,
-    pub ret: usize,
-    pub key: u64,
-}
-
-impl Call {
-    /// # Safety
-    /// `caller` points to the return address.
-    #[inline(always)]
-    unsafe fn new(state: &ThreadState, op: Op, lock: usize, caller: *const usize) -> Call {
-        let depth = state.stack_high.get().wrapping_sub(caller as usize) as u32;
-        // SAFETY: by this function's own condition.
-        Call { op, lock, caller, ret: unsafe { *caller }, key: Row::key(op, depth) }
-    }
-
-    #[inline(always)]
-    fn is_at(&self, row: &Row) -> bool {
-        (row.ret ^ self.ret as u64) | (row.key ^ self.key) == 0
-    }
-
-    /// The call of this operation at any depth.
-    pub fn at_any_depth(self) -> Call {
-        Call { key: Row::key(self.op, ANY_DEPTH), ..self }
-    }
-
-    /// The key of the note of such a call.
-    pub fn key_of_note(&self) -> u64 {
-        NOTE | (self.op as u64) << 8
-    }
-
-    /// Rows of single locks that such a call gets.
-    pub fn most(&self) -> u32 {
-        if self.op.class() == Class::Create { CREATED } else { EXACT }
-    }
-}
-
 /// Finds where an operation is to be counted, before it is tried: all that takes long is done
 /// while the thread does not have the lock yet.
 ///
@@ -119,13 +66,12 @@ impl Call {
 /// table before, when this is given back.
 ///
 /// # Safety
-/// `caller` is the stack pointer at the entry of the interposed function, which points to
-/// the return address.
+/// `caller` is a [`Caller`].
 #[inline(always)]
-pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
+pub unsafe fn spot(op: Op, lock: usize, caller: Caller) -> Spot {
     // SAFETY: by this function's own condition; rows of this thread's own table.
     unsafe {
-        if let Some(state) = tls::state()
+        if let Some(state) = thread::state()
             && let Some(row) = state.recent.find(op, lock, caller, *caller)
         {
             return Spot(row);
@@ -136,10 +82,10 @@ pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
 
 /// The path of [`spot`] for a call that was not noted lately: its row is mostly at home.
 #[inline(never)]
-unsafe fn at_home(op: Op, lock: usize, caller: *const usize) -> Spot {
+unsafe fn at_home(op: Op, lock: usize, caller: Caller) -> Spot {
     // SAFETY: as in `spot`.
     unsafe {
-        if let Some(state) = tls::state()
+        if let Some(state) = thread::state()
             && state.places.is_there()
         {
             let call = Call::new(state, op, lock, caller);
@@ -164,7 +110,7 @@ unsafe fn at_home(op: Op, lock: usize, caller: *const usize) -> Spot {
 /// The path of [`spot`] if the row is not that of the place, or not at its home, or the operation
 /// belongs to the sample.
 #[inline(never)]
-unsafe fn elsewhere(op: Op, lock: usize, caller: *const usize) -> Spot {
+unsafe fn elsewhere(op: Op, lock: usize, caller: Caller) -> Spot {
     let Some(state) = attach::current() else { return Spot::NOWHERE };
     // SAFETY: the state is this thread's own; `caller` by the caller's own condition.
     unsafe {
@@ -197,7 +143,7 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: *const usize) -> Spot {
 /// # Safety
 /// Same requirements as [`spot`].
 #[inline(never)]
-pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
+pub unsafe fn of(op: Op, lock: usize, caller: Caller) -> *mut Row {
     let Some(state) = attach::current() else { return null_mut() };
     // SAFETY: the state is this thread's own; `caller` by this function's own condition.
     unsafe {
@@ -217,12 +163,7 @@ pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
 ///
 /// # Safety
 /// `row` is what [`spot`] gave for this operation.
-pub unsafe fn count_sampled(
-    state: &ThreadState,
-    row: *mut Row,
-    op: Op,
-    caller: *const usize,
-) -> u32 {
+pub unsafe fn count_sampled(state: &ThreadState, row: *mut Row, op: Op, caller: Caller) -> u32 {
     let guard = state.busy.set();
     // SAFETY: by this function's own condition, rows of this thread's own tables.
     unsafe {
@@ -242,82 +183,4 @@ pub unsafe fn count_sampled(
         // A place of many locks is never thinned.
         1
     }
-}
-
-/// The row of a lock at a place; the place's, if the lock has none.
-///
-/// # Safety
-/// The state is this thread's own, as in all that follows.
-pub unsafe fn find(state: &ThreadState, lock: usize, ret: usize, key: u64) -> Option<*mut Row> {
-    let is_there = |row: &Row| (row.ret, row.key) == (ret as u64, key);
-    // SAFETY: by this function's own condition.
-    unsafe {
-        let place = state.places.find(hash_of_place(ret, key), is_there)?;
-        in_locks(state, lock, &*place).or(Some(place))
-    }
-}
-
-/// The row of a call's place.
-pub unsafe fn place(state: &ThreadState, call: &Call) -> Option<*mut Row> {
-    let at = |call: &Call| {
-        let hash = hash_of_place(call.ret, call.key);
-        // SAFETY: the caller's own state.
-        unsafe { state.places.find(hash, |row| call.is_at(row)) }
-    };
-    at(call).or_else(|| {
-        // SAFETY: as above; a site's note is this thread's own.
-        let site = unsafe { &*site(state, call)? };
-        if site.depths < DEPTHS { None } else { at(&call.at_any_depth()) }
-    })
-}
-
-/// The row that counts a call, if there is one.
-unsafe fn counting(state: &ThreadState, call: &Call) -> Option<*mut Row> {
-    // SAFETY: the caller's own state.
-    unsafe {
-        let place = place(state, call)?;
-        match (*place).lock {
-            REST => Some(place),
-            lock if lock == call.lock as u64 => Some(place),
-            _ => in_locks(state, call.lock, &*place),
-        }
-    }
-}
-
-/// The row of a call's lock, if it has one.
-unsafe fn own(state: &ThreadState, call: &Call) -> Option<*mut Row> {
-    // SAFETY: the caller's own state.
-    unsafe {
-        let place = place(state, call)?;
-        if (*place).lock == call.lock as u64 {
-            return Some(place);
-        }
-        in_locks(state, call.lock, &*place)
-    }
-}
-
-unsafe fn in_locks(state: &ThreadState, lock: usize, place: &Row) -> Option<*mut Row> {
-    let is = |row: &Row| (row.lock, row.ret, row.key) == (lock as u64, place.ret, place.key);
-    // SAFETY: the caller's own state.
-    unsafe { state.locks.find(hash_of_lock(lock, place.ret as usize, place.key), is) }
-}
-
-/// The note of a call of an operation at all its depths. It lies among the rows of places, and
-/// begins as these do.
-#[repr(C)]
-pub struct Site {
-    unused: u64,
-    ret: u64,
-    key: u64,
-    /// Rows of single locks.
-    pub locks: u32,
-    /// Depths that are distinguished.
-    pub depths: u32,
-}
-
-pub unsafe fn site(state: &ThreadState, call: &Call) -> Option<*mut Site> {
-    let (ret, key) = (call.ret, call.key_of_note());
-    let is = |row: &Row| (row.ret, row.key) == (ret as u64, key);
-    // SAFETY: the caller's own state; such a row is a note.
-    unsafe { state.places.find(hash_of_place(ret, key), is).map(<*mut Row>::cast) }
 }

@@ -8,12 +8,10 @@
 use core::ffi::CStr;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::thread::gettid;
 use rustix::time::ClockId;
 use syncline_recording::schedstat::{self, Times};
 
-use crate::thread::ThreadState;
-use crate::{clock, tls};
+use crate::clock;
 
 /// What a thread has used until a moment, or between two moments.
 #[derive(Clone, Copy)]
@@ -84,13 +82,13 @@ fn switches() -> (u64, u64) {
 /// without a processor: 0 if that can't be read. A thread in a sandbox may not be able to open a
 /// file.
 ///
-/// `started` is when it began to be recorded, in ticks. If it was on a processor all the time
-/// since, like nearly all threads that live for a moment, no file is opened: that would take a
-/// tenth of their time.
-pub fn at_end(state: &ThreadState, started: u64) -> Times {
+/// `started` is when it began to be recorded, in ticks, and `cpu_before` what it had used by then. If
+/// it was on a processor all the time since, like nearly all threads that live for a moment, no file is
+/// opened: that would take a tenth of their time.
+pub fn at_end(started: u64, cpu_before: u64) -> Times {
     let times = Times { cpu_ns: clock::nanoseconds(ClockId::ThreadCPUTime), ready_ns: 0 };
     let lived = clock::to_nanoseconds(clock::now().saturating_sub(started));
-    let off_cpu = lived.saturating_sub(times.cpu_ns.saturating_sub(state.cpu_before.get()));
+    let off_cpu = lived.saturating_sub(times.cpu_ns.saturating_sub(cpu_before));
     if off_cpu <= (lived / 128).max(LITTLE) {
         return times;
     }
@@ -111,18 +109,9 @@ fn of_this_thread() -> Option<Times> {
     if is_sandboxed() { None } else { read(c"/proc/thread-self/schedstat") }
 }
 
-/// How long a thread of this process was on a processor, and ready for one, by its number and when it began
-/// to be recorded; `None` if that can't be read. The calling thread must not be in a sandbox.
-pub fn of_thread(tid: u32, started: u64) -> Option<Times> {
-    match tls::state() {
-        Some(state) if gettid().as_raw_nonzero().get() as u32 == tid => {
-            Some(at_end(state, started))
-        }
-        _ => of_other(tid),
-    }
-}
-
-fn of_other(tid: u32) -> Option<Times> {
+/// How long another thread of this process was on a processor, and ready for one, by its number; `None`
+/// if that can't be read. The calling thread must not be in a sandbox.
+pub fn of_other(tid: u32) -> Option<Times> {
     const FOLDER: &[u8] = b"/proc/self/task/";
     const FILE: &[u8] = b"/schedstat\0";
     const DIGITS: usize = 10;

@@ -7,7 +7,7 @@
 //! are an immutable snapshot, exchanged as a whole; old ones stay, since another thread may be
 //! reading them.
 
-mod module;
+pub mod module;
 pub mod tools;
 
 use core::ops::Range;
@@ -18,10 +18,10 @@ use framehop::x86_64::UnwinderX86_64;
 use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
 use syncline_interpose::{Object, can_ask, for_each_loaded, object_at};
 use syncline_recording::layout::STACK_FRAMES;
+use syncline_recording::writer::File;
 
-use crate::recorder::Recorder;
 use crate::tls;
-use crate::unwind::module::Known;
+use crate::unwind::module::{Known, forget_written};
 use crate::unwind::tools::{Cache, Registers};
 
 extern crate alloc;
@@ -31,13 +31,13 @@ use alloc::vec::Vec;
 /// The most frames of our own above the program's.
 const OWN_FRAMES: usize = 16;
 
-/// How many of the file's modules this process may know: one more than the index of the last that it,
-/// or the process that forked it, has put there.
-static KNOWN: AtomicU32 = AtomicU32::new(0);
-
-/// How many of the file's modules a child knows from its parent.
-pub fn known_modules() -> u32 {
-    KNOWN.load(Ordering::Relaxed)
+/// What a recording has for the modules of a process.
+#[derive(Clone, Copy)]
+pub struct Modules<'r> {
+    /// Where they are written.
+    pub file: &'r File,
+    /// Set while a thread adds one.
+    pub busy: &'r AtomicU32,
 }
 
 static SNAPSHOT: AtomicPtr<Snapshot> = AtomicPtr::new(null_mut());
@@ -101,20 +101,20 @@ impl Trace {
 }
 
 /// Prepares a process: makes the tools, and puts what is loaded into the file.
-pub fn begin(recorder: &Recorder) {
+pub fn begin(file: &File) {
     tools::prepare();
-    let is_first = recorder.file().page() == 0;
+    let is_first = file.page() == 0;
     if is_first {
-        KNOWN.store(0, Ordering::Relaxed);
+        forget_written();
     }
     if let Some(snapshot) = snapshot() {
         // A forked child knows its parent's modules; a file of its own does not, yet.
         let unwritten = if is_first { &snapshot.modules[..] } else { &[] };
-        unwritten.iter().for_each(|known| known.write(recorder));
+        unwritten.iter().for_each(|known| known.write(file));
         return;
     }
     let mut first = Snapshot { unwinder: UnwinderX86_64::new(), modules: Vec::new() };
-    for_each_loaded(|object| first.add(recorder, object));
+    for_each_loaded(|object| first.add(file, object));
     SNAPSHOT.store(Box::into_raw(Box::new(first)), Ordering::Release);
 }
 
@@ -133,13 +133,13 @@ fn snapshot() -> Option<&'static Snapshot> {
 }
 
 impl Snapshot {
-    fn add(&mut self, recorder: &Recorder, object: Object) {
+    fn add(&mut self, file: &File, object: Object) {
         for gone in self.modules.extract_if(.., |known| known.overlaps(&object)) {
             self.unwinder.remove_module(gone.start());
-            recorder.file().modules_changed();
+            file.modules_changed();
         }
-        let known = Known::of(&object, recorder);
-        known.write(recorder);
+        let known = Known::of(&object, file);
+        known.write(file);
         self.unwinder.add_module(module::framehop(&object));
         self.modules.push(known);
     }
@@ -147,7 +147,7 @@ impl Snapshot {
 
 /// The snapshot that knows the module at this address; `None` if there is no code there, or it
 /// can't be added now.
-fn knowing(recorder: &Recorder, pc: u64) -> Option<&'static Snapshot> {
+fn knowing(modules: Modules<'_>, pc: u64) -> Option<&'static Snapshot> {
     let known = snapshot()?;
     if !can_ask() {
         return known.modules.iter().any(|m| m.covers(pc)).then_some(known);
@@ -157,27 +157,27 @@ fn knowing(recorder: &Recorder, pc: u64) -> Option<&'static Snapshot> {
         return Some(known);
     }
     // Never waits: the thread that comes second goes without this frame.
-    if recorder.modules_busy.swap(1, Ordering::Acquire) != 0 {
+    if modules.busy.swap(1, Ordering::Acquire) != 0 {
         return None;
     }
     let next = snapshot().filter(|s| crate::alloc::has_room(s.size())).cloned();
     if let Some(mut next) = next {
-        next.add(recorder, object);
+        next.add(modules.file, object);
         SNAPSHOT.store(Box::into_raw(Box::new(next)), Ordering::Release);
     }
-    recorder.modules_busy.store(0, Ordering::Release);
+    modules.busy.store(0, Ordering::Release);
     snapshot().filter(|s| s.modules.iter().any(|m| m.is(&object)))
 }
 
 /// Captures the stack of a function of ours from the frame that `ret` returns to.
 pub fn trace(
-    recorder: &Recorder,
+    modules: Modules<'_>,
     from: Registers,
     ret: usize,
     cache: Option<&mut Cache>,
     trace: &mut Trace,
 ) {
-    let walked = cache.and_then(|cache| walk(recorder, from, ret as u64, cache, trace));
+    let walked = cache.and_then(|cache| walk(modules, from, ret as u64, cache, trace));
     trace.broken = walked.is_none();
     if trace.depth == 0 {
         trace.push(ret as u64, trace.caller as u64);
@@ -186,7 +186,7 @@ pub fn trace(
 
 /// `None` if the walk ended early.
 fn walk(
-    recorder: &Recorder,
+    modules: Modules<'_>,
     from: Registers,
     ret: u64,
     cache: &mut Cache,
@@ -207,7 +207,7 @@ fn walk(
     let own = own_code();
     let mut found = false;
     for step in 0..OWN_FRAMES + STACK_FRAMES {
-        let snapshot = knowing(recorder, address.address_for_lookup())?;
+        let snapshot = knowing(modules, address.address_for_lookup())?;
         let next = snapshot.unwinder.unwind_frame(address, &mut regs, cache, &mut read);
         let Some(pc) = next.ok()? else { return found.then_some(()) };
         if found && own.contains(&pc) {

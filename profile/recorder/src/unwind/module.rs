@@ -1,13 +1,11 @@
 //! A piece of code in memory: where it is, where its unwind tables are, what file it is.
 
-use core::sync::atomic::Ordering;
-use framehop::{ExplicitModuleSectionInfo, Module};
+use core::sync::atomic::{AtomicU32, Ordering};
 
+use framehop::{ExplicitModuleSectionInfo, Module};
 use syncline_interpose::Object;
 use syncline_recording::layout::ModuleRecord;
-
-use crate::recorder::Recorder;
-use crate::unwind::KNOWN;
+use syncline_recording::writer::File;
 
 extern crate alloc;
 use alloc::boxed::Box;
@@ -15,6 +13,20 @@ use alloc::string::String;
 
 const PT_LOAD: u32 = 1;
 const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+
+/// How many of the file's modules this process may know: one more than the index of the last that it,
+/// or the process that forked it, has put there.
+static KNOWN: AtomicU32 = AtomicU32::new(0);
+
+/// How many of the file's modules a child knows from its parent.
+pub fn known_modules() -> u32 {
+    KNOWN.load(Ordering::Relaxed)
+}
+
+/// Begins with a file that has no modules.
+pub fn forget_written() {
+    KNOWN.store(0, Ordering::Relaxed);
+}
 
 /// An object that was seen, and may be gone since.
 #[derive(Clone, Copy)]
@@ -61,9 +73,9 @@ fn eh_frame(object: &Object) -> Option<(&'static [u8], &'static [u8])> {
 
 impl Known {
     /// The data to keep of an object.
-    pub fn of(object: &Object, recorder: &Recorder) -> Known {
+    pub fn of(object: &Object, file: &File) -> Known {
         // SAFETY: the header is mapped, and its path is not written any more.
-        let own = unsafe { &(*recorder.file().header()).executable };
+        let own = unsafe { &(*file.header()).executable };
         let path = if object.path().is_empty() { own } else { object.path() };
         let id = object.build_id().unwrap_or_default();
         let place = (object.start, object.end);
@@ -92,8 +104,8 @@ impl Known {
     }
 
     /// Puts it into the recording.
-    pub fn write(&self, recorder: &Recorder) {
-        if let Some(index) = recorder.file().add_module(self.record) {
+    pub fn write(&self, file: &File) {
+        if let Some(index) = file.add_module(self.record) {
             KNOWN.fetch_max(index + 1, Ordering::Relaxed);
         }
     }

@@ -43,8 +43,7 @@ fn readers_are_inside_together() {
 
 #[test]
 fn readers_and_a_writer_keep_apart() {
-    everywhere(3, &["apart", "30"], "apart\n");
-    everywhere(3, &["apart_all", "30"], "apart\n");
+    everywhere(3, &["apart", "30", "apart_all", "30"], "apart\napart\n");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
 
 use syncline_conformance::{Case, scratch};
 
@@ -117,7 +118,11 @@ pub fn answers(text: &str, threads: usize, locks: Option<&str>) -> String {
 
 /// The same answers with these locks as without.
 fn same_answers(text: &str, threads: usize, locks: &str) {
-    assert_eq!(answers(text, threads, Some(locks)), answers(text, threads, None), "{locks}");
+    thread::scope(|scope| {
+        let plain = scope.spawn(|| answers(text, threads, None));
+        let replaced = answers(text, threads, Some(locks));
+        assert_eq!(replaced, plain.join().expect("it has said why"), "{locks}");
+    });
 }
 
 #[test]

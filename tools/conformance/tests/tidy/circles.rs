@@ -1,9 +1,9 @@
 //! Files don't import each other in a circle: one of them is then above the other, and a reader can
 //! begin below.
 //!
-//! Between files of different folders there is none at all, but that a file may use what it stands in. Outside
-//! of what [`LEFT_IN_FOLDERS`] names there is none between any two files: there a `mod.rs` either has
-//! what its folder's files are built of, or is built of them.
+//! Between files of different folders there is none, but that a file may use what it stands in. Outside of
+//! the folders that [`LEFT`] names there is none between any two files: there a `mod.rs` either has what
+//! its folder's files are built of, or is built of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,17 +11,13 @@ use std::path::{Path, PathBuf};
 use crate::crates;
 use crate::imports::{Files, Module, files, imports};
 
-/// Crates in which circles across folders are left: a recorder is made by the thread that counts in it.
-const LEFT: [&str; 1] = ["recorder"];
-
-/// Crates, and folders of a crate, in which files that stand beside or in each other come back to each
-/// other.
+/// Single folders of a crate whose files come back to each other, since what they make is one thing.
 ///
 /// - `sim/engine`: the engine is one thing, which all its parts change. Each file has a part of it, and the
 ///   functions of the engine that are about it.
 /// - `syncline/stm`: an engine makes cells, a cell is used by transactions, and a transaction runs on the
 ///   default engine unless it names another.
-const LEFT_IN_FOLDERS: [&str; 4] = ["analysis/findings", "recorder", "sim/engine", "syncline/stm"];
+const LEFT: [&str; 2] = ["sim/engine", "syncline/stm"];
 
 /// Which files import which.
 type Graph = BTreeMap<Module, BTreeSet<Module>>;
@@ -131,12 +127,12 @@ fn check(listed: &[&str], circles: impl Fn(&Files) -> Vec<Import>) {
 
 #[test]
 fn no_circle_of_files_spans_folders() {
-    check(&LEFT, across_folders);
+    check(&[], across_folders);
 }
 
 #[test]
 fn no_circle_of_files_at_all_where_none_is_left() {
-    check(&LEFT_IN_FOLDERS, within_folders);
+    check(&LEFT, within_folders);
 }
 
 /// A crate that is made of texts.

@@ -3,7 +3,7 @@
 
 use syncline_recording::Primitive;
 
-use super::draft;
+use crate::findings::blocked_holder::holder::draft;
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, mean_held, share_of_run};
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};

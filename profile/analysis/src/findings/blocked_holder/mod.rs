@@ -4,24 +4,15 @@
 //! yet to be woken ([`convoy`]).
 
 mod convoy;
+mod holder;
 pub mod preempted;
 mod sleeping;
 mod turns;
 
 use syncline_recording::Class;
 
-use crate::findings::family::few;
-use crate::model::{Finding, Kind, Lock, Process, Remedy, Rule, Site};
+use crate::model::{Finding, Kind, Process, Site};
 use crate::options::Thresholds;
-
-/// If the holder had no processor for at least this share of the time held, that makes the section
-/// long.
-const OFF_CPU: f64 = 0.3;
-/// Fewer sleeps or preemptions may be random, such as a page that is read from disk for the first
-/// time.
-const FEWEST_SWITCHES: u64 = 3;
-/// About the shortest preemption: the time slice of a busy Linux is 0.75 to 3 ms.
-const TIME_SLICE: f64 = 500e-6;
 
 /// Holders that do not run.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
@@ -33,31 +24,6 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let locks = sites.flat_map(|site| rules.iter().filter_map(move |rule| rule(process, site)));
     let turns = (0..process.sites.len()).filter_map(|site| turns::find(process, site));
     locks.chain(turns).collect()
-}
-
-/// The seconds that other threads waited for a lock that had been taken at a site, and the number
-/// of waits.
-fn behind(process: &Process, holder: usize) -> (f64, u64) {
-    let blockers = process.locks.iter().flat_map(|lock| &lock.blockers);
-    let here = blockers.filter(|blocker| blocker.holder == Some(holder));
-    here.fold((0.0, 0), |(waited, waits), b| (waited + b.waited, waits + b.waits))
-}
-
-fn draft(process: &Process, site: usize, rule: Rule) -> Finding {
-    let used_here = |lock: &Lock| lock.sites.iter().any(|used| used.site == site);
-    let locks = (0..process.locks.len()).filter(|&lock| used_here(&process.locks[lock]));
-    Finding {
-        rule,
-        title: String::new(),
-        place: process.sites[site].place.clone(),
-        sites: vec![site],
-        locks: few(&locks.collect::<Vec<_>>()),
-        evidence: Vec::new(),
-        advice: String::new(),
-        open_question: None,
-        remedy: Remedy::Unknown,
-        gain: None,
-    }
 }
 
 #[cfg(test)]

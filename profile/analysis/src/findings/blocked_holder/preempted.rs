@@ -4,7 +4,9 @@
 
 use syncline_recording::{Class, Primitive};
 
-use super::{FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft};
+use crate::findings::blocked_holder::holder::{
+    FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft,
+};
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, mean_held, share_of_run};
 use crate::model::{Evidence, Figures, Finding, Process, Remedy, Rule};

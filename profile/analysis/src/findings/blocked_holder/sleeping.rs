@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use syncline_recording::Primitive;
 
-use super::{FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft};
+use crate::findings::blocked_holder::holder::{
+    FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft,
+};
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, share_of_run};
 use crate::model::{Answer, Finding, OpenQuestion, Process, Remedy, Rule};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use syncline_recording::Primitive;
 
-use super::{TIME_SLICE, draft};
+use crate::findings::blocked_holder::holder::{TIME_SLICE, draft};
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::waking::{are_peers, called_by, is_clock, is_wait, wakes};
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};

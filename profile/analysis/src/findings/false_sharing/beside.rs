@@ -8,8 +8,8 @@
 
 use syncline_recording::Class;
 
-use super::{FETCH, FLOOR, ask_hardware};
-use crate::findings::evidence::{count, rate, share};
+use crate::findings::evidence::{ask_hardware, count, rate, share};
+use crate::findings::false_sharing::fetching::{FETCH, FLOOR};
 use crate::model::{Finding, Kind, Lock, Process, Remedy, Rule};
 use crate::options::Thresholds;
 

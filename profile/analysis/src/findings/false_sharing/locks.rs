@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncline_recording::Primitive;
 
-use super::{FETCH, FLOOR, ask_hardware};
-use crate::findings::evidence::{count, rate, share};
+use crate::findings::evidence::{ask_hardware, count, rate, share};
+use crate::findings::false_sharing::fetching::{FETCH, FLOOR};
 use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;

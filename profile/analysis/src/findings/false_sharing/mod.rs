@@ -3,16 +3,11 @@
 //! its line, which the next processor then has to fetch.
 
 mod beside;
+mod fetching;
 mod locks;
 
-use crate::model::{Answer, Finding, OpenQuestion, Process};
+use crate::model::{Finding, Process};
 use crate::options::Thresholds;
-
-/// About how many seconds it takes to fetch a cache line that another processor has written;
-/// between two sockets it takes longer.
-const FETCH: f64 = 60e-9;
-/// The least share of the run time, all threads together, that fetching takes.
-const FLOOR: f64 = 0.02;
 
 /// Shared lines of both sorts.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
@@ -22,9 +17,4 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let mut findings = locks::find(process, thresholds);
     findings.extend(beside::find(process, thresholds));
     findings
-}
-
-/// The question whether threads use a line at the same time.
-fn ask_hardware(question: &str) -> Option<OpenQuestion> {
-    Some(OpenQuestion { question: question.to_owned(), command: Answer::CacheLines })
 }

@@ -17,6 +17,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     findings.extend(many_tiny::find(process, thresholds));
     findings.extend(short_queue::find(process, thresholds));
     findings.extend(own_lock::find(process));
+    findings.extend(own_lock::semaphore::find(process));
     findings.extend(thread_each::find(process, thresholds));
     findings
 }

@@ -7,7 +7,7 @@
 
 use syncline_recording::Op;
 
-use super::where_most_is_lost;
+use super::most_lost::where_most_is_lost;
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site};

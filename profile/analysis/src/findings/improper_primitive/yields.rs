@@ -8,7 +8,7 @@
 
 use syncline_recording::{Op, Primitive};
 
-use super::where_most_is_lost;
+use super::most_lost::where_most_is_lost;
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};

@@ -16,6 +16,11 @@ use syncline_recording::Primitive;
 use crate::findings::family::Sets;
 use crate::model::{Group, Process, Thread};
 
+/// The run must take at least this many times as long as necessary: SyncPerf's 20 %.
+pub const TIMES: f64 = 1.2;
+/// The least share of the run time to be gained.
+pub const FLOOR: f64 = 0.05;
+
 /// The least share of the time worked that must be processor time if processor time is to measure
 /// the work.
 const ON_CPU: f64 = 0.5;

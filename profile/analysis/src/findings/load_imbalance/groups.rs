@@ -10,8 +10,7 @@
 use std::collections::BTreeSet;
 
 use super::assignment::{busiest, proportional};
-use super::crew::Crew;
-use super::{FLOOR, TIMES};
+use super::crew::{Crew, FLOOR, TIMES};
 use crate::findings::evidence::{count, seconds, share, times};
 use crate::model::{Finding, Process, Remedy, Rule};
 

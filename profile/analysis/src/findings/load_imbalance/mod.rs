@@ -15,11 +15,6 @@ use crate::options::Thresholds;
 /// The least run time, in seconds, that says anything: threads start at different times,
 /// and a run that has just begun is always unequal.
 const SHORTEST_RUN: f64 = 0.1;
-/// The run must take at least this many times as long as necessary: SyncPerf's 20 %.
-const TIMES: f64 = 1.2;
-/// The least share of the run time to be gained.
-const FLOOR: f64 = 0.05;
-
 /// Unequal groups, and groups of unequal threads.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     if process.seconds < SHORTEST_RUN {

@@ -4,8 +4,7 @@
 //! Threads that take work from a common queue do unequal amounts of it as well. If there is always
 //! more work, they are all busy; if not, even the busiest waits. Neither is a finding.
 
-use super::crew::Crew;
-use super::{FLOOR, TIMES};
+use super::crew::{Crew, FLOOR, TIMES};
 use crate::findings::evidence::{count, seconds, share, times};
 use crate::findings::family::descending;
 use crate::model::{Finding, Process, Remedy, Rule};

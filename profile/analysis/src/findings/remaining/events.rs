@@ -2,7 +2,7 @@
 
 use syncline_recording::{Class, Primitive};
 
-use super::{LEAST, sentences};
+use super::sentence::{LEAST, joined};
 use crate::findings::waking::{self, are_peers, called_by};
 use crate::findings::working::{IDLE, share, worked};
 use crate::model::{Kind, Process, Remaining, Site};
@@ -33,7 +33,7 @@ fn spinning(site: &Site, number: usize, seconds: f64, share: f64) -> Remaining {
         seconds,
         share,
         idle: false,
-        why: sentences(&[why]),
+        why: joined(&[why]),
         open_question: None,
     }
 }
@@ -122,7 +122,7 @@ pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Opti
         seconds,
         share,
         idle,
-        why: sentences(&why),
+        why: joined(&why),
         open_question: None,
     })
 }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncline_recording::{Op, Primitive};
 
-use super::{FLOOR, Said, finding};
+use super::finding::{FLOOR, Said, finding};
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::{Family, Sets};
 use crate::findings::waking::{called_by, is_clock, is_wait, wakes};

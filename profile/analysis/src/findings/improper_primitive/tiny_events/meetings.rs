@@ -6,7 +6,7 @@
 
 use syncline_recording::Class;
 
-use super::{FLOOR, Said, finding};
+use super::finding::{FLOOR, Said, finding};
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::Family;
 use crate::findings::meeting::Meeting;

@@ -1,0 +1,40 @@
+//! What the rules about holders share: when a holder counts as not running, how long others waited for it,
+//! and the beginning of a finding.
+
+use crate::findings::family::few;
+use crate::model::{Finding, Lock, Process, Remedy, Rule};
+
+/// If the holder had no processor for at least this share of the time held, that makes the section
+/// long.
+pub const OFF_CPU: f64 = 0.3;
+/// Fewer sleeps or preemptions may be random, such as a page that is read from disk for the first
+/// time.
+pub const FEWEST_SWITCHES: u64 = 3;
+/// About the shortest preemption: the time slice of a busy Linux is 0.75 to 3 ms.
+pub const TIME_SLICE: f64 = 500e-6;
+
+/// The seconds that other threads waited for a lock that had been taken at a site, and the number
+/// of waits.
+pub fn behind(process: &Process, holder: usize) -> (f64, u64) {
+    let blockers = process.locks.iter().flat_map(|lock| &lock.blockers);
+    let here = blockers.filter(|blocker| blocker.holder == Some(holder));
+    here.fold((0.0, 0), |(waited, waits), b| (waited + b.waited, waits + b.waits))
+}
+
+/// A finding about holders that took a lock at a site, without its words.
+pub fn draft(process: &Process, site: usize, rule: Rule) -> Finding {
+    let used_here = |lock: &Lock| lock.sites.iter().any(|used| used.site == site);
+    let locks = (0..process.locks.len()).filter(|&lock| used_here(&process.locks[lock]));
+    Finding {
+        rule,
+        title: String::new(),
+        place: process.sites[site].place.clone(),
+        sites: vec![site],
+        locks: few(&locks.collect::<Vec<_>>()),
+        evidence: Vec::new(),
+        advice: String::new(),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        gain: None,
+    }
+}

@@ -1,0 +1,18 @@
+//! Which of the call sites where threads poll a finding names.
+
+use crate::findings::family::descending;
+use crate::model::Site;
+
+/// A call site with less than this share of the most at one is not named.
+pub const LEAST_OF_MOST: f64 = 0.1;
+
+/// The call sites where threads poll that the finding names, with their indices: most time first.
+pub fn where_most_is_lost<'a>(
+    sites: impl Iterator<Item = (usize, &'a Site)> + Clone,
+) -> Vec<(usize, &'a Site)> {
+    let most = sites.clone().map(|(_, site)| site.figures.lost()).fold(0.0, f64::max);
+    let named = |(_, site): &(usize, &Site)| site.figures.lost() >= LEAST_OF_MOST * most;
+    let mut named: Vec<_> = sites.filter(named).collect();
+    named.sort_by(|(_, a), (_, b)| descending(a.figures.lost(), b.figures.lost()));
+    named
+}

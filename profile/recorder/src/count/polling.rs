@@ -1,0 +1,85 @@
+//! Threads that ask again and again: tries that are refused, and calls that let others run in between.
+
+use core::mem::offset_of;
+
+use syncline_recording::Op;
+use syncline_recording::layout::Header;
+use syncline_recording::writer::add_one;
+
+use crate::count::outcome::Outcome;
+use crate::count::wait::add_call;
+use crate::thread::attach::before_trying;
+use crate::thread::call::Caller;
+use crate::thread::{records, rows};
+use crate::{clock, recorder, thread};
+
+/// A thread that tries or looks again within this many microseconds does it to get what it waits for:
+/// it may let others run in between, but it does not sleep.
+const SOON: u64 = 5;
+
+/// Counts a try that was refused, and the time since the try before it, if the thread did little
+/// else.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(never)]
+pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let row = rows::of(op, lock, caller);
+        if row.is_null() {
+            return;
+        }
+        let Some(state) = thread::state() else { return };
+        match records::waits_of(state, row) {
+            Some(waits) => {
+                add_one(&raw mut (*waits).refused);
+                let now = clock::now();
+                let polled_at = state.polled_at.replace(now);
+                if now.saturating_sub((*waits).refused_at) < clock::microseconds(SOON) {
+                    // What was polled in between has its time already.
+                    let since = now.saturating_sub((*waits).refused_at.max(polled_at));
+                    // What a signal handler adds by a try at this moment is lost.
+                    (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(since);
+                }
+                (*waits).refused_at = now;
+            }
+            None if state.busy.is_set() => {
+                recorder::count(offset_of!(Header, interrupted_operations));
+            }
+            None => recorder::count(offset_of!(Header, dropped_operations)),
+        }
+    }
+}
+
+/// Lets others run before the thread looks again. If it goes on at once, the time since it looked before
+/// was spent on polling; otherwise it waited meanwhile.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(never)]
+pub unsafe fn polling(op: Op, object: usize, caller: Caller, leave: impl FnOnce() -> i32) -> i32 {
+    before_trying();
+    let began = clock::now();
+    let result = leave();
+    let ended = clock::now();
+    // SAFETY: by this function's own condition; the row is this thread's own.
+    unsafe {
+        let row = rows::of(op, object, caller);
+        let Some(state) = thread::state().filter(|_| !row.is_null()) else { return result };
+        let soon = clock::microseconds(SOON);
+        let polled_at = state.polled_at.replace(ended);
+        if ended - began > soon {
+            add_call(op, row, began, ended, || None, Outcome::Got);
+            return result;
+        }
+        add_one(&raw mut (*row).calls);
+        if began.saturating_sub(polled_at) < soon
+            && let Some(waits) = records::waits_of(state, row)
+        {
+            // What a signal handler adds at this moment is lost.
+            (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(ended - polled_at);
+        }
+    }
+    result
+}

@@ -1,0 +1,131 @@
+//! What nearly all operations of a program are: a lock that was free, its release, an event for which no
+//! thread waits.
+
+use syncline_recording::Op;
+use syncline_recording::writer::add_one;
+
+use crate::count::hold;
+use crate::thread::call::Caller;
+use crate::thread::held::Hold;
+use crate::thread::rows::{Spot, spot};
+use crate::thread::{ThreadState, rows};
+use crate::{recorder, thread};
+
+/// Counts an acquisition that did not wait, and notes the lock as held.
+///
+/// Returns 0, as the caller mostly has to: so the slow path ends in a jump.
+///
+/// # Safety
+/// `caller` is a [`Caller`], and the spot was found for this operation on this lock.
+#[inline(always)]
+pub unsafe fn acquired(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
+    // SAFETY: by this function's own condition; the row is this thread's own.
+    unsafe {
+        if let Some(row) = spot.plain()
+            && let Some(state) = thread::state()
+            && state.held.push_untimed(lock, row)
+        {
+            add_one(&raw mut (*row).calls);
+            return 0;
+        }
+        acquired_rarely(spot, op, lock, caller)
+    }
+}
+
+/// The slow path: an acquisition that is to be timed, or is held with many others, or can't be
+/// counted.
+#[cold]
+#[inline(never)]
+unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
+    // SAFETY: the caller's condition.
+    unsafe {
+        if let (Some(row), Some(state)) = (spot.row(), thread::state()) {
+            if spot.is_sampled() {
+                let weight = rows::count_sampled(state, row, op, caller);
+                hold::begin(state, lock, row, weight);
+            } else {
+                add_one(&raw mut (*row).calls);
+                state.held.push(Hold::untimed(lock, row));
+            }
+        }
+        0
+    }
+}
+
+/// Notes that the calling thread releases a lock; called just before it does. Returns the lock, so
+/// that the caller need not keep it meanwhile.
+#[inline(always)]
+pub fn releasing(lock: usize) -> usize {
+    match thread::state() {
+        Some(state) if state.held.pop_untimed(lock) => lock,
+        state => released_rarely(state, lock),
+    }
+}
+
+/// The slow path: a release of a lock that is not the newest, or was timed, or whose acquisition
+/// was not seen.
+#[cold]
+#[inline(never)]
+fn released_rarely(state: Option<&ThreadState>, lock: usize) -> usize {
+    match state.and_then(|state| Some((state, state.held.pop(lock)?))) {
+        Some((state, hold)) => hold::end(state, &hold),
+        None => recorder::count_acquired_before(),
+    }
+    lock
+}
+
+/// Counts an operation that neither waits nor holds: a wake-up, a thread's creation.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(always)]
+pub unsafe fn happened(op: Op, object: usize, caller: Caller) {
+    // SAFETY: by this function's own condition.
+    unsafe { passed(spot(op, object, caller), op, caller) }
+}
+
+/// Counts an operation that neither waits nor holds, such as getting a positive semaphore, in the
+/// spot that was found for it.
+///
+/// # Safety
+/// `caller` is a [`Caller`], and the spot was found for this operation.
+#[inline(always)]
+pub unsafe fn passed(spot: Spot, op: Op, caller: Caller) {
+    // SAFETY: by this function's own condition; rows come with their thread's state.
+    unsafe {
+        match (spot.row(), thread::state()) {
+            (Some(row), Some(state)) if spot.is_sampled() => {
+                _ = rows::count_sampled(state, row, op, caller);
+            }
+            (Some(row), _) => add_one(&raw mut (*row).calls),
+            (None, _) => {}
+        }
+    }
+}
+
+/// Notes the first value of an object, at the call site of its creation: of several, the largest.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+pub unsafe fn begins_with(value: u32, op: Op, object: usize, caller: Caller) {
+    // SAFETY: by this function's own condition; the row is this thread's own.
+    unsafe {
+        let row = rows::of(op, object, caller);
+        if !row.is_null() {
+            (*row).held_max = (*row).held_max.max(u64::from(value));
+        }
+    }
+}
+
+/// Counts an operation that neither waits nor holds, if it returned 0. Returns what it did.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(always)]
+pub unsafe fn counted(op: Op, object: usize, caller: Caller, result: i32) -> i32 {
+    if result == 0 {
+        // SAFETY: by this function's own condition.
+        unsafe { happened(op, object, caller) };
+    }
+    result
+}

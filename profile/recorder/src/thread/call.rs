@@ -1,0 +1,148 @@
+//! A call of an operation, and the rows that count it as far as they exist: see [`rows`] for what
+//! a place is.
+//!
+//! [`rows`]: crate::thread::rows
+
+use syncline_recording::layout::{ANY_DEPTH, NOTE, REST, Row};
+use syncline_recording::writer::{hash_of_lock, hash_of_place};
+use syncline_recording::{Class, Op};
+
+use crate::thread::ThreadState;
+
+/// The number of depths that are distinguished for one call of an operation; all further ones are
+/// one place.
+pub const DEPTHS: u32 = 32;
+/// Rows of single locks that one call of an operation gets, at all its depths together, before
+/// its locks are counted by a sample.
+const EXACT: u32 = 256;
+/// Rows of single locks for creations, which are not sampled: what is not distinguished stays in
+/// the rest.
+const CREATED: u32 = 16_384;
+
+/// Where the program called from: the stack pointer at the entry of the interposed
+/// function, which points to the return address.
+pub type Caller = *const usize;
+
+/// An operation that the program called.
+#[derive(Clone, Copy)]
+pub struct Call {
+    pub op: Op,
+    pub lock: usize,
+    pub caller: Caller,
+    pub ret: usize,
+    pub key: u64,
+}
+
+impl Call {
+    /// # Safety
+    /// `caller` is a [`Caller`].
+    #[inline(always)]
+    pub unsafe fn new(state: &ThreadState, op: Op, lock: usize, caller: Caller) -> Call {
+        let depth = state.stack_high.get().wrapping_sub(caller as usize) as u32;
+        // SAFETY: by this function's own condition.
+        Call { op, lock, caller, ret: unsafe { *caller }, key: Row::key(op, depth) }
+    }
+
+    /// Whether a row is that of its place.
+    #[inline(always)]
+    pub fn is_at(&self, row: &Row) -> bool {
+        (row.ret ^ self.ret as u64) | (row.key ^ self.key) == 0
+    }
+
+    /// The call of this operation at any depth.
+    pub fn at_any_depth(self) -> Call {
+        Call { key: Row::key(self.op, ANY_DEPTH), ..self }
+    }
+
+    /// The key of the note of such a call.
+    pub fn key_of_note(&self) -> u64 {
+        NOTE | (self.op as u64) << 8
+    }
+
+    /// Rows of single locks that such a call gets.
+    pub fn most(&self) -> u32 {
+        if self.op.class() == Class::Create { CREATED } else { EXACT }
+    }
+}
+
+/// The row of a lock at a place; the place's, if the lock has none.
+///
+/// # Safety
+/// The state is this thread's own, as in all that follows.
+pub unsafe fn find(state: &ThreadState, lock: usize, ret: usize, key: u64) -> Option<*mut Row> {
+    let is_there = |row: &Row| (row.ret, row.key) == (ret as u64, key);
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let place = state.places.find(hash_of_place(ret, key), is_there)?;
+        in_locks(state, lock, &*place).or(Some(place))
+    }
+}
+
+/// The row of a call's place.
+pub unsafe fn place(state: &ThreadState, call: &Call) -> Option<*mut Row> {
+    let at = |call: &Call| {
+        let hash = hash_of_place(call.ret, call.key);
+        // SAFETY: the caller's own state.
+        unsafe { state.places.find(hash, |row| call.is_at(row)) }
+    };
+    at(call).or_else(|| {
+        // SAFETY: as above; a site's note is this thread's own.
+        let site = unsafe { &*site(state, call)? };
+        if site.depths < DEPTHS { None } else { at(&call.at_any_depth()) }
+    })
+}
+
+/// The row that counts a call, if there is one.
+pub unsafe fn counting(state: &ThreadState, call: &Call) -> Option<*mut Row> {
+    // SAFETY: the caller's own state.
+    unsafe {
+        let place = place(state, call)?;
+        match (*place).lock {
+            REST => Some(place),
+            lock if lock == call.lock as u64 => Some(place),
+            _ => in_locks(state, call.lock, &*place),
+        }
+    }
+}
+
+/// The row of a call's lock, if it has one.
+pub unsafe fn own(state: &ThreadState, call: &Call) -> Option<*mut Row> {
+    // SAFETY: the caller's own state.
+    unsafe {
+        let place = place(state, call)?;
+        if (*place).lock == call.lock as u64 {
+            return Some(place);
+        }
+        in_locks(state, call.lock, &*place)
+    }
+}
+
+unsafe fn in_locks(state: &ThreadState, lock: usize, place: &Row) -> Option<*mut Row> {
+    let is = |row: &Row| (row.lock, row.ret, row.key) == (lock as u64, place.ret, place.key);
+    // SAFETY: the caller's own state.
+    unsafe { state.locks.find(hash_of_lock(lock, place.ret as usize, place.key), is) }
+}
+
+/// The note of a call of an operation at all its depths. It lies among the rows of places, and
+/// begins as these do.
+#[repr(C)]
+pub struct Site {
+    unused: u64,
+    ret: u64,
+    key: u64,
+    /// Rows of single locks.
+    pub locks: u32,
+    /// Depths that are distinguished.
+    pub depths: u32,
+}
+
+/// The note of a call, if there is one.
+///
+/// # Safety
+/// The state is this thread's own.
+pub unsafe fn site(state: &ThreadState, call: &Call) -> Option<*mut Site> {
+    let (ret, key) = (call.ret, call.key_of_note());
+    let is = |row: &Row| (row.ret, row.key) == (ret as u64, key);
+    // SAFETY: by this function's own condition; such a row is a note.
+    unsafe { state.places.find(hash_of_place(ret, key), is).map(<*mut Row>::cast) }
+}
