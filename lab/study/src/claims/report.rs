@@ -126,8 +126,7 @@ pub fn parts_markdown(book: &Book) -> String {
     }
     for why in reasons {
         let misses = KNOWN_MISSES.iter().filter(|miss| miss.why == why);
-        let parts: Vec<String> =
-            misses.map(|miss| format!("{}, {}", miss.id, miss.part)).collect();
+        let parts: Vec<String> = misses.map(|miss| format!("{}, {}", miss.id, miss.part)).collect();
         let _ = writeln!(text, "- **{}**: {why}", parts.join("; "));
     }
     text
