@@ -35,10 +35,10 @@ pub enum Measure {
 #[derive(Debug, Error)]
 pub enum NotANumber {
     /// Not in the output.
-    #[error("printed nothing that `{0}` finds a number above zero in")]
+    #[error("printed no number above zero that `{0}` finds")]
     Printed(String),
     /// The command printed something else.
-    #[error("`{0}` made no number above zero of what it printed, but: {1}")]
+    #[error("`{0}` extracted no number above zero from the output, but: {1}")]
     Made(String, String),
     /// The command could not be run.
     #[error("`{0}` could not be run: {1}")]

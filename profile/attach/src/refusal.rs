@@ -24,11 +24,11 @@ pub enum Refusal {
     Stopped(u32),
     #[error("process {pid} is recorded already, by {by}")]
     Claimed { pid: u32, by: String },
-    #[error("process {0} is recorded since its start")]
+    #[error("process {0} has been recorded since its start")]
     Preloaded(u32),
     #[error("process {0} is statically linked: there is no dynamic loader to open a library with")]
     Static(u32),
-    #[error("process {0} is no 64-bit x86 program")]
+    #[error("process {0} is not a 64-bit x86 program")]
     Machine(u32),
     #[error("process {0} uses the C library musl, and Syncline's library needs glibc")]
     Musl(u32),
@@ -49,7 +49,7 @@ impl Refusal {
             Refusal::NoProcess(_) => "`ps -e` lists them; in a container they have other numbers",
             Refusal::NoPermission { hint, .. } => hint,
             Refusal::Traced { .. } => "detach the debugger or tracer",
-            Refusal::Stopped(_) => "`kill -CONT` lets it go on",
+            Refusal::Stopped(_) => "`kill -CONT` continues it",
             Refusal::Claimed { .. } => "stop that command, or wait for its end",
             Refusal::Preloaded(_) => "`syncline top DIR` shows what it waits for now",
             Refusal::Static(_) => "link it dynamically (without -static)",

@@ -1,4 +1,4 @@
-// Places of which is known how much they matter.
+// Call sites for which it is known how much they matter.
 //
 //   slowed locks     two threads share a lock, and one of them is always in a section, SECTIONS in
 //                    all. Meanwhile a third takes its own lock, and is done long before.
@@ -8,10 +8,11 @@
 //   slowed barrier   two threads meet TURNS times, both of them at the same time
 //   slowed fails     ends with status 3 if anything is delayed
 //
-// It prints how long it would have taken on a machine that is idle. Each thread has a clock of its
-// own, that goes on with its processor time and by what it would have slept. A thread that releases a lock
-// or wakes others leaves the time there, and the next one goes on from then. So other work on the
-// machine changes nothing: what a thread waits for a processor is not on its clock.
+// It prints how long the run would have taken on an idle machine. Each thread has a clock of its
+// own, which advances by the thread's processor time and by the time that it would have slept. A
+// thread that releases a lock or wakes others stores its time in the lock, and the next thread's
+// clock is at least at that time. So other work on the machine changes nothing: the time for which
+// a thread waits for a processor is not on its clock.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,8 @@
 
 enum { SECTIONS = 400, TURNS = 200 };
 
-// What is slept by the clocks, for each that is slept: so delays, which are made to measure for the
-// real run, are small beside it.
+// By how many microseconds a thread's clock advances for each that the thread really sleeps. So
+// the delays, whose length is chosen for the real run, are small beside it.
 enum { SLOWER = 20 };
 
 struct lock {
@@ -58,7 +59,8 @@ static void nap(long microseconds, int times)
     clock_now += microseconds * 1000.0 * times;
 }
 
-// The lock is held: from when the last holder has left it, and what has been spent in it since.
+// Called while the lock is held. The clock continues from the time at which the last holder left
+// the lock, plus the processor time that this thread has spent in it since.
 static void took(struct lock *lock, double before)
 {
     double spent = now() - before;

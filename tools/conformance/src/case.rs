@@ -136,7 +136,7 @@ impl Case {
     /// Runs it both ways; output and status must be the same.
     ///
     /// # Panics
-    /// If they differ, and as [`Case::plain`] and [`Case::recorded`].
+    /// If they differ, or if [`Case::plain`] or [`Case::recorded`] panics.
     #[track_caller]
     pub fn both(&self) -> Both {
         let plain = self.plain();
@@ -146,10 +146,10 @@ impl Case {
         Both { plain, recorded, recording, truth }
     }
 
-    /// Runs it both ways; all that the program said it did must have been counted exactly.
+    /// Runs it both ways. All operations that the program reports must have been counted exactly.
     ///
     /// # Panics
-    /// If not.
+    /// If a count differs.
     #[track_caller]
     pub fn exact(&self) -> Both {
         let both = self.both();

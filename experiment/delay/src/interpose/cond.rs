@@ -1,7 +1,7 @@
-//! `pthread_cond_*wait`. Each exists in libc in an old and a new version with different code, of
-//! which the default may be either; hence the version.
+//! `pthread_cond_*wait`. libc has an old and a new version of each, with different code. Either may
+//! be the default, so the version is named here.
 //!
-//! The wait ends with the mutex held, and so the delay is spent with it held.
+//! A wait ends with the mutex held, so the delay is spent while the mutex is held.
 
 use core::ffi::{c_int, c_void};
 

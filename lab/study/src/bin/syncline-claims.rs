@@ -16,12 +16,13 @@ struct Arguments {
     /// Each point once instead of five times: done in under 40 seconds
     #[arg(long)]
     quick: bool,
-    /// Put the tables into docs/study.md
+    /// Put the tables into docs/study.md and lab/study/claims.md
     #[arg(long)]
     markdown: bool,
 }
 
-const DOCUMENT: &str = "docs/study.md";
+/// The page with the claims, and the note with their parts.
+const DOCUMENTS: [&str; 2] = ["docs/study.md", "lab/study/claims.md"];
 /// The text between these two marks is written by this program.
 const MARKS: [&str; 2] = ["<!-- claims -->\n", "<!-- end of claims -->\n"];
 
@@ -32,11 +33,14 @@ fn main() -> ExitCode {
         eprintln!("{}: {}", plan.id, target.name());
     });
     print!("{}", claims::text(&book));
-    if arguments.markdown
-        && let Err(error) = replace_between(DOCUMENT, MARKS, &claims::markdown(&book))
-    {
-        eprintln!("syncline-claims: {DOCUMENT}: {error}");
-        return ExitCode::FAILURE;
+    if arguments.markdown {
+        let tables = [claims::markdown(&book), claims::parts_markdown(&book)];
+        for (document, tables) in DOCUMENTS.iter().zip(tables) {
+            if let Err(error) = replace_between(document, MARKS, &tables) {
+                eprintln!("syncline-claims: {document}: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
     }
     let summary = serde_json::to_string(&Summary::of(&book)).expect("four numbers");
     println!("{summary}");

@@ -24,5 +24,5 @@ mod windows;
 
 pub use check::{Part, median};
 pub use known::{KNOWN_MISSES, Miss};
-pub use report::{Summary, markdown, outcomes, table as text};
+pub use report::{Summary, markdown, outcomes, parts_markdown, table as text};
 pub use rows::{Check, ROWS, Row};

@@ -1,4 +1,5 @@
-//! The claims as a table for a terminal, as tables for docs/study.md, and as a line for a script.
+//! The claims as a table for a terminal, as tables for docs/study.md and lab/study/claims.md, and as
+//! a line for a script.
 
 use std::fmt::Write as _;
 
@@ -83,7 +84,7 @@ pub fn table(book: &Book) -> String {
             );
         }
     }
-    text.push_str("\n* misses; docs/study.md has the reasons\n");
+    text.push_str("\n* misses; lab/study/claims.md has the reasons\n");
     text
 }
 
@@ -103,18 +104,30 @@ pub fn markdown(book: &Book) -> String {
             let _ = writeln!(text, "- **{}** ({holds}): {found}", row.id);
         }
     }
-    text.push_str("\nEach part of the rows that are checked:\n\n");
+    text
+}
+
+/// Formats the parts of the rows, and the reasons for misses, for lab/study/claims.md.
+pub fn parts_markdown(book: &Book) -> String {
+    let mut text = String::from("Each part of the rows that are checked:\n\n");
     text.push_str("| id | part | ours | paper | |\n|---|---|---|---|---|\n");
-    for (row, parts) in &outcomes {
-        for part in parts.iter().flatten() {
-            let verdict = if part.holds { "holds" } else { "misses" };
-            let Part { what, ours, paper, .. } = part;
+    for (row, parts) in outcomes(book) {
+        for Part { what, ours, paper, holds } in parts.unwrap_or_default() {
+            let verdict = if holds { "holds" } else { "misses" };
             let _ = writeln!(text, "| {} | {what} | {ours} | {paper} | {verdict} |", row.id);
         }
     }
     text.push_str("\nWhy parts miss:\n\n");
+    let mut reasons: Vec<&str> = Vec::new();
     for miss in KNOWN_MISSES {
-        let _ = writeln!(text, "- **{}, {}**: {}", miss.id, miss.part, miss.why);
+        if !reasons.contains(&miss.why) {
+            reasons.push(miss.why);
+        }
+    }
+    for why in reasons {
+        let misses = KNOWN_MISSES.iter().filter(|miss| miss.why == why);
+        let parts: Vec<String> = misses.map(|miss| format!("{}, {}", miss.id, miss.part)).collect();
+        let _ = writeln!(text, "- **{}**: {why}", parts.join("; "));
     }
     text
 }

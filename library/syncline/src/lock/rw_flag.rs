@@ -133,7 +133,7 @@ impl<W: Wait, M: Memory> FlagRw<W, M> {
     #[cold]
     fn contend_shared(&self, deadline: Option<Duration>) -> bool {
         loop {
-            // Relaxed: it is what refused us, or others have left.
+            // Relaxed: either this count made `enter` refuse us, or readers have left since.
             assert!(self.readers.load(Relaxed) < FULL - READER, "too many readers to count");
             if !Self::wait(&self.flag, deadline) {
                 return false;
@@ -249,7 +249,7 @@ mod tests {
     fn readers_that_cannot_be_counted_are_refused() {
         let lock = <FlagRw>::default();
         lock.readers.store(FULL - 2 * READER, Relaxed);
-        // SAFETY: see above; the count is made up.
+        // SAFETY: see above; the test has set the count, so it stands for no readers.
         unsafe {
             lock.acquire_shared(&());
             assert!(!lock.try_acquire_shared(&()));

@@ -116,7 +116,8 @@ unsafe impl<W: Wait, M: Memory, A: Approach> RawLock for Ticket<W, M, A> {
     unsafe fn release(&self, node: &()) {
         // A waiter may have taken the line while we held the lock.
         A::fetch::<M>(&self.serving);
-        // Relaxed: only we, the holder, change it but for the mark of sleepers.
+        // Relaxed: only the holder, this thread, changes the number; others only set the mark of
+        // sleepers.
         let mine = W::unmarked(self.serving.load(Relaxed));
         // SAFETY: our caller holds the lock.
         let last = W::SLEEPS && !unsafe { self.is_contended(node) };

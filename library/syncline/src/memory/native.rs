@@ -53,7 +53,7 @@ unsafe impl Memory for Native {
 
     #[inline]
     unsafe fn free<T>(node: NonNull<T>) {
-        // SAFETY: the caller's promise is the pool's condition.
+        // SAFETY: the pool requires what the caller promises.
         unsafe { pool::give(node) }
     }
 

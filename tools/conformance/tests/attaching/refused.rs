@@ -128,7 +128,7 @@ fn processes_that_are_stopped_or_traced_or_recorded() {
     // The session is written once the program runs.
     let session = || syncline_recording::Session::read(&recording).expect("it can be read");
     let session = eventually("a session", session);
-    refused(session.pid, 126, "is recorded since its start");
+    refused(session.pid, 126, "has been recorded since its start");
     drop(recorded);
 }
 

@@ -79,9 +79,10 @@ fn finding(process: &Process, family: &Family, sites: &[usize]) -> Option<Findin
             seconds("mean time held (estimate)", held),
             share("time in the calls themselves (estimate)", family.cost() * of_calls),
         ],
-        advice: "Make one section of them: take the lock once, do all of it, and release the \
-                 lock."
-            .to_owned(),
+        advice:
+            "Merge these sections into one: take the lock once for all of them, and release it \
+                 at the end."
+                .to_owned(),
         open_question: None,
         remedy: Remedy::CheaperCalls {
             sites: sites.to_vec(),

@@ -49,13 +49,13 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
     }
     Some(Finding {
         rule: Rule::LookUnderLock,
-        title: "A lock is taken only to look at a word or two, again and again".to_owned(),
+        title: "A lock is taken again and again only to read a word or two".to_owned(),
         place: main.place.clone(),
         locks: family.few_locks(),
         evidence,
-        advice: "Look without the lock: make these words atomic, and take the lock only when they \
-                 show that there is something to do. A thread that looks because it has no work \
-                 should sleep at a condition variable or a semaphore until there is some."
+        advice: "Read these words without the lock: make them atomic, and take the lock only when \
+                 they show that there is something to do. A thread that polls because it has no \
+                 work should sleep at a condition variable or a semaphore until there is some."
             .to_owned(),
         open_question: None,
         remedy: Remedy::CheaperCalls {

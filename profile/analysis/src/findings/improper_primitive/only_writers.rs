@@ -46,8 +46,8 @@ fn finding(family: &Family, reads: f64) -> Finding {
             count("locks", family.locks.len() as u64),
             share("time in the calls themselves (estimate)", family.cost()),
         ],
-        advice: "Use a mutex (Syncline's `gate`): it does the same for less. If some of \
-                 these sections only read, take the lock to read there instead."
+        advice: "Use a mutex (Syncline's `gate`), which does the same at a lower cost. If some of \
+                 these sections only read, acquire the lock for reading there instead."
             .to_owned(),
         open_question: None,
         remedy: Remedy::CheaperCalls {
