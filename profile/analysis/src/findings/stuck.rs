@@ -1,6 +1,8 @@
 //! Threads that can't continue, as shown by what each waits for when the recording ends or is read:
 //! a circle of threads, each of which waits for a lock that the next one holds; and, if no thread
-//! runs any more, those that wait for a condition whose last signal came too early.
+//! runs any more, those that wait for a condition whose last signal came too early, or else all of them.
+
+use std::collections::BTreeMap;
 
 use syncline_recording::Op;
 
@@ -12,14 +14,19 @@ use syncline_present::number::grouped;
 /// A shorter wait may be about to end; in seconds.
 const LONG: f64 = 0.1;
 
-/// Leaves out waits that have a deadline, or may have one, and waits for unknown objects.
+/// If all threads have waited this long, in seconds, a deadline that was not recorded is unlikely.
+const VERY_LONG: f64 = 1.0;
+/// Call sites of a standstill that are named.
+const NAMED: usize = 6;
+
+/// Waits that have a deadline, or are for a given time.
 const ENDS_BY_ITSELF: [Op; 6] = [
     Op::MutexTimedlock,
     Op::RwlockTimedRead,
     Op::RwlockTimedWrite,
     Op::CondTimedwait,
     Op::SemTimedwait,
-    Op::FutexWait,
+    Op::Sleep,
 ];
 
 /// All circles and hopeless waits.
@@ -29,7 +36,7 @@ pub fn find(process: &Process) -> Vec<Stuck> {
     }
     let mut stuck = deadlocks(process);
     if stuck.is_empty() {
-        stuck.extend(lost_wake_up(process));
+        stuck.extend(lost_wake_up(process).or_else(|| standstill(process)));
     }
     stuck
 }
@@ -82,7 +89,8 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
     let living = || (0..process.threads.len()).filter(|&t| !process.threads[t].ended);
     let for_good = |thread: usize| {
         let now = waiting(&process.threads[thread])?;
-        (!ENDS_BY_ITSELF.contains(&now.op)).then_some(now)
+        // A wait in a futex may have a deadline.
+        (!ENDS_BY_ITSELF.contains(&now.op) && now.op != Op::FutexWait).then_some(now)
     };
     if !living().all(|thread| for_good(thread).is_some()) {
         return None;
@@ -118,6 +126,44 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
     lines.push("no thread runs that could signal any more".to_owned());
     let seconds = shortest(process, &threads);
     Some(Stuck { trap: Trap::LostWakeUp, seconds, why: text(&lines), threads })
+}
+
+/// No thread runs, and none will, unless a wait has a deadline that was not recorded.
+fn standstill(process: &Process) -> Option<Stuck> {
+    let living = || (0..process.threads.len()).filter(|&t| !process.threads[t].ended);
+    let for_good = |thread: usize| {
+        let now = waiting(&process.threads[thread]);
+        now.filter(|now| now.seconds >= VERY_LONG && !ENDS_BY_ITSELF.contains(&now.op))
+    };
+    let threads: Vec<usize> = living().collect();
+    if threads.is_empty() || threads.iter().any(|&thread| for_good(thread).is_none()) {
+        return None;
+    }
+    let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for &thread in &threads {
+        let now = for_good(thread)?;
+        let place =
+            now.stack.map_or_else(|| "an unknown place".to_owned(), |s| name::stack(process, s));
+        places
+            .entry(format!("{place} ({})", primitive(now.op.primitive())))
+            .or_default()
+            .push(thread);
+    }
+    let line = |(place, threads): (&String, &Vec<usize>)| match threads[..] {
+        [thread] => format!("{} waits at {place}", who(process, thread)),
+        _ => format!("{} threads wait at {place}", threads.len()),
+    };
+    let mut lines: Vec<String> = places.iter().take(NAMED).map(line).collect();
+    if places.len() > NAMED {
+        lines.push(format!("and at {} more call sites", places.len() - NAMED));
+    }
+    lines.push(
+        "a lock that is never given back is often held by a thread that waits here too, or by one that \
+         ended with it; only another process or a time-out could end these waits"
+            .to_owned(),
+    );
+    let seconds = shortest(process, &threads);
+    Some(Stuck { trap: Trap::Standstill, seconds, why: text(&lines), threads })
 }
 
 fn shortest(process: &Process, threads: &[usize]) -> f64 {
@@ -217,5 +263,27 @@ mod tests {
         condition(&mut drawn);
         drawn.threads[2].waiting_now.as_mut().unwrap().op = Op::CondTimedwait;
         assert!(find(&drawn).is_empty(), "and so may one whose wait runs out of time");
+    }
+
+    /// As where a thread of a runtime waits for a lock that it holds itself, by a futex.
+    #[test]
+    fn nothing_moves_where_all_wait_for_long() {
+        let all = [(0, 0, None), (1, 1, None), (2, 1, None), (3, 1, None)];
+        let with = |change: &dyn Fn(&mut WaitingNow)| {
+            let mut drawn = waits(&all);
+            for thread in &mut drawn.threads {
+                thread.waiting_now.as_mut().unwrap().op = Op::FutexWait;
+            }
+            change(drawn.threads[2].waiting_now.as_mut().unwrap());
+            find(&drawn)
+        };
+        let found = with(&|_| ());
+        assert_eq!((found[0].trap, found[0].threads.len()), (Trap::Standstill, 4));
+        assert!(found[0].why.starts_with("4 threads wait at an unknown place (futex);"));
+        assert!(with(&|now| now.seconds = 0.9).is_empty(), "it may have just begun");
+        assert!(with(&|now| now.op = Op::Sleep).is_empty(), "a thread keeps a clock");
+        let mut drawn = waits(&all);
+        drawn.threads[3].waiting_now = None;
+        assert!(find(&drawn).is_empty(), "one runs, or is in the kernel");
     }
 }

@@ -57,6 +57,9 @@ pub enum OnPath {
 /// A path of which more than this is not known, or is in the kernel, says nothing of what is not on it.
 const IN_THE_DARK: f64 = 0.2;
 
+/// Waits with less than this share of the critical path do not delay the run.
+const ON_PATH: f64 = 0.02;
+
 impl CriticalPath {
     /// The part of the path, from 0 to 1, that consists of this.
     pub fn share(&self, part: &PathPart) -> f64 {
@@ -68,6 +71,11 @@ impl CriticalPath {
     pub fn through(&self, site: usize) -> Option<f64> {
         let seconds = || self.through.get(&site).copied().unwrap_or(0.0);
         self.is_known().then(|| seconds() / self.seconds)
+    }
+
+    /// Whether waits at this site delay the run; `None` if too little of the path is known.
+    pub fn is_delayed_at(&self, site: usize) -> Option<bool> {
+        self.through(site).map(|share| share >= ON_PATH)
     }
 
     /// Whether enough of the path is known for what is not on it to be known as well.

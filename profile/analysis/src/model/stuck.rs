@@ -10,6 +10,8 @@ pub enum Trap {
     Deadlock,
     /// A thread waits for a condition, and no thread runs that could signal it.
     LostWakeUp,
+    /// All threads wait, and have done so for long.
+    Standstill,
 }
 
 impl Trap {
@@ -19,6 +21,9 @@ impl Trap {
             Trap::Deadlock => ("DEADLOCK", "each thread waits for a lock that the next one holds"),
             Trap::LostWakeUp => {
                 ("LOST WAKE-UP", "threads wait for a condition that no thread can signal")
+            }
+            Trap::Standstill => {
+                ("STANDSTILL", "all threads wait, and none is left to end the wait of another")
             }
         }
     }

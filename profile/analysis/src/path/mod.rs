@@ -85,6 +85,12 @@ impl<'a> Walk<'a> {
             let before = now;
             match self.wait_at(thread, now) {
                 Some(wait) => match self.woken_by(thread, wait, now) {
+                    Some((waker, woke)) if self.was_told_to_end(waker, wait) => {
+                        let seconds = woke - wait.began.max(from);
+                        self.add(OnPath::WakeUp, thread, wait.site, now - woke);
+                        self.add(OnPath::Kernel, waker, None, seconds);
+                        now = wait.began;
+                    }
                     Some((waker, woke)) => {
                         let seconds = now - woke.max(from);
                         self.add(OnPath::WakeUp, thread, wait.site, seconds);
@@ -170,6 +176,19 @@ impl<'a> Walk<'a> {
         }
         let since = wait.began.max(self.process.threads[waker].started);
         (woke > since).then_some((waker, woke))
+    }
+
+    /// Whether a thread that another one joined had slept in the kernel until then, as helpers do that
+    /// wait for signals or for work: what it waited for was a word of the joining thread, most likely.
+    fn was_told_to_end(&self, waker: usize, wait: &Span) -> bool {
+        const A_MOMENT: f64 = 0.02;
+        const NEARLY_ALL: f64 = 0.9;
+        let times = &self.process.threads[waker].times;
+        let outside = times.running + times.spinning + times.ready + times.kernel;
+        wait.op == Op::ThreadJoin
+            && wait.ended - wait.began <= A_MOMENT * self.process.seconds
+            && times.kernel >= NEARLY_ALL * outside
+            && times.kernel > 0.0
     }
 
     /// The thread that alone wakes those who wait for an object.

@@ -74,6 +74,24 @@ fn it_leads_from_who_waited_to_who_ended_the_wait() {
     assert_eq!([path.through(0), path.through(1)], [Some(0.1), Some(0.5)]);
 }
 
+/// The first thread works, and at the end tells a helper to end and joins it.
+#[test]
+fn a_helper_that_slept_until_it_was_told_to_end_was_not_waited_for() {
+    let path = |began: f64, kernel: f64| {
+        let mut drawn = drawn(1);
+        let join = drawn.site(Op::ThreadJoin, "main at main.c:10");
+        drawn.threads[1].seconds = 9.95;
+        drawn.threads[1].started = 0.0;
+        drawn.threads[1].times = Times { running: 1.0 - kernel, kernel, ..Times::default() };
+        wait(&mut drawn, 0, (began, 9.95), join, Some(1));
+        let parts = parts(&drawn);
+        (parts[0].0, parts[0].2)
+    };
+    assert_eq!(path(9.9, 0.95), (OnPath::Running, 0));
+    assert_eq!(path(9.9, 0.85), (OnPath::Kernel, 1), "it did something");
+    assert_eq!(path(9.0, 0.95), (OnPath::Kernel, 1), "it went on for a second");
+}
+
 #[test]
 fn a_sleep_ends_by_itself() {
     let mut drawn = drawn(1);

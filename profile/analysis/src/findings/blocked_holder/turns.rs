@@ -34,6 +34,10 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
     if !is_wait(site.op) || is_clock(site) || figures.waits < FEWEST_WAITS || !long {
         return None;
     }
+    // Threads of a runtime that wait for one another now and then have nothing to do in between.
+    if process.critical_path.is_delayed_at(number) == Some(false) {
+        return None;
+    }
     let threads = regulars(site);
     let objects: Vec<usize> = process.used_at(number).collect();
     if objects.iter().any(|&object| is_limit(&process.locks[object])) {
@@ -187,6 +191,17 @@ mod tests {
         drawn.uses(sleeper, sleep, used);
         drawn.by_thread(sleep, (first..first + 8).map(|thread| (thread, 50)));
         assert_eq!(found(&drawn).len(), 1);
+    }
+
+    #[test]
+    fn the_run_has_to_wait_for_the_turns() {
+        let through = |seconds: f64| {
+            let mut drawn = borrow(7.5, 0.1, 0.0);
+            drawn.critical_path.seconds = 10.0;
+            drawn.critical_path.through = [(0, seconds)].into();
+            found(&drawn).len()
+        };
+        assert_eq!((through(0.21), through(0.19)), (1, 0));
     }
 
     #[test]

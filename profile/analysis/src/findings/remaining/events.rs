@@ -10,9 +10,6 @@ use crate::name;
 use crate::name::primitive;
 use syncline_present::number::{counted, duration, percent};
 
-/// Waits with less than this share of the critical path do not delay the run.
-const ON_PATH: f64 = 0.02;
-
 /// Threads poll if a call site has this many sleeps, no longer than this on average, in seconds.
 /// Others keep a clock, or sleep once.
 const MANY_SLEEPS: u64 = 100;
@@ -66,11 +63,13 @@ pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Opti
     let mean = seconds / waits.max(1) as f64;
     let looks_again = kind == Primitive::Sleep && waits >= MANY_SLEEPS && mean <= SHORT_SLEEP;
     let on_path = process.critical_path.through(number);
-    let idle = kind == Primitive::Thread
-        || match on_path {
-            Some(share) => share < ON_PATH,
-            None => !each_other && !looks_again && worked.is_some_and(|worked| worked < IDLE),
-        };
+    let never_ended = site.figures.unfinished > 0 && !process.stuck.is_empty();
+    let idle = !never_ended
+        && (kind == Primitive::Thread
+            || match process.critical_path.is_delayed_at(number) {
+                Some(delayed) => !delayed,
+                None => !each_other && !looks_again && worked.is_some_and(|worked| worked < IDLE),
+            });
     let mut why = vec![format!(
         "{} of {}, by {}{}",
         counted(waits as usize, one),
