@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(made("wc -l", &long).unwrap(), 100_000.0);
         assert_eq!(made("head -n 1 | cut -c1", &long).unwrap(), 1.0, "it need not read all");
         let error = made("cat", "much").unwrap_err().to_string();
-        assert!(error.contains("`cat` made no number") && error.contains("much"), "{error}");
+        assert!(error.contains("`cat` extracted no number") && error.contains("much"), "{error}");
         let error = made("no-such-program", "1").unwrap_err().to_string();
         assert!(error.contains("not found"), "{error}");
         let less = Measure::Made { command: String::new(), less: true };

@@ -80,8 +80,8 @@ fn differences(outcomes: &[Outcome]) -> String {
         errors.get(at.saturating_sub(1)).map_or("-".to_owned(), |&error| percent(error))
     };
     format!(
-        "Predicted and measured gain differ by {} of the time or less for half of them, and by {} \
-         or less for three in four.",
+        "For half of the programs, predicted and measured gain differ by at most {} of the run time; \
+         for three in four, by at most {}.",
         below(0.5),
         below(0.75)
     )
@@ -91,7 +91,10 @@ fn differences(outcomes: &[Outcome]) -> String {
 fn sound_variants(outcomes: &[Outcome]) -> String {
     let fixed = outcomes.iter().filter(|o| o.problem.is_some()).count();
     let alarms = outcomes.iter().filter(|o| o.is_false_alarm()).count();
-    format!("{fixed} fixed and {} clean, false alarms about {alarms}.", outcomes.len() - fixed)
+    format!(
+        "Of {fixed} fixed and {} clean variants, {alarms} have a false alarm in most of their runs.",
+        outcomes.len() - fixed
+    )
 }
 
 fn predicted(problem: &Problem) -> String {
