@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::thread::sleep;
+use std::thread::{scope, sleep};
 use std::time::Duration;
 
 use syncline_conformance::{Program, eventually, scratch, syncline};
@@ -149,7 +149,7 @@ fn a_lock_that_is_held_already() {
 fn a_process_that_executes_other_programs() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/executes.sh");
     let folder = scratch();
-    for milliseconds in [10, 20, 30, 40, 50, 60] {
+    let attached_after = |milliseconds: u64| {
         let mut process = Command::new("sh").args([script, "120"]).spawn().expect("a shell");
         sleep(Duration::from_millis(milliseconds));
         let recording = folder.path().join(milliseconds.to_string());
@@ -161,7 +161,14 @@ fn a_process_that_executes_other_programs() {
         assert!(said.contains("detached") || said.contains("has ended"), "{said}");
         let status = process.wait().expect("it ends");
         assert!(status.success(), "after {milliseconds} ms: {status}; {said}");
-    }
+    };
+    // Side by side: the last program sleeps for longer than all else takes.
+    scope(|all| {
+        for milliseconds in [10, 20, 30, 40, 50, 60] {
+            let attached_after = &attached_after;
+            all.spawn(move || attached_after(milliseconds));
+        }
+    });
 }
 
 /// Processes that are forked meanwhile are recorded, and detached from with the first one; also by the next

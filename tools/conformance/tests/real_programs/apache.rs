@@ -2,6 +2,7 @@
 //! give up root's privileges after their start.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
@@ -26,14 +27,15 @@ fn apache_with_the_worker_module() {
 fn apache(module: &str, port: u16) {
     let program = installed("/usr/sbin/apache2", "apache2-bin");
     installed("/usr/bin/ab", "apache2-utils");
-    let address = format!("{}:{port}", own_address());
+    let address = |folder: &Path| format!("{}:{port}", own_address(folder));
     let server = |folder: &Path| {
         fs::create_dir(folder.join("pages")).expect("a folder");
         fs::write(folder.join("pages/page.txt"), page()).expect("a page");
-        fs::write(folder.join("conf"), configuration(folder, module, &address)).expect("a file");
+        fs::write(folder.join("conf"), configuration(folder, module, &address(folder)))
+            .expect("a file");
         Case::new(&program).args(["-D", "FOREGROUND", "-f"]).arg(folder.join("conf"))
     };
-    let recording = serve_both(server, |folder| client(folder, &address));
+    let recording = serve_both(server, |folder| client(folder, &address(folder)));
     assert_locks(&recording, "apache2", 1000);
 }
 
@@ -41,11 +43,13 @@ fn page() -> String {
     (0..2000).map(|n| format!("line {n}\n")).collect()
 }
 
-/// An address of this machine that only this process listens at: on the usual one, a client of
-/// any other program may have been given the port.
-fn own_address() -> Ipv4Addr {
-    let [_, upper, middle, lower] = std::process::id().to_be_bytes();
-    Ipv4Addr::new(127, 100 + upper, middle, lower)
+/// An address of this machine that only the server of this folder listens at: on the usual one, a
+/// client of any other program may have been given the port.
+fn own_address(folder: &Path) -> Ipv4Addr {
+    let mut hasher = DefaultHasher::new();
+    folder.hash(&mut hasher);
+    let [upper, middle, lower, ..] = hasher.finish().to_be_bytes();
+    Ipv4Addr::new(127, 64 + upper % 64, middle, lower)
 }
 
 fn configuration(folder: &Path, module: &str, address: &str) -> String {

@@ -42,15 +42,17 @@ fn serve<T: Send>(
     })
 }
 
-/// Serves the same client plainly and recorded: its answers must be the same.
+/// Serves the same client plainly and recorded, side by side: its answers must be the same.
 fn serve_both<T: Send + PartialEq + std::fmt::Debug>(
-    server: impl Fn(&Path) -> Case,
+    server: impl Fn(&Path) -> Case + Sync,
     client: impl Fn(&Path) -> T + Send + Sync,
 ) -> Recording {
-    let (_, plain) = serve(|folder| server(folder).plain(), &client);
     let kept = scratch();
-    let (_, recorded) = serve(|folder| server(folder).recorded_to(kept.path()), &client);
-    assert_eq!(plain, recorded);
+    thread::scope(|scope| {
+        let plain = scope.spawn(|| serve(|folder| server(folder).plain(), &client).1);
+        let (_, recorded) = serve(|folder| server(folder).recorded_to(kept.path()), &client);
+        assert_eq!(plain.join().expect("it has said why"), recorded);
+    });
     Recording::open(kept)
 }
 

@@ -68,9 +68,9 @@ fn every_error_under_every_lock() {
 /// writers, and all keys of thread-specific data.
 #[test]
 fn rarer_calls_under_every_lock_that_can_be_shared() {
-    for (shared, lock) in replacements(true).into_iter().zip(FORMS.iter().cycle()) {
-        same("posix_corners.c", &[&format!("{lock}+{shared}")]);
-    }
+    let pairs = replacements(true).into_iter().zip(FORMS.iter().cycle());
+    let locks: Vec<String> = pairs.map(|(shared, lock)| format!("{lock}+{shared}")).collect();
+    same("posix_corners.c", &locks.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 /// The one outcome that differs, as `docs/exec.md` says: a condition variable that processes share is
