@@ -23,7 +23,7 @@ use crate::environment::variable;
 
 /// Bytes of the longest path of a folder.
 const LONGEST_PATH: usize = 4000;
-/// Two numbers, an ending and a zero byte take less, and so does the subfolder's name.
+/// Room for a name: two numbers, an ending and a zero byte take less, and so does the subfolder's name.
 const NAME_ROOM: usize = 64;
 /// Files that one process number may have.
 const IMAGES: u32 = 100_000;
@@ -37,7 +37,7 @@ pub struct Folder {
     path: [u8; LONGEST_PATH],
     /// The subfolder's name; empty if there is none.
     others: [u8; NAME_ROOM],
-    /// Its device and its number there; zeros if that is not known.
+    /// The folder's device and inode number; zeros if they are not known.
     identity: (u64, u64),
 }
 
@@ -110,14 +110,14 @@ impl Folder {
     }
 }
 
-/// Copies text to a field of zeros, of which one stays behind it.
+/// Copies text to a field of zeros, and leaves at least one of them behind it.
 fn copy(text: &[u8], field: &mut [u8]) -> Option<()> {
     let end = field.len() - 1;
     field[..end].get_mut(..text.len())?.copy_from_slice(text);
     Some(())
 }
 
-/// Opens a folder, and no link to one. What it is opened for needs no right to read it.
+/// Opens a folder, and no link to one. `O_PATH` needs no right to read it.
 fn open(parent: BorrowedFd<'_>, name: &[u8]) -> Result<Handle, Errno> {
     let name = CStr::from_bytes_until_nul(name).map_err(|_| Errno::NAMETOOLONG)?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

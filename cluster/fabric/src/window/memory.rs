@@ -46,7 +46,8 @@ unsafe impl<F: Here> Memory for Window<F> {
     type Data<T> = WindowData<F, T>;
     type Own<T: Default> = Pooled<T, Self>;
 
-    /// Polls go to the fabric, whose pauses grow; the clock is read once in this many polls.
+    /// Each poll is an operation of the fabric, and the pauses between polls grow. The clock is read once
+    /// in this many polls.
     const PATIENCE: u32 = 16;
     const BATCH: u32 = 64;
 
@@ -121,7 +122,7 @@ unsafe impl<F: Here> Memory for Window<F> {
     }
 
     fn prefetch_for_write(_: &WindowWord<F>) {
-        // A fabric has no such barrier.
+        // A fabric can't prefetch.
     }
 
     fn releasing() {

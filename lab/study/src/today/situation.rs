@@ -48,7 +48,7 @@ pub enum Work {
     Table(Shape),
 }
 
-/// Names of locks: if waiters may starve, and if they may not.
+/// Two lists of names of locks: for waiters that may starve, and for waiters that may not.
 pub type Advice = [&'static [&'static str]; 2];
 
 /// A situation that the library's advice is about.
@@ -73,7 +73,7 @@ const MANY: [&[&str]; 2] = [&["ttas", "ticket"], &["mcs", "clh"]];
 const FAR: [&[&str]; 2] = [&["hticket", "cohort_mcs", "hmcs"]; 2];
 /// Advice for very many locks, each rarely contended.
 const RARE: [&[&str]; 2] = [&["ttas"], &["ticket"]];
-/// Figure 11's table with low contention.
+/// The table of SSYNC's Figure 11 with low contention.
 const TABLE: Shape = Shape { buckets: 512, keys: 12 };
 
 const fn of(name: &'static str, threads: Threads, work: Work, advice: Advice) -> Situation {

@@ -1,8 +1,8 @@
 //! The reader-preference queue lock: readers enter unless a writer is inside.
 //!
-//! A reader counts itself in one word; if that shows an active writer it joins the list of readers
-//! that wait, which the writer wakes when it leaves, before any other writer. Writers stand in a
-//! queue, and the first of it waits until there are no readers, not even waiting ones. So readers
+//! A reader counts itself in one word. If the word shows an active writer, the reader joins the list of
+//! waiting readers. The writer wakes that list when it leaves, before another writer enters. Writers
+//! stand in a queue, and the first of it waits until there are no readers, not even waiting ones. So readers
 //! share as much as they can, and a steady stream of them starves the writers. A reader costs one
 //! atomic addition on either side, but all readers write to the same word.
 //!
@@ -13,7 +13,8 @@
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning. In the paper
 //! the first reader and the first writer also spin locally, and the thread that leaves finds them
-//! through the lock after it has admitted others. So those must not free the lock.
+//! through the lock after it has admitted others. So in the paper an admitted thread must not free the
+//! lock.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -43,7 +44,7 @@ where
 }
 
 // SAFETY: a writer returns once the state has changed from no readers to `ACTIVE` for it, which
-// only its release undoes. Readers' and writers' sections reach it by the state, whose changes
+// only its release undoes. What earlier sections wrote is visible to it through the state, whose changes
 // are all atomic additions and exchanges: Release in both releases, Acquire where one enters.
 unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
     type Memory = M;
@@ -69,7 +70,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
 }
 
 // SAFETY: a reader returns when it is counted and no writer is active, which none can become
-// before it leaves. A writer's section reaches it by the state, or by the thread that wakes it.
+// before it leaves. What a writer's section wrote is visible to it through the state, or through the
+// thread that wakes it.
 unsafe impl<W: Wait, M: Memory> RawSharedLock for ReadersFirst<W, M> {
     type SharedNode = ReaderNode<M>;
 
@@ -147,7 +149,7 @@ impl<W: Wait, M: Memory> Described for ReadersFirst<W, M> {
         algorithm: Algorithm::ReaderWriter,
         order: Order::ReadersFirst,
         numa: false,
-        advice: "many readers that must not wait for writers that do",
+        advice: "many readers that must not wait behind waiting writers",
         source: "Mellor-Crummey and Scott, PPoPP'91",
     };
 }

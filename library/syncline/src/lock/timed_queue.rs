@@ -8,8 +8,8 @@
 //!
 //! ```text
 //!   WAITING -> LEFT         by its owner, whose queue node it is no more
-//!   WAITING -> FIRST, ...   by the one before it; even numbers from FIRST on are the lock's own
-//!   LEFT    -> FIRST, ...   likewise, who so finds that it has been left
+//!   WAITING -> FIRST, ...   by the one before it; the lock may give even numbers from FIRST on a meaning
+//!   LEFT    -> FIRST, ...   likewise, which thereby finds that it has been left
 //! ```
 //!
 //! An abandoned queue node stays in the queue until a first of the queue reaches it. There are at
@@ -93,11 +93,11 @@ impl<M: Memory> Queue<M> {
         }
         // SAFETY: our caller's promise.
         let mine = unsafe { Self::queue_node(handle) };
-        // AcqRel: pairs with the Release of the last first one's exchange, and publishes our
-        // queue node to the swap of the one behind us.
+        // AcqRel: pairs with the Release of the exchange by which the previous first one emptied the
+        // queue, and publishes our queue node to the swap of the one behind us.
         let Some(previous) = self.tail.swap(Some(mine), AcqRel) else { return Some(FIRST) };
-        // SAFETY: ours stays until we have left it or the queue, the one before ours until a
-        // first one has seen our link, whether its owner has left or not.
+        // SAFETY: our queue node stays until we abandon it or leave the queue. The one before stays until
+        // a first one has seen our link, even if its owner has given up.
         let (queue_node, before) =
             unsafe { (M::follow::<QueueNode<M>>(mine), M::follow::<QueueNode<M>>(previous)) };
         // Release: pairs with the Acquire in `behind`: our queue node is initialised.
@@ -128,8 +128,8 @@ impl<M: Memory> Queue<M> {
         room(self.left.load(Relaxed)) || W::wait::<M>(&self.left, 0, Some(deadline), room).is_some()
     }
 
-    /// A queue node that was counted is no longer left, or is out of the queue. The caller is first, so
-    /// the queue is still there.
+    /// Uncounts an abandoned queue node: its owner got the grant after all, or it is out of the queue. The
+    /// caller is first, so the queue is still there.
     #[cold]
     fn passed(&self) {
         // Relaxed: it was counted before we knew of it.
@@ -230,8 +230,8 @@ impl<M: Memory> Queue<M> {
         unsafe { M::follow::<QueueNode<M>>(handle.enqueued()).next.load(Relaxed).is_some() }
     }
 
-    /// Abandons a queue node, and grants this to the next one. If that was left, it is the
-    /// caller's.
+    /// Gives `mine` back, and grants `granted` to `next`; `false` if `next` had been abandoned, which is
+    /// then the caller's.
     ///
     /// # Safety
     ///

@@ -1,6 +1,6 @@
 //! The present state of a running program: the difference between two readings of its recording.
 //!
-//! A reading must be cheap, since it is done every second: counters are summed anew each time.
+//! A reading must be cheap, since it is done every second: it only sums the counters.
 //! Names are looked up only for what is shown, and are cached.
 
 mod stuck;
@@ -61,7 +61,7 @@ pub struct LockRates {
     pub place: String,
     /// Calls a second.
     pub calls: f64,
-    /// Waits a second, of those that ended.
+    /// Ended waits a second.
     pub waits: f64,
     /// Seconds waited in a second, by all threads together; waits count when they end.
     pub waited: f64,
