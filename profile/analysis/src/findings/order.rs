@@ -39,7 +39,9 @@ fn at_stake(process: &Process, finding: &Finding) -> f64 {
     };
     let lost = |number: usize, site: &Site| {
         let on_path = process.critical_path.through(number).filter(|_| site.kind != Kind::Lock);
-        on_path.map_or(site.figures.lost(), |share| share * process.critical_path.seconds)
+        on_path.map_or(site.figures.lost(), |share| {
+            share * process.critical_path.seconds + site.figures.spun
+        })
     };
     counted.map(|(number, site)| lost(number, site) + calls(site)).sum()
 }

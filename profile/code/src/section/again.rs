@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic, OpKind};
 
-use super::code::Code;
+use super::code::{Code, slot};
 use super::held::common;
 use super::with_code;
 use crate::file::image::Image;
@@ -21,13 +21,14 @@ const EINTR: u64 = 4;
 /// Instructions of a function that are followed, at most.
 const MOST: usize = 20_000;
 /// The functions that another one may call and do nothing but sleep.
-const SLEEPS: [&str; 10] = [
+const SLEEPS: [&str; 11] = [
     "nanosleep",
     "clock_nanosleep",
     "usleep",
     "sleep",
     "select",
     "poll",
+    "sched_yield",
     "__errno_location",
     "clock_gettime",
     "gettimeofday",
@@ -68,7 +69,7 @@ fn around(image: &Image, code: &Code, address: u64, frame: usize) -> Around {
     if comes_back(fetch, call.next_ip(), call.ip()) {
         return Around::Repeats;
     }
-    if only_sleeps(code, range) { Around::Wraps } else { Around::Once }
+    if only_sleeps(code, range.clone(), inside) { Around::Wraps } else { Around::Once }
 }
 
 /// Whether a path leads from one instruction to another, and not because a sleep was interrupted.
@@ -119,25 +120,21 @@ fn writes_flags(instruction: &Instruction) -> bool {
     instruction.rflags_modified() != 0
 }
 
-/// Whether a function's calls all sleep, or belong to that.
-fn only_sleeps(code: &Code, range: Range<u64>) -> bool {
+/// Whether all calls of a function, or of its inlined copy, sleep or belong to that.
+fn only_sleeps(code: &Code, range: Range<u64>, inside: impl Fn(u64) -> bool) -> bool {
     let mut at = range.start;
     let mut next = || {
         let instruction = code.instruction(at).filter(|_| range.contains(&at))?;
         at = instruction.next_ip();
         Some(instruction)
     };
-    std::iter::from_fn(&mut next).all(|instruction| {
+    let mut its = std::iter::from_fn(&mut next).filter(|instruction| inside(instruction.ip()));
+    its.all(|instruction| {
+        let target = instruction.near_branch_target();
         let name = match instruction.flow_control() {
-            FlowControl::Call => code.stub(instruction.near_branch_target()),
-            FlowControl::IndirectCall => {
-                super::code::slot(&instruction).and_then(|slot| code.bound(slot))
-            }
-            FlowControl::UnconditionalBranch
-                if !range.contains(&instruction.near_branch_target()) =>
-            {
-                code.stub(instruction.near_branch_target())
-            }
+            FlowControl::Call => code.stub(target),
+            FlowControl::IndirectCall => slot(&instruction).and_then(|slot| code.bound(slot)),
+            FlowControl::UnconditionalBranch if !range.contains(&target) => code.stub(target),
             _ => return true,
         };
         name.is_some_and(|name| SLEEPS.contains(&name))

@@ -208,18 +208,20 @@ impl Symbols {
     /// is not known. Functions that only sleep do it for their callers.
     pub fn sleeps_again(&mut self, stack: &Stack) -> Option<bool> {
         let place = stack.place?;
-        let mut frame = None;
+        let mut passed = false;
         for &address in &stack.addresses {
-            if frame.is_none() {
-                frame = self.frames_at(address).iter().position(|&frame| frame == place);
-            }
-            let Some(here) = frame else { continue };
-            let (m, at) = self.call_in_file(address)?;
-            match again::around_sleep(&self.image_of(m), at, here) {
-                Around::Repeats => return Some(true),
-                Around::Once => return Some(false),
-                Around::Wraps => frame = Some(0),
-                Around::Unknown => return None,
+            for frame in 0..self.frames_at(address).len() {
+                passed |= self.frames_at(address)[frame] == place;
+                if !passed {
+                    continue;
+                }
+                let (m, at) = self.call_in_file(address)?;
+                match again::around_sleep(&self.image_of(m), at, frame) {
+                    Around::Repeats => return Some(true),
+                    Around::Once => return Some(false),
+                    Around::Wraps => {}
+                    Around::Unknown => return None,
+                }
             }
         }
         None

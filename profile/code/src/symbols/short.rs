@@ -9,6 +9,9 @@ pub fn function(name: &str) -> String {
     if name.starts_with('<') {
         return name.to_owned(); // Rust: `<Type as Trait>::function`
     }
+    if let Some((whole, offset)) = name.rsplit_once("+0x") {
+        return format!("{}+0x{offset}", function(whole));
+    }
     let mut short = String::new();
     let mut rest = name;
     while let Some(c) = rest.chars().next() {
@@ -83,6 +86,7 @@ mod tests {
             ("bool operator< <int>(A<int> const&)", "operator< <int>"),
             ("pool::worker::{{closure}}", "pool::worker::{{closure}}"),
             ("<pool::Job as Run>::run", "<pool::Job as Run>::run"),
+            ("Config::find(char const*, int) const+0x1a2", "Config::find+0x1a2"),
             ("broken<((", "broken<(("),
         ] {
             assert_eq!(function(name), short);
