@@ -109,7 +109,7 @@ impl Known {
 
 /// The advice, and the question to answer first.
 fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
-    const OF_LOCK: &str = "hold it for less time, or use several";
+    const OF_LOCK: &str = "take it less often, hold it for less time, or use several";
     const OF_EVENT: &str = "pass on more at a time (a longer queue, batches), or let threads \
                             poll for some microseconds before they sleep";
     const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a \
