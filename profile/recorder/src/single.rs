@@ -22,7 +22,7 @@ pub fn look_up() {
 /// Whether no other thread can run until the calling one makes one.
 #[inline(always)]
 pub fn is_single_threaded() -> bool {
-    // SAFETY: a byte of the C library, or ours. Nobody writes to it meanwhile, if it is not zero: it
+    // SAFETY: a byte of the C library, or ours. No thread writes to it meanwhile, if it is not zero: it
     // changes when the calling thread makes another one. A zero may be written at any time and is
     // read as such.
     unsafe { VARIABLE.load(Ordering::Relaxed).read_volatile() != 0 }

@@ -55,7 +55,7 @@ mod imp {
         unsafe { *mutex.byte_add(KIND).cast::<c_int>() & (ROBUST | PRIO_PROTECT) != 0 }
     }
 
-    /// Whether nobody holds a mutex that is not special: the word that the C library locks by, which
+    /// Whether no thread holds a mutex that is not special: the word that the C library locks by, which
     /// static initialisers have made part of the ABI.
     #[inline(always)]
     unsafe fn is_free(mutex: *mut c_void) -> bool {
