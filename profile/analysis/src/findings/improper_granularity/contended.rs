@@ -91,9 +91,17 @@ struct Hot<'a> {
     calls: u64,
     contention: f64,
     waited: f64,
-    /// The share of the threads' working time that they are held.
+    /// The share of the threads' working time in which they hold them and have a processor.
     of_work: f64,
     held: f64,
+}
+
+/// The part of the time held in which the holders had a processor, by the holds that were looked at.
+fn on_processor(process: &Process, sites: &[usize]) -> f64 {
+    let holders = || sites.iter().map(|&site| &process.sites[site].figures.holder);
+    let held: f64 = holders().map(|holder| holder.seconds).sum();
+    let off: f64 = holders().map(|holder| holder.off_cpu).sum();
+    if held > 0.0 { 1.0 - (off / held).min(1.0) } else { 1.0 }
 }
 
 impl<'a> Hot<'a> {
@@ -138,7 +146,11 @@ impl<'a> Hot<'a> {
             calls: locks.iter().map(|lock| figures(lock).calls).sum(),
             contention: (taken as f64 / wanted.max(1) as f64).min(1.0),
             waited,
-            of_work: locks.iter().map(|&n| share_of_work(process, &process.locks[n])).sum(),
+            of_work: locks
+                .iter()
+                .map(|&n| share_of_work(process, &process.locks[n]))
+                .map(|share| share * on_processor(process, &sites))
+                .sum(),
             held: locks.iter().map(|lock| figures(lock).held).sum(),
             locks,
             sites,

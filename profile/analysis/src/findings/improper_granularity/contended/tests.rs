@@ -4,7 +4,7 @@ use syncline_recording::{Op, Primitive};
 
 use super::*;
 use crate::findings::testing::{Drawn, Use, one_word, process, sections};
-use crate::model::{Data, Inspected};
+use crate::model::{Data, HolderTime, Inspected};
 
 /// A lock taken so often in ten seconds, so often without success, with this much waiting, and held
 /// so long each time.
@@ -45,6 +45,21 @@ fn canneals_fifteen_sections_are_too_long() {
     let findings = find(&drawn, &Thresholds::default());
     assert_eq!(findings[0].rule, Rule::TooLongSection);
     assert!(findings[0].advice.contains("operator new"), "{}", findings[0].advice);
+}
+
+/// Held for 45 of the 50 seconds that the threads work.
+#[test]
+fn work_in_a_section_is_done_by_a_holder_with_a_processor() {
+    let says_nearly_all = |off_cpu: f64| {
+        let (mut drawn, site) = lock(9_000, 8_000, 2.0, 5e-3);
+        drawn.sites[site].figures.holder =
+            HolderTime { looked_at: 300, seconds: 1.0, off_cpu, ..HolderTime::default() };
+        let findings = find(&drawn, &Thresholds::default());
+        assert_eq!(findings[0].rule, Rule::TooLongSection);
+        findings[0].advice.contains("nearly all of their work")
+    };
+    assert!(says_nearly_all(0.1));
+    assert!(!says_nearly_all(0.2), "0.9 of the work, 0.8 of that on a processor");
 }
 
 #[test]
