@@ -9,6 +9,8 @@ use syncline_interpose::definition;
 /// What an older C library has instead of the variable: it does not say.
 static UNKNOWN: c_char = 0;
 /// The C library's variable (since 2.32). Only read.
+///
+/// Relaxed: either address may be read at any time, and nothing else is published with it.
 static VARIABLE: AtomicPtr<c_char> = AtomicPtr::new(from_ref(&UNKNOWN).cast_mut());
 
 /// Looks the variable up.
