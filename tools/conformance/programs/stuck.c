@@ -1,8 +1,10 @@
 /* Threads that can't go on, until an alarm ends the process: stuck MODE [SECONDS]. */
 #define _GNU_SOURCE
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
@@ -46,6 +48,13 @@ static void wait_too_late(void) {
     pthread_mutex_unlock(&first);
 }
 
+/* A lock of the program's own, which its thread has already: a futex does not say who holds it. */
+static void *own_lock_twice(void *argument) {
+    static int taken = 1;
+    syscall(SYS_futex, &taken, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+    return argument;
+}
+
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     pthread_t one, other;
@@ -57,6 +66,11 @@ int main(int argc, char **argv) {
         pthread_join(one, NULL);
     } else if (strcmp(mode, "itself") == 0) {
         pthread_create(&one, NULL, twice, NULL);
+        pthread_join(one, NULL);
+    } else if (strcmp(mode, "alone") == 0) {
+        twice(NULL);
+    } else if (strcmp(mode, "own") == 0) {
+        pthread_create(&one, NULL, own_lock_twice, NULL);
         pthread_join(one, NULL);
     } else if (strcmp(mode, "lost") == 0) {
         pthread_create(&one, NULL, announce, NULL);

@@ -39,8 +39,8 @@ fn two_threads_that_hold_what_the_other_wants() {
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "deadlock", 2), "{why}");
     for (waits, lock, holder) in [
-        ("first_then_second  stuck.c:17", "mutex second", "second_then_first  stuck.c:22"),
-        ("second_then_first  stuck.c:24", "mutex first", "first_then_second  stuck.c:15"),
+        ("first_then_second  stuck.c:19", "mutex second", "second_then_first  stuck.c:24"),
+        ("second_then_first  stuck.c:26", "mutex first", "first_then_second  stuck.c:17"),
     ] {
         let waits = why.find(waits).unwrap_or_else(|| panic!("{waits}: {why}"));
         let rest = &why[waits..];
@@ -54,7 +54,25 @@ fn a_thread_that_locks_what_it_holds() {
     let found = stuck("itself");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "deadlock", 1), "{why}");
-    assert!(why.contains("which itself holds from twice  stuck.c:29"), "{why}");
+    assert!(why.contains("which itself holds from twice  stuck.c:31"), "{why}");
+}
+
+/// The C library locks without an atomic instruction there.
+#[test]
+fn the_only_thread_of_a_process_locks_what_it_holds() {
+    let found = stuck("alone");
+    let (trap, threads, why) = &found[0];
+    assert_eq!((found.len(), &trap[..], *threads), (1, "deadlock", 1), "{why}");
+    assert!(why.contains("which itself holds from main  stuck.c:"), "{why}");
+}
+
+#[test]
+fn a_lock_of_the_programs_own_stops_everything() {
+    let found = stuck("own");
+    let (trap, threads, why) = &found[0];
+    assert_eq!((found.len(), &trap[..], *threads), (1, "standstill", 2), "{why}");
+    assert!(why.contains("waits at own_lock_twice  stuck.c:54 (futex)"), "{why}");
+    assert!(why.contains("waits at main  stuck.c:"), "{why}");
 }
 
 /// Nobody but the process that started it knows how long it waited.
@@ -79,8 +97,8 @@ fn a_signal_that_came_before_the_wait() {
     let found = stuck("lost");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "lost_wake_up", 1), "{why}");
-    assert!(why.contains("wait_too_late  stuck.c:45"), "{why}");
-    assert!(why.contains("announce  stuck.c:38"), "{why}");
+    assert!(why.contains("wait_too_late  stuck.c:47"), "{why}");
+    assert!(why.contains("announce  stuck.c:40"), "{why}");
 }
 
 #[test]
@@ -125,8 +143,8 @@ impl Drop for Hanging {
 #[test]
 fn it_is_told_while_the_program_hangs() {
     for (mode, trap, line) in [
-        ("deadlock", "DEADLOCK", "second_then_first  stuck.c:24"),
-        ("lost", "LOST WAKE-UP", "wait_too_late  stuck.c:45"),
+        ("deadlock", "DEADLOCK", "second_then_first  stuck.c:26"),
+        ("lost", "LOST WAKE-UP", "wait_too_late  stuck.c:47"),
     ] {
         let folder = scratch();
         let folder = folder.path().join("recording");

@@ -28,7 +28,7 @@ const FILES: [&str; 9] = [
 ];
 
 /// Starts of the names of functions.
-const FUNCTIONS: [&str; 40] = [
+const FUNCTIONS: [&str; 41] = [
     "std::",
     "core::",
     "alloc::",
@@ -69,6 +69,8 @@ const FUNCTIONS: [&str; 40] = [
     "rb_native_",
     "GOMP_",
     "__kmpc_",
+    // What calls `main`; a `main` that never releases its lock takes it for nobody.
+    "_start+",
 ];
 
 /// Parts of names that only say which version of a library it is.
