@@ -106,8 +106,8 @@ SYNCLINE_LOCK(hclh)
 SYNCLINE_RWLOCK(rw_fair)
 
 /// rw_readers: a count of readers, a list of those that wait, and a queue of writers.
-/// Readers come before writers; a writer may starve. Many readers that must not wait for
-/// writers that do. 56 bytes. Source: Mellor-Crummey and Scott, PPoPP'91.
+/// Readers come before writers; a writer may starve. Many readers that must not wait
+/// behind waiting writers. 56 bytes. Source: Mellor-Crummey and Scott, PPoPP'91.
 SYNCLINE_TRY_RWLOCK(rw_readers)
 
 /// rw_writers: a count of readers, a list of those that wait, and a queue of writers,

@@ -22,8 +22,8 @@ int syncline_rw_fair_timedwait(syncline_rw_fair_t *lock, syncline_cond_t *cond,
 int syncline_rw_fair_destroy(syncline_rw_fair_t *lock);
 
 /* rw_readers: a count of readers, a list of those that wait, and a queue of writers.
-   Readers come before writers; a writer may starve. Many readers that must not wait for
-   writers that do. 56 bytes. Source: Mellor-Crummey and Scott, PPoPP'91. */
+   Readers come before writers; a writer may starve. Many readers that must not wait behind
+   waiting writers. 56 bytes. Source: Mellor-Crummey and Scott, PPoPP'91. */
 typedef struct syncline_rw_readers { uint64_t opaque[7]; } syncline_rw_readers_t;
 #define SYNCLINE_RW_READERS_INIT {{0}}
 int syncline_rw_readers_rdlock(syncline_rw_readers_t *lock);

@@ -1,7 +1,9 @@
 //! Sleeps that their own function repeats: it sleeps, looks for something, and sleeps again.
 //!
 //! From the return address of the sleep the instructions of the function are followed along all
-//! paths. If one comes back to the same call, the sleep is in a loop. A loop that only continues an
+//! paths. If one comes back to the same call, the sleep is in a loop. A path on which something is handed
+//! over (a condition is signalled or waited for, a semaphore posted) does not count: a loop that does so in
+//! each round works, and the sleep may be a part of that, or keep its pace. A loop that only continues an
 //! interrupted sleep (`while (nanosleep(&left, &left) == -1 && errno == EINTR)`) does not count: the
 //! path on which an error number was equal to `EINTR` is left out. A function that does nothing but
 //! sleep, such as `SDL_Delay`, does so for its caller, whose loops count then.
@@ -13,6 +15,7 @@ use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic, OpKind};
 
 use super::code::{Code, slot};
 use super::held::common;
+use super::names::hands_over;
 use super::with_code;
 use crate::file::image::Image;
 
@@ -66,14 +69,21 @@ fn around(image: &Image, code: &Code, address: u64, frame: usize) -> Around {
         range.contains(&at) && (depth <= 1 || common(&frames, &image.frames(at)) >= depth)
     };
     let fetch = |at: u64| code.instruction(at).filter(|_| inside(at));
-    if comes_back(fetch, call.next_ip(), call.ip()) {
+    let goes_on = |call: &Instruction| !exchanges(code, call);
+    if comes_back(fetch, goes_on, call.next_ip(), call.ip()) {
         return Around::Repeats;
     }
     if only_sleeps(code, range.clone(), inside) { Around::Wraps } else { Around::Once }
 }
 
-/// Whether a path leads from one instruction to another, and not because a sleep was interrupted.
-fn comes_back(fetch: impl Fn(u64) -> Option<Instruction>, from: u64, to: u64) -> bool {
+/// Whether a path leads from one instruction to another, through calls that go on, and not because a
+/// sleep was interrupted.
+fn comes_back(
+    fetch: impl Fn(u64) -> Option<Instruction>,
+    goes_on: impl Fn(&Instruction) -> bool,
+    from: u64,
+    to: u64,
+) -> bool {
     let mut open = vec![(from, false)];
     let mut seen = HashSet::new();
     while let Some((at, interrupted)) = open.pop() {
@@ -99,13 +109,45 @@ fn comes_back(fetch: impl Fn(u64) -> Option<Instruction>, from: u64, to: u64) ->
                 }
             }
             FlowControl::UnconditionalBranch => open.push((target, pending)),
-            FlowControl::Next | FlowControl::Call | FlowControl::IndirectCall => {
+            FlowControl::Next => open.push((next, pending)),
+            FlowControl::Call | FlowControl::IndirectCall if goes_on(&instruction) => {
                 open.push((next, pending));
             }
             _ => {}
         }
     }
     false
+}
+
+/// Whether a call hands something over, or the function of the same file that it leads to.
+fn exchanges(code: &Code, call: &Instruction) -> bool {
+    let by_name = |call: &Instruction| called(code, call).is_some_and(hands_over);
+    let inside = || {
+        let range = code.function(call.near_branch_target())?;
+        Some(instructions(code, range).any(|instruction| by_name(&instruction)))
+    };
+    by_name(call) || call.flow_control() == FlowControl::Call && inside().unwrap_or(false)
+}
+
+/// The name of the function of another file that a call leads to, or a jump at a function's end.
+fn called<'a>(code: &'a Code, instruction: &Instruction) -> Option<&'a str> {
+    match instruction.flow_control() {
+        FlowControl::Call | FlowControl::UnconditionalBranch => {
+            code.stub(instruction.near_branch_target())
+        }
+        FlowControl::IndirectCall => slot(instruction).and_then(|slot| code.bound(slot)),
+        _ => None,
+    }
+}
+
+/// The instructions of a function.
+fn instructions(code: &Code, range: Range<u64>) -> impl Iterator<Item = Instruction> {
+    let mut at = range.start;
+    std::iter::from_fn(move || {
+        let instruction = code.instruction(at).filter(|_| range.contains(&at))?;
+        at = instruction.next_ip();
+        Some(instruction)
+    })
 }
 
 fn compares_with_eintr(instruction: &Instruction) -> bool {
@@ -122,23 +164,14 @@ fn writes_flags(instruction: &Instruction) -> bool {
 
 /// Whether all calls of a function, or of its inlined copy, sleep or belong to that.
 fn only_sleeps(code: &Code, range: Range<u64>, inside: impl Fn(u64) -> bool) -> bool {
-    let mut at = range.start;
-    let mut next = || {
-        let instruction = code.instruction(at).filter(|_| range.contains(&at))?;
-        at = instruction.next_ip();
-        Some(instruction)
+    let calls = |instruction: &Instruction| match instruction.flow_control() {
+        FlowControl::Call | FlowControl::IndirectCall => true,
+        FlowControl::UnconditionalBranch => !range.contains(&instruction.near_branch_target()),
+        _ => false,
     };
-    let mut its = std::iter::from_fn(&mut next).filter(|instruction| inside(instruction.ip()));
-    its.all(|instruction| {
-        let target = instruction.near_branch_target();
-        let name = match instruction.flow_control() {
-            FlowControl::Call => code.stub(target),
-            FlowControl::IndirectCall => slot(&instruction).and_then(|slot| code.bound(slot)),
-            FlowControl::UnconditionalBranch if !range.contains(&target) => code.stub(target),
-            _ => return true,
-        };
-        name.is_some_and(|name| SLEEPS.contains(&name))
-    })
+    let its = instructions(code, range.clone()).filter(|instruction| inside(instruction.ip()));
+    let mut names = its.filter(calls).map(|call| called(code, &call));
+    names.all(|name| name.is_some_and(|name| SLEEPS.contains(&name)))
 }
 
 #[cfg(test)]
@@ -152,7 +185,10 @@ mod tests {
             let body = instructions!($($line),*);
             let call = body.iter().find(|i| i.flow_control() == FlowControl::IndirectCall);
             let call = call.expect("a call");
-            comes_back(|at| body.iter().find(|i| i.ip() == at).copied(), call.next_ip(), call.ip())
+            let fetch = |at| body.iter().find(|i| i.ip() == at).copied();
+            // A call through `rdx` hands something over.
+            let goes_on = |call: &Instruction| call.op0_register() != iced_x86::Register::RDX;
+            comes_back(fetch, goes_on, call.next_ip(), call.ip())
         }};
     }
 
@@ -164,6 +200,15 @@ mod tests {
         assert!(repeats!("call rax", "call rcx", "jmp 2b"), "what it looks at is in a call");
         assert!(!repeats!("call rax", "test eax, eax", "je 3f", "call rcx"), "once");
         assert!(!repeats!("test edi, edi", "je 4f", "call rax", "4:", "ret"), "if it has to");
+    }
+
+    #[test]
+    fn a_loop_that_hands_over_in_each_round_works() {
+        assert!(!repeats!("call rax", "call rdx", "jmp 2b"));
+        assert!(
+            repeats!("call rax", "test ecx, ecx", "je 2b", "call rdx", "jmp 2b"),
+            "now and then"
+        );
     }
 
     #[test]

@@ -108,6 +108,17 @@ pub fn waits_for_semaphore(name: &str) -> bool {
     ["sem_wait", "sem_timedwait", "sem_clockwait"].contains(&name)
 }
 
+/// Whether it waits for an event, or makes one: of a condition, a semaphore, a barrier or a thread.
+pub fn hands_over(name: &str) -> bool {
+    let (class, last) = last_parts(name);
+    let starts = ["pthread_cond_", "cnd_", "sem_", "g_cond_", "uv_cond_", "uv_sem_"];
+    let whole =
+        ["pthread_barrier_wait", "pthread_create", "pthread_join", "thrd_create", "thrd_join"];
+    starts.iter().any(|start| name.starts_with(start))
+        || whole.contains(&name)
+        || class.starts_with("condition_variable") && !last.starts_with('~')
+}
+
 /// Whether a function that waits for a semaphore may call this and still do nothing but wait.
 pub fn belongs_to_waiting(name: &str) -> bool {
     waits_for_semaphore(name)
@@ -231,6 +242,22 @@ mod tests {
         assert_eq!(effect("std::__throw_system_error(int)"), Effect::NoReturn);
         assert_eq!(effect("abort"), Effect::NoReturn);
         assert_eq!(effect("abort_job"), Effect::Other);
+    }
+
+    #[test]
+    fn events_are_waited_for_and_made() {
+        for name in [
+            "pthread_cond_signal",
+            "sem_post",
+            "pthread_barrier_wait",
+            "std::condition_variable::notify_one()",
+            "std::_V2::condition_variable_any::wait()",
+        ] {
+            assert!(hands_over(name), "{name}");
+        }
+        for name in ["pthread_mutex_lock", "usleep", "sem", "poll", "notify_one"] {
+            assert!(!hands_over(name), "{name}");
+        }
     }
 
     #[test]
