@@ -69,7 +69,7 @@ const FUNCTIONS: [&str; 41] = [
     "rb_native_",
     "GOMP_",
     "__kmpc_",
-    // What calls `main`; a `main` that never releases its lock takes it for nobody.
+    // What calls `main`: a `main` that never releases its lock takes it for no caller.
     "_start+",
 ];
 
