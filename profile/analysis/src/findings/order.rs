@@ -26,8 +26,9 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 }
 
 /// Seconds that all threads spent at a finding's call sites, in whatever its problem is about:
-/// waits, refused tries, or the calls themselves. Of waits for events and in futexes only those count that the end of
-/// the run waited for, if that is known: others may be of threads that have nothing to do.
+/// waits, refused tries, or the calls themselves. Of waits for events and in futexes only those count
+/// that the end of the run waited for, if that is known: others may be of threads that have nothing to
+/// do.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
     let of_events = finding.rule.about().waiting == Lost::All;
     let sites = finding.sites.iter().map(|&site| (site, &process.sites[site]));

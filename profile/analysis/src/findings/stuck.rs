@@ -75,7 +75,7 @@ fn deadlock(process: &Process, threads: Vec<usize>) -> Stuck {
         format!(
             "{} waits at {} for {}, which {whose} holds from {}",
             who(process, number),
-            now.stack.map_or_else(|| "an unknown place".to_owned(), |s| name::stack(process, s)),
+            place(process, now),
             lock(process, now),
             name::stack(process, now.holder_stack.unwrap_or(0)),
         )
@@ -86,17 +86,16 @@ fn deadlock(process: &Process, threads: Vec<usize>) -> Stuck {
 
 /// No thread runs, so none will signal.
 fn lost_wake_up(process: &Process) -> Option<Stuck> {
-    let living = || (0..process.threads.len()).filter(|&t| !process.threads[t].ended);
     let for_good = |thread: usize| {
         let now = waiting(&process.threads[thread])?;
         // A wait in a futex may have a deadline.
         (!ENDS_BY_ITSELF.contains(&now.op) && now.op != Op::FutexWait).then_some(now)
     };
-    if !living().all(|thread| for_good(thread).is_some()) {
+    if !living(process).all(|thread| for_good(thread).is_some()) {
         return None;
     }
     let waits = |&thread: &usize| for_good(thread).is_some_and(|now| now.op == Op::CondWait);
-    let threads: Vec<usize> = living().filter(waits).collect();
+    let threads: Vec<usize> = living(process).filter(waits).collect();
     if threads.is_empty() {
         return None;
     }
@@ -118,7 +117,7 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
         format!(
             "{} waits at {} for {}, {signalled}",
             who(process, number),
-            now.stack.map_or_else(|| "an unknown place".to_owned(), |s| name::stack(process, s)),
+            place(process, now),
             lock(process, now),
         )
     };
@@ -130,22 +129,19 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
 
 /// No thread runs, and none will, unless a wait has a deadline that was not recorded.
 fn standstill(process: &Process) -> Option<Stuck> {
-    let living = || (0..process.threads.len()).filter(|&t| !process.threads[t].ended);
     let for_good = |thread: usize| {
         let now = waiting(&process.threads[thread]);
         now.filter(|now| now.seconds >= VERY_LONG && !ENDS_BY_ITSELF.contains(&now.op))
     };
-    let threads: Vec<usize> = living().collect();
+    let threads: Vec<usize> = living(process).collect();
     if threads.is_empty() || threads.iter().any(|&thread| for_good(thread).is_none()) {
         return None;
     }
     let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for &thread in &threads {
         let now = for_good(thread)?;
-        let place =
-            now.stack.map_or_else(|| "an unknown place".to_owned(), |s| name::stack(process, s));
         places
-            .entry(format!("{place} ({})", primitive(now.op.primitive())))
+            .entry(format!("{} ({})", place(process, now), primitive(now.op.primitive())))
             .or_default()
             .push(thread);
     }
@@ -164,6 +160,15 @@ fn standstill(process: &Process) -> Option<Stuck> {
     );
     let seconds = shortest(process, &threads);
     Some(Stuck { trap: Trap::Standstill, seconds, why: text(&lines), threads })
+}
+
+fn living(process: &Process) -> impl Iterator<Item = usize> {
+    (0..process.threads.len()).filter(|&thread| !process.threads[thread].ended)
+}
+
+/// Where a thread waits.
+fn place(process: &Process, now: &WaitingNow) -> String {
+    now.stack.map_or_else(|| "an unknown place".to_owned(), |s| name::stack(process, s))
 }
 
 fn shortest(process: &Process, threads: &[usize]) -> f64 {

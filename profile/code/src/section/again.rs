@@ -124,7 +124,7 @@ fn exchanges(code: &Code, call: &Instruction) -> bool {
     let by_name = |call: &Instruction| called(code, call).is_some_and(hands_over);
     let inside = || {
         let range = code.function(call.near_branch_target())?;
-        Some(instructions(code, range).any(|instruction| by_name(&instruction)))
+        Some(code.instructions(range).any(|instruction| by_name(&instruction)))
     };
     by_name(call) || call.flow_control() == FlowControl::Call && inside().unwrap_or(false)
 }
@@ -138,16 +138,6 @@ fn called<'a>(code: &'a Code, instruction: &Instruction) -> Option<&'a str> {
         FlowControl::IndirectCall => slot(instruction).and_then(|slot| code.bound(slot)),
         _ => None,
     }
-}
-
-/// The instructions of a function.
-fn instructions(code: &Code, range: Range<u64>) -> impl Iterator<Item = Instruction> {
-    let mut at = range.start;
-    std::iter::from_fn(move || {
-        let instruction = code.instruction(at).filter(|_| range.contains(&at))?;
-        at = instruction.next_ip();
-        Some(instruction)
-    })
 }
 
 fn compares_with_eintr(instruction: &Instruction) -> bool {
@@ -169,7 +159,7 @@ fn only_sleeps(code: &Code, range: Range<u64>, inside: impl Fn(u64) -> bool) -> 
         FlowControl::UnconditionalBranch => !range.contains(&instruction.near_branch_target()),
         _ => false,
     };
-    let its = instructions(code, range.clone()).filter(|instruction| inside(instruction.ip()));
+    let its = code.instructions(range.clone()).filter(|instruction| inside(instruction.ip()));
     let mut names = its.filter(calls).map(|call| called(code, &call));
     names.all(|name| name.is_some_and(|name| SLEEPS.contains(&name)))
 }

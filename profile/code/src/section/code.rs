@@ -66,6 +66,16 @@ impl<'a> Code<'a> {
         (!instruction.is_invalid()).then_some(instruction)
     }
 
+    /// The instructions of a range, one after the other, up to the first bytes that are none.
+    pub fn instructions(&self, range: Range<u64>) -> impl Iterator<Item = Instruction> {
+        let mut at = range.start;
+        std::iter::from_fn(move || {
+            let instruction = self.instruction(at).filter(|_| at < range.end)?;
+            at = instruction.next_ip();
+            Some(instruction)
+        })
+    }
+
     /// How many bytes of instructions there are.
     pub fn size(&self) -> usize {
         self.texts.iter().map(|(_, bytes)| bytes.len()).sum()

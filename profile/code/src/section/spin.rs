@@ -53,15 +53,8 @@ fn spins_at(code: &Code, address: u64, functions: &mut Functions) -> bool {
     else {
         return false;
     };
-    let instructions = functions.entry(range.start).or_insert_with(|| {
-        let mut at = range.start;
-        let mut next = || {
-            let instruction = code.instruction(at).filter(|_| at < range.end)?;
-            at = instruction.next_ip();
-            Some(instruction)
-        };
-        std::iter::from_fn(&mut next).collect()
-    });
+    let instructions =
+        functions.entry(range.start).or_insert_with(|| code.instructions(range).collect());
     loops_around(instructions, address).any(looks_only)
 }
 

@@ -146,11 +146,8 @@ impl<'a> Hot<'a> {
             calls: locks.iter().map(|lock| figures(lock).calls).sum(),
             contention: (taken as f64 / wanted.max(1) as f64).min(1.0),
             waited,
-            of_work: locks
-                .iter()
-                .map(|&n| share_of_work(process, &process.locks[n]))
-                .map(|share| share * on_processor(process, &sites))
-                .sum(),
+            of_work: locks.iter().map(|&n| share_of_work(process, &process.locks[n])).sum::<f64>()
+                * on_processor(process, &sites),
             held: locks.iter().map(|lock| figures(lock).held).sum(),
             locks,
             sites,

@@ -7,7 +7,7 @@
 //! while a thread looks, it waits for them, and would wait no less otherwise.
 
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::model::{Finding, OnPath, Process, Remedy, Rule};
+use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
 /// A sleep that is longer than this on average, in seconds, keeps a clock.
@@ -23,7 +23,6 @@ fn finding(process: &Process) -> Option<Finding> {
     let number = slept.site?;
     let site = &process.sites[number];
     let mean = slept.seconds / slept.pieces.max(1) as f64;
-    debug_assert_eq!(slept.kind, OnPath::Sleep);
     if site.repeats != Some(true) || mean > LONGEST {
         return None;
     }
@@ -57,7 +56,7 @@ mod tests {
 
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
-    use crate::model::PathPart;
+    use crate::model::{OnPath, PathPart};
 
     /// Two threads, of which one sleeps so often, for so long in all, of a run of ten seconds; both have a
     /// processor for this long.
