@@ -1,7 +1,8 @@
 //! Calls of the kernel that take much time and that no rule knows: a sentence for each.
 
+use super::improper_primitive::library_lock;
 use super::working::{IDLE, running, share};
-use crate::model::{Asleep, Kind, Process, Remaining};
+use crate::model::{Asleep, Finding, Kind, Process, Remaining, Rule};
 use syncline_present::number::{counted, duration, percent};
 
 /// The least share of the threads' time that is reported.
@@ -14,9 +15,12 @@ const OPEN_MP: &str = "OpenMP's threads sleep there until a parallel region begi
 const LIBRARIES: [(&str, &str); 3] =
     [("libgomp", OPEN_MP), ("libomp", OPEN_MP), ("libiomp", OPEN_MP)];
 
-/// The sentence about these calls.
-pub fn find(process: &Process) -> impl Iterator<Item = Remaining> {
-    process.asleep.iter().filter_map(|asleep| remaining(process, asleep))
+/// The sentence about these calls. Locks of the C library that have a finding need none.
+pub fn find(process: &Process, findings: &[Finding]) -> impl Iterator<Item = Remaining> {
+    let is_found = findings.iter().any(|finding| finding.rule == Rule::LibraryLock);
+    let said = move |asleep: &Asleep| is_found && library_lock::function(process, asleep).is_some();
+    let others = process.asleep.iter().filter(move |asleep| !said(asleep));
+    others.filter_map(|asleep| remaining(process, asleep))
 }
 
 fn remaining(process: &Process, asleep: &Asleep) -> Option<Remaining> {

@@ -8,7 +8,7 @@ use syncline_recording::Op;
 
 use super::family::{PAIR, descending};
 use super::improper_granularity::thread_each::A_THREAD;
-use crate::model::{Finding, Kind, Lost, Process, Site};
+use crate::model::{Finding, Kind, Lost, Process, Rule, Site};
 
 /// Gains that differ by less are about the same: half of the predictions have at least this error
 /// (`docs/accuracy.md`).
@@ -30,6 +30,9 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 /// that the end of the run waited for, if that is known: others may be of threads that have nothing to
 /// do.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
+    if finding.rule == Rule::LibraryLock {
+        return slept_at(process, &finding.place);
+    }
     let of_events = finding.rule.about().waiting == Lost::All;
     let sites = finding.sites.iter().map(|&site| (site, &process.sites[site]));
     let counted = sites.filter(|(_, site)| site.kind != Kind::Event || of_events);
@@ -47,13 +50,18 @@ fn at_stake(process: &Process, finding: &Finding) -> f64 {
     counted.map(|(number, site)| lost(number, site) + calls(site)).sum()
 }
 
+/// Seconds that threads slept at a call site, besides waits that were recorded.
+fn slept_at(process: &Process, place: &str) -> f64 {
+    let here = process.asleep.iter().filter(|asleep| asleep.place == place);
+    here.map(|asleep| asleep.seconds).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use syncline_recording::Primitive;
 
     use super::*;
     use crate::findings::testing::{Use, finding, process};
-    use crate::model::Rule;
 
     /// As of a queue whose one side looks for something now and then: both sides wait about as long,
     /// and the run waits for the one that sleeps.

@@ -41,7 +41,7 @@ pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
         event(process, site, || meets().any(|meeting| meeting.is_in(&process.sites[site])))
     });
     let mut remaining: Vec<Remaining> =
-        locks.chain(calls).chain(events).chain(asleep::find(process)).collect();
+        locks.chain(calls).chain(events).chain(asleep::find(process, findings)).collect();
     let on_path = |one: &Remaining| -> f64 {
         one.sites.iter().filter_map(|&site| process.critical_path.through(site)).sum()
     };

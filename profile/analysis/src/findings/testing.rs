@@ -18,9 +18,9 @@ use std::ops::{Deref, DerefMut};
 use syncline_recording::{Class, Op, Primitive};
 
 use crate::model::{
-    Blocker, CriticalPath, Figures, Finding, Frame, Inspected, Kind, Lock, Nesting, Outer, Process,
-    Quadrant, QuadrantCounts, Remedy, Rule, Section, Site, SiteUse, Stack, State, Thread, Timeline,
-    Times, Waiting,
+    Blocker, CriticalPath, Figures, Finding, Frame, Inspected, Kind, Lock, Module, Nesting, Outer,
+    Process, Quadrant, QuadrantCounts, Remedy, Rule, Section, Site, SiteUse, Stack, State, Thread,
+    Timeline, Times, Waiting,
 };
 use crate::options::Thresholds;
 pub use sections::one_word;
@@ -234,6 +234,29 @@ impl Drawn {
             broken: false,
         });
         self.stacks.len() - 1
+    }
+
+    /// A library, mapped from this path.
+    pub fn module(&mut self, path: &str) -> usize {
+        self.modules.push(Module {
+            path: path.to_owned(),
+            build_id: String::new(),
+            start: 0,
+            end: 0,
+            bias: 0,
+            symbols: None,
+        });
+        self.modules.len() - 1
+    }
+
+    /// The stack goes on into these functions of a library, the innermost first.
+    pub fn calls_into(&mut self, stack: usize, module: usize, functions: &[&str]) {
+        for function in functions.iter().rev() {
+            let inner = self.stack(function);
+            let frame = self.stacks[inner].frames[0];
+            self.frames[frame].module = Some(module);
+            self.stacks[stack].frames.insert(0, frame);
+        }
     }
 
     /// A site's function is called by this one.

@@ -95,6 +95,8 @@ pub enum Rule {
     SpinlockInstead,
     /// A futex of the program's own with much waiting.
     BusyFutex,
+    /// A lock inside a function of the C library.
+    LibraryLock,
     /// A thread that is made for each small piece of work.
     ThreadForEachTask,
     /// Groups of threads with unequal work.
@@ -200,6 +202,7 @@ impl Rule {
             Rule::OnlyWriters             => shared(C::ImproperPrimitive,    Nothing, HandingOver, None),
             Rule::SpinlockInstead         => shared(C::ImproperPrimitive,    Nothing, Cheaper,     None),
             Rule::BusyFutex               => shared(C::ImproperGranularity,  AtLocks, No,          None),
+            Rule::LibraryLock             => alone(C::ImproperPrimitive, AtLocks),
             Rule::ThreadForEachTask       => alone(C::ImproperGranularity, All),
             Rule::UnequalGroups           => alone(C::LoadImbalance, AtLocks),
             Rule::UnequalThreads          => alone(C::LoadImbalance, AtLocks),

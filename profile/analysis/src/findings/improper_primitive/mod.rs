@@ -1,7 +1,7 @@
 //! Improper primitives: another primitive would do the same for less (SyncPerf, section 2.1.1).
 
 mod atomic_instead;
-
+pub mod library_lock;
 mod look;
 mod loops;
 mod most_lost;
@@ -29,6 +29,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         loops::find,
         sleeps::find,
         tiny_events::find,
+        library_lock::find,
     ];
     rules.iter().flat_map(|rule| rule(process, thresholds)).collect()
 }

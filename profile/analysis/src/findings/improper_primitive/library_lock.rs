@@ -1,0 +1,274 @@
+//! A lock inside the C library: a function that many threads call, such as `rand` or `malloc`, takes
+//! a lock that all its callers share.
+//!
+//! No recorded call takes such a lock. Threads that wait for it sleep in the C library's own
+//! `__lll_lock_wait`, and looks at sleeping threads see that function, the library's function that
+//! called it, and the program's call of that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::findings::evidence::{count, seconds, share};
+use crate::model::{Asleep, Finding, Process, Remedy, Rule};
+use crate::options::Thresholds;
+
+/// The least share of the time in which threads could run that they sleep in one family of functions.
+const LEAST: f64 = 0.05;
+/// Less than this, in seconds, is a few looks.
+const FLOOR: f64 = 0.3;
+/// The C library's file.
+const LIBRARY: &str = "libc.so";
+/// Its functions that sleep until a lock is free.
+const WAITS: &str = "lll_lock_wait";
+
+/// Functions that take the same locks, and what to do instead.
+struct Family {
+    /// Starts of their names, without underscores in front.
+    functions: &'static [&'static str],
+    /// What the lock protects.
+    protects: &'static str,
+    /// What to do.
+    advice: &'static str,
+}
+
+const FAMILIES: [Family; 6] = [
+    Family {
+        functions: &["rand", "random", "srand", "initstate", "setstate"],
+        protects: "the state of the random generator",
+        advice: "Give each thread a generator of its own: rand_r, random_r, or one of <random>",
+    },
+    Family {
+        functions: &[
+            "malloc",
+            "free",
+            "calloc",
+            "realloc",
+            "memalign",
+            "aligned_alloc",
+            "posix_memalign",
+            "int_free",
+            "int_malloc",
+            "libc_malloc",
+            "libc_free",
+            "cfree",
+        ],
+        protects: "an arena of the allocator",
+        advice: "Allocate less often (keep objects and buffers for reuse), do not limit the number of \
+                 arenas (MALLOC_ARENA_MAX, M_ARENA_MAX), or use an allocator with caches for each \
+                 thread, such as jemalloc, tcmalloc or mimalloc",
+    },
+    Family {
+        functions: &[
+            "localtime",
+            "gmtime",
+            "mktime",
+            "timegm",
+            "timelocal",
+            "strftime",
+            "tzset",
+            "ctime",
+            "tz_convert",
+            "getdate",
+        ],
+        protects: "the time zone",
+        advice: "Convert a time once and keep the result, for each second and thread; or use a library \
+                 that keeps its time zones itself",
+    },
+    Family {
+        functions: &[
+            "putc",
+            "fputc",
+            "putchar",
+            "getc",
+            "fgetc",
+            "getchar",
+            "ungetc",
+            "IO_",
+            "fputs",
+            "puts",
+            "fwrite",
+            "fread",
+            "fgets",
+            "gets",
+            "printf",
+            "fprintf",
+            "vfprintf",
+            "vprintf",
+            "scanf",
+            "fscanf",
+            "fflush",
+            "getline",
+            "getdelim",
+            "flockfile",
+            "overflow",
+            "perror",
+            "fseek",
+            "ftell",
+        ],
+        protects: "a stream",
+        advice: "Call it less often: collect the output in a buffer of each thread and write it with \
+                 one call, or read large blocks; or take the stream's lock once (flockfile) and use \
+                 putc_unlocked, getc_unlocked and the like",
+    },
+    Family {
+        functions: &["setenv", "putenv", "unsetenv", "getenv", "clearenv"],
+        protects: "the environment",
+        advice: "Read the environment once, before threads start, and pass values on otherwise",
+    },
+    Family {
+        functions: &["dl_iterate_phdr", "dlsym", "dlopen", "dlclose", "dladdr", "dl_"],
+        protects: "the list of loaded libraries",
+        advice: "Look symbols up once and keep them; if exceptions are thrown, throw them less often \
+                 (in newer versions of libgcc and the C library, from 13 and 2.35 on, unwinding takes \
+                 no lock)",
+    },
+];
+
+/// What to do about other functions.
+const OTHER: Family = Family {
+    functions: &[],
+    protects: "what its callers share",
+    advice: "Call it less often, and keep its results for each thread",
+};
+
+/// Where threads sleep in functions of one family.
+#[derive(Default)]
+struct Sleeping<'a> {
+    /// The call sites, with the function that is called.
+    calls: Vec<(&'a Asleep, &'a str)>,
+    seconds: f64,
+    threads: BTreeSet<usize>,
+}
+
+/// Functions of the C library in which threads wait for one another.
+pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
+    let mut families: BTreeMap<usize, Sleeping> = BTreeMap::new();
+    for asleep in &process.asleep {
+        let Some(function) = function(process, asleep) else { continue };
+        let sleeping = families.entry(family(function)).or_default();
+        sleeping.seconds += asleep.seconds;
+        sleeping.threads.extend(&asleep.threads);
+        sleeping.calls.push((asleep, function));
+    }
+    let could_run = (process.thread_seconds - process.ready()).max(f64::MIN_POSITIVE);
+    let much = |sleeping: &Sleeping| sleeping.seconds >= (LEAST * could_run).max(FLOOR);
+    let found = families.into_iter().filter(|(_, sleeping)| much(sleeping));
+    found.map(|(family, sleeping)| finding(family, sleeping, could_run)).collect()
+}
+
+/// The function that the program called, if a thread sleeps in it for a lock of the C library.
+pub fn function<'a>(process: &'a Process, asleep: &Asleep) -> Option<&'a str> {
+    let frames = process.stacks[asleep.stack].frames.iter().map(|&frame| &process.frames[frame]);
+    let inside = frames.take_while(|frame| {
+        let module = frame.module.map(|module| process.modules[module].name());
+        module.is_some_and(|name| name.starts_with(LIBRARY))
+    });
+    let functions: Vec<&str> = inside.map(|frame| frame.whole_function()).collect();
+    let waits = functions.iter().any(|function| function.contains(WAITS));
+    let called = functions.last().filter(|function| !function.contains(WAITS))?;
+    (waits && asleep.call == "futex").then_some(*called)
+}
+
+/// The index of a function's family.
+fn family(function: &str) -> usize {
+    let name = function.trim_start_matches('_').trim_start_matches("GI_").trim_start_matches('_');
+    let is_of = |family: &Family| family.functions.iter().any(|start| name.starts_with(start));
+    FAMILIES.iter().position(is_of).unwrap_or(FAMILIES.len())
+}
+
+fn finding(family: usize, sleeping: Sleeping, could_run: f64) -> Finding {
+    let Family { protects, advice, .. } = FAMILIES.get(family).unwrap_or(&OTHER);
+    // The list of a process has most time first.
+    let (first, function) = sleeping.calls[0];
+    Finding {
+        rule: Rule::LibraryLock,
+        title: format!("Threads wait for a lock inside the C library, in {function}"),
+        place: first.place.clone(),
+        sites: Vec::new(),
+        locks: Vec::new(),
+        evidence: vec![
+            share(
+                "share of the threads' time asleep there",
+                (sleeping.seconds / could_run).min(1.0),
+            ),
+            seconds("asleep, all threads", sleeping.seconds),
+            count("threads", sleeping.threads.len() as u64),
+            count("call sites", sleeping.calls.len() as u64),
+        ],
+        advice: format!("The lock protects {protects}. {advice}."),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        gain: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::testing::{Drawn, process};
+
+    /// Four threads of ten seconds that sleep so long, in this call of the kernel, below functions of
+    /// the C library with these names, the innermost first.
+    fn sleeping(call: &str, seconds: f64, inside: &[&str]) -> Drawn {
+        let mut drawn = process(10.0, 2);
+        let first = drawn.threads("draw", 4, 10.0);
+        let stack = drawn.stack("draw at casino.c:10");
+        let library = drawn.module("/lib/libc.so.6");
+        drawn.calls_into(stack, library, inside);
+        drawn.asleep.push(Asleep {
+            call: call.to_owned(),
+            place: "draw at casino.c:10".to_owned(),
+            seconds,
+            threads: (first..first + 4).collect(),
+            stack,
+        });
+        drawn
+    }
+
+    fn found(drawn: &Drawn) -> Vec<Finding> {
+        find(drawn, &Thresholds::default())
+    }
+
+    #[test]
+    fn threads_that_wait_for_the_random_generator() {
+        let drawn = sleeping("futex", 20.0, &["__GI___lll_lock_wait_private", "__random", "rand"]);
+        let findings = found(&drawn);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].place, "draw at casino.c:10");
+        assert!(findings[0].advice.contains("rand_r"), "{}", findings[0].advice);
+    }
+
+    #[test]
+    fn little_of_the_time_is_no_finding() {
+        let functions = ["__lll_lock_wait_private", "random"];
+        assert_eq!(found(&sleeping("futex", 2.6, &functions)).len(), 1, "5.2 % of 50 seconds");
+        assert!(found(&sleeping("futex", 2.4, &functions)).is_empty(), "4.8 %");
+        let mut short = sleeping("futex", 0.29, &functions);
+        short.thread_seconds = 0.5;
+        assert!(found(&short).is_empty(), "a few looks");
+    }
+
+    #[test]
+    fn other_sleeps_in_the_library_are_no_locks() {
+        assert!(
+            found(&sleeping("futex", 20.0, &["syscall"])).is_empty(),
+            "the program's own futex"
+        );
+        assert!(found(&sleeping("read", 20.0, &["__lll_lock_wait", "read"])).is_empty());
+        assert!(found(&sleeping("futex", 20.0, &["__lll_lock_wait"])).is_empty(), "who called it?");
+        assert!(found(&sleeping("futex", 20.0, &["futex_wait", "sem_wait"])).is_empty());
+    }
+
+    #[test]
+    fn functions_belong_to_what_their_lock_protects() {
+        let protects = |function| {
+            let found = found(&sleeping("futex", 20.0, &["__lll_lock_wait_private", function]));
+            let text = found[0].advice.clone();
+            text.split('.').next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(protects("_int_free"), "The lock protects an arena of the allocator");
+        assert_eq!(protects("__libc_malloc"), "The lock protects an arena of the allocator");
+        assert_eq!(protects("__tz_convert"), "The lock protects the time zone");
+        assert_eq!(protects("_IO_putc"), "The lock protects a stream");
+        assert_eq!(protects("iconv_open"), "The lock protects what its callers share");
+    }
+}
