@@ -106,6 +106,66 @@ fn programs_that_a_user_describes_are_measured_and_peers_with_them() {
     }
 }
 
+/// A program with a problem, one that hangs, and one that can't be run.
+#[test]
+fn reports_on_programs_that_a_user_describes_are_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = folder.path();
+    let compile = |name: &str, source: &str| {
+        fs::create_dir(programs.join(name)).unwrap();
+        let file = programs.join(name).join("main.c");
+        fs::write(&file, source).unwrap();
+        let compiled = Command::new("gcc")
+            .args(["-O1", "-g", "-pthread", "-o"])
+            .args([&programs.join(name).join("main"), &file])
+            .status()
+            .unwrap();
+        assert!(compiled.success(), "{name}");
+    };
+    let describe = |name: &str, text: &str| {
+        let text = format!("version = '1'\n{text}\n");
+        fs::write(programs.join(format!("{name}.toml")), text).unwrap();
+    };
+    let sleeps = "#include <pthread.h>\n#include <unistd.h>\n\
+        static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
+        static void *write_slowly(void *a) { for (int i = 0; i < 40; i++) {\n\
+        pthread_mutex_lock(&lock); usleep(3000); pthread_mutex_unlock(&lock); }\n\
+        return a; }\n\
+        int main(void) { pthread_t threads[3];\n\
+        for (int i = 0; i < 3; i++) pthread_create(&threads[i], 0, write_slowly, 0);\n\
+        for (int i = 0; i < 3; i++) pthread_join(threads[i], 0); return 0; }\n";
+    compile("journal", sleeps);
+    let right = "command = ['./main']\nplace = 'main\\.c:5'\nremedy = 'sleeping-holder'";
+    describe("journal", right);
+    compile("elsewhere", sleeps);
+    describe("elsewhere", &right.replace(":5", ":9"));
+    compile(
+        "itself",
+        "#include <pthread.h>\nstatic pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
+        int main(void) { pthread_mutex_lock(&lock); return pthread_mutex_lock(&lock); }\n",
+    );
+    describe(
+        "itself",
+        "status = 124\ncommand = ['timeout', '1', './main']\nplace = 'main\\.c:3'\nremedy = 'deadlock'",
+    );
+    fs::create_dir(programs.join("missing")).unwrap();
+    describe("missing", "command = ['./none']");
+    let arguments = ["accuracy", "--smoke", "--programs", programs.to_str().unwrap()];
+    let output = Command::new(env!("CARGO_BIN_EXE_syncline-bench"))
+        .args(arguments)
+        .env("SYNCLINE_COMMIT", "abc-dirty")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "one can't be run");
+    assert!(errors.contains("missing could not be run"), "{errors}");
+    assert!(errors.contains("\"problems\":3,\"found_first_two\":2"), "{errors}");
+    let lines = String::from_utf8_lossy(&output.stdout);
+    for name in ["journal", "elsewhere", "itself", "missing"] {
+        assert!(lines.contains(&format!("  {name}")), "{lines}");
+    }
+}
+
 #[test]
 fn a_simulation_of_this_machine_is_held_against_it() {
     let lines = output_of(&["simulator", "--compare", "--smoke"]);

@@ -11,7 +11,7 @@
 //! status = 143                    # of the command; 0 if it is not said
 //! limit = 60                      # seconds until a run hangs
 //! place = 'items\.c|thread\.c'    # where the problem is; none for a program that is fine
-//! remedy = 'granularity'          # in the finding's category, rule or title
+//! remedy = 'granularity'          # in the finding's category, rule or title; or deadlock, lost wake-up, standstill
 //! advice_not = 'Remove'           # must not be in its advice
 //! allowed = 'spinlock-instead'    # findings, by rule and place, that are no false alarm
 //! false = 'polling.*:489'         # findings that are one, whatever they promise

@@ -14,12 +14,14 @@ use crate::model::{Finding, Kind, Lost, Process, Rule, Site};
 /// (`docs/accuracy.md`).
 const ERROR: f64 = 0.1;
 
-/// Which of two findings comes first.
+/// Which of two findings comes first. Lock orders, which may hang a program and take no time, come last.
 pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
     let step = |finding: &Finding| finding.gain.map_or(0, |gain| (gain.share / ERROR) as i64);
     let seconds = |finding: &Finding| finding.gain.map_or(0.0, |gain| gain.seconds);
-    Reverse(step(a))
-        .cmp(&Reverse(step(b)))
+    let takes_no_time = |finding: &Finding| finding.rule == Rule::BothOrders;
+    takes_no_time(a)
+        .cmp(&takes_no_time(b))
+        .then_with(|| Reverse(step(a)).cmp(&Reverse(step(b))))
         .then_with(|| descending(at_stake(process, a), at_stake(process, b)))
         .then_with(|| descending(seconds(a), seconds(b)))
         .then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))

@@ -89,6 +89,8 @@ pub enum Rule {
     TooLongSection,
     /// The holder lost its processor.
     PreemptedHolder,
+    /// A lock with short sections that threads wait for during much of their time.
+    TakenTooOften,
     /// A lock for readers and writers that only writers take.
     OnlyWriters,
     /// A section of a few instructions under a lock that may sleep: a spinlock is cheaper.
@@ -99,6 +101,8 @@ pub enum Rule {
     LibraryLock,
     /// A thread that is made for each small piece of work.
     ThreadForEachTask,
+    /// Pieces of work that sleep, one after the other in one thread, while others wait.
+    OneAtATime,
     /// Groups of threads with unequal work.
     UnequalGroups,
     /// Threads of one group with unequal work.
@@ -199,11 +203,13 @@ impl Rule {
             Rule::Convoy                  => shared(C::BlockedHolder,        AtLocks, HandingOver, None),
             Rule::TooLongSection          => shared(C::ImproperGranularity,  AtLocks, HandingOver, None),
             Rule::PreemptedHolder         => shared(C::BlockedHolder,        AtLocks, Yielding,    None),
+            Rule::TakenTooOften           => shared(C::ImproperGranularity,  AtLocks, HandingOver, None),
             Rule::OnlyWriters             => shared(C::ImproperPrimitive,    Nothing, HandingOver, None),
             Rule::SpinlockInstead         => shared(C::ImproperPrimitive,    Nothing, Cheaper,     None),
             Rule::BusyFutex               => shared(C::ImproperGranularity,  AtLocks, No,          None),
             Rule::LibraryLock             => alone(C::ImproperPrimitive, AtLocks),
             Rule::ThreadForEachTask       => alone(C::ImproperGranularity, All),
+            Rule::OneAtATime              => alone(C::ImproperGranularity, All),
             Rule::UnequalGroups           => alone(C::LoadImbalance, AtLocks),
             Rule::UnequalThreads          => alone(C::LoadImbalance, AtLocks),
             Rule::LocksShareLine          => alone(C::FalseSharing, Nothing),

@@ -21,7 +21,7 @@ use crate::rounds;
 use crate::size::Size;
 
 use row::Row;
-use runs::Busy;
+use runs::{Busy, Shown};
 
 /// The last line of output.
 #[derive(Serialize)]
@@ -57,21 +57,39 @@ pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> 
     let times = size.pick(1, 1, 5);
     let bar = rounds::bar((2 * times * programs.len()) as u64)?;
     let mut rows = Vec::new();
+    let mut failed = Vec::new();
+    let say = |line: String| bar.suspend(|| println!("{line}"));
+    say(report::head());
     for known in programs {
         bar.set_message(known.name.clone());
-        let idle = runs::of(&known, times, &lab, &recorder, &bar)?;
-        let busy = {
+        let both = || -> anyhow::Result<(Shown, Shown)> {
+            let idle = runs::of(&known, times, &lab, &recorder, &bar)?;
             let _loops = Busy::new()?;
-            runs::of(&known, times, &lab, &recorder, &bar)?
+            Ok((idle, runs::of(&known, times, &lab, &recorder, &bar)?))
         };
-        rows.push(Row { known, idle, busy });
+        match both() {
+            Ok((idle, busy)) => {
+                rows.push(Row { known, idle, busy });
+                say(report::text(&rows[rows.len() - 1]));
+            }
+            // Others have run for an hour.
+            Err(error) => {
+                say(format!("  {}: {error:#}", known.name));
+                failed.push(known.name);
+            }
+        }
     }
     bar.finish_and_clear();
-    print!("{}", report::text(&rows));
     if markdown {
         super::document::write(super::document::PROGRAMS, &report::markdown(&rows))?;
     }
-    Ok(serde_json::to_string(&summary(&rows))?)
+    let summary = serde_json::to_string(&summary(&rows))?;
+    anyhow::ensure!(
+        failed.is_empty(),
+        "{} could not be run, and is in no figure; the others: {summary}",
+        failed.join(", ")
+    );
+    Ok(summary)
 }
 
 fn summary(rows: &[Row]) -> Summary {

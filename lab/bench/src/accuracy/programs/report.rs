@@ -6,24 +6,25 @@ use std::fmt::Write;
 use super::row::Row;
 use super::runs::Shown;
 
-/// A line for each program, followed by its false findings.
-pub fn text(rows: &[Row]) -> String {
-    let mut text = format!(
-        "  {:<22}{:>8}{:>8}{:>7}{:>10}{:>10}{:>7}\n",
+/// The line above the programs' lines.
+pub fn head() -> String {
+    format!(
+        "  {:<22}{:>8}{:>8}{:>7}{:>10}{:>10}{:>7}",
         "", "idle", "busy", "place", "promised", "measured", "cost"
+    )
+}
+
+/// The line of a program, followed by its false findings.
+pub fn text(row: &Row) -> String {
+    let [idle, busy, place, promised, measured, cost] = figures(row);
+    let mut text = format!(
+        "  {:<22}{idle:>8}{busy:>8}{place:>7}{promised:>10}{measured:>10}{cost:>7}",
+        row.known.name
     );
-    for row in rows {
-        let [idle, busy, place, promised, measured, cost] = figures(row);
-        let _ = writeln!(
-            text,
-            "  {:<22}{idle:>8}{busy:>8}{place:>7}{promised:>10}{measured:>10}{cost:>7}",
-            row.known.name
-        );
-        for alarm in alarms(row) {
-            let _ = writeln!(text, "      FALSE ALARM {alarm}");
-        }
+    for alarm in alarms(row) {
+        let _ = write!(text, "\n      FALSE ALARM {alarm}");
     }
-    text + "\n"
+    text
 }
 
 /// A row for each program, as a Markdown table.

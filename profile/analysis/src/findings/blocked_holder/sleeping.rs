@@ -83,7 +83,9 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
         .collect(),
         advice: format!(
             "Move what blocks out of the section: take what it needs with the lock held, release \
-             the lock, and then write, read or sleep.{}",
+             the lock, and then write, read or sleep.{} Where each section has to wait for an answer, \
+             as over a connection that threads share, have several of what the lock protects: one for \
+             each thread, or a pool.",
             named(calls)
         ),
         open_question: calls.is_empty().then(|| OpenQuestion {

@@ -143,7 +143,8 @@ pub fn crews(process: &Process) -> Vec<Crew> {
     crews
 }
 
-/// Threads with the same start function that were created at the same call site, by pool.
+/// Threads with the same start function that were created at the same call site, by pool. The first
+/// thread has no start function; it belongs to OpenMP's threads if it meets them at their barrier.
 fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (number, thread) in process.threads.iter().enumerate() {
@@ -154,7 +155,23 @@ fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
     let groups = groups.into_iter().flat_map(|((function, _), threads)| {
         split(process, &threads).into_iter().map(move |pool| (function, pool))
     });
-    groups.collect()
+    let with_first = |(function, mut threads): (_, Vec<usize>)| {
+        if meets_first_at_open_mp(process, &threads) {
+            threads.insert(0, 0);
+        }
+        (function, threads)
+    };
+    groups.map(with_first).collect()
+}
+
+/// Whether the first thread and these meet at a barrier of OpenMP.
+fn meets_first_at_open_mp(process: &Process, threads: &[usize]) -> bool {
+    let barriers = process.locks.iter().filter(|lock| lock.primitive == Primitive::OmpBarrier);
+    let is_first = |thread: usize| thread == 0 && process.threads[0].start_function.is_none();
+    barriers.into_iter().any(|barrier| {
+        let comes = |number: usize| barrier.threads.iter().any(|&(thread, _)| thread == number);
+        threads.iter().all(|&thread| comes(thread)) && is_first(0) && comes(0)
+    })
 }
 
 /// These threads by their pools.

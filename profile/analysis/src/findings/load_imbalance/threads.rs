@@ -24,7 +24,10 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let least = process.ran() / process.processors.unwrap_or(usize::MAX).max(1) as f64;
     let after = mean.max(least);
     // A thread that sleeps, or waits for a processor that another program has, has no more to do.
-    let applies = !crew.inexact
+    // What the first thread did alone is in its work as well.
+    let of_team = process.threads[crew.threads[busiest]].start_function.is_some();
+    let applies = of_team
+        && !crew.inexact
         && !crew.is_mostly_idle(process)
         && crew.work[busiest] >= TIMES * after
         && crew.work[busiest] - after >= FLOOR * process.seconds
@@ -168,6 +171,28 @@ mod tests {
         let log = drawn.threads("log", 1, 10.0);
         drawn.locks[0].threads.push((log, 1));
         assert_eq!(unequal(&drawn), 0, "which is everybody's");
+    }
+
+    /// The first thread takes part, as OpenMP's does.
+    #[test]
+    fn a_team_has_the_first_thread_as_well() {
+        let team = |first: f64, other: f64, primitive| {
+            let mut drawn = process(10.0, 2);
+            let barrier = drawn.lock(primitive, "omp_team_barrier");
+            let site = drawn.site(Op::OmpBarrier, "count at primes.f90:70");
+            drawn.uses(barrier, site, Use { calls: 9, waits: 9, waited: 6.0, ..Use::default() });
+            let worker = drawn.threads("gomp_thread_start", 1, 10.0);
+            for (thread, work) in [(0, first), (worker, other)] {
+                drawn.waited(thread, primitive, 10.0 - work);
+                drawn.threads[thread].cpu = Some(work);
+                drawn.locks[barrier].threads.push((thread, 9));
+            }
+            find(&drawn, &Thresholds::default()).len()
+        };
+        assert_eq!(team(3.0, 9.0, Primitive::OmpBarrier), 1);
+        assert_eq!(team(9.0, 3.0, Primitive::OmpBarrier), 0, "it may have worked alone");
+        assert_eq!(team(8.5, 9.0, Primitive::OmpBarrier), 0);
+        assert_eq!(team(3.0, 9.0, Primitive::Barrier), 0, "a barrier of the program's own");
     }
 
     #[test]

@@ -1,0 +1,155 @@
+//! One thread does pieces of work that sleep, one after the other, while several others wait: a pool
+//! of one worker, or an event loop that a request blocks.
+//!
+//! One thread sleeps during most of the run, hardly anything has a processor meanwhile, and at least two
+//! threads of one kind wait during most of their time. If one thread waited, there would be nothing to do
+//! at the same time. The function that sleeps must not look for something in a loop
+//! ([`polling-sleep`](crate::model::Rule::PollingSleep)). If that is unknown, the end of the run has to
+//! wait for the sleeps; the critical path is often lost where threads wait in sockets.
+
+use std::collections::BTreeMap;
+
+use syncline_recording::{Op, Primitive};
+
+use crate::findings::evidence::{count, rate, seconds, share};
+use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
+use crate::options::Thresholds;
+
+/// The least share of the run that the thread sleeps, beyond the share of a processor that all threads have.
+const MUCH: f64 = 0.3;
+/// Fewer sleeps may be pauses.
+const OFTEN: u64 = 20;
+/// A longer sleep on the average, in seconds, keeps a clock.
+const LONGEST: f64 = 0.1;
+/// The least number of threads that wait.
+const FEWEST: usize = 2;
+/// The least share of its time that such a thread waits, in the kernel or for events.
+const WAITS: f64 = 0.5;
+
+/// Where one thread sleeps for several others.
+pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
+    let sleeps = process.sites.iter().enumerate().filter(|(_, site)| site.op == Op::Sleep);
+    let most = sleeps.max_by(|(_, a), (_, b)| a.figures.waited.total_cmp(&b.figures.waited));
+    most.and_then(|(number, site)| finding(process, number, site)).into_iter().collect()
+}
+
+fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
+    let [(sleeper, sleeps)] = site.by_thread[..] else { return None };
+    let slept = site.figures.waited / process.seconds.max(f64::MIN_POSITIVE);
+    let meanwhile = process.ran() / process.seconds.max(f64::MIN_POSITIVE);
+    let mean = site.figures.waited / sleeps.max(1) as f64;
+    let is_waited_for = process.held_up_by_sleep().is_some_and(|part| part.site == Some(number));
+    let for_a_piece = site.repeats == Some(false) || site.repeats.is_none() && is_waited_for;
+    if sleeps < OFTEN || mean > LONGEST || slept - meanwhile < MUCH || !for_a_piece {
+        return None;
+    }
+    let waiting = most_alike(process, sleeper);
+    if waiting < FEWEST {
+        return None;
+    }
+    Some(Finding {
+        rule: Rule::OneAtATime,
+        title: "Pieces of work that sleep are done one at a time, and others wait for them".to_owned(),
+        place: site.place.clone(),
+        sites: vec![number],
+        locks: Vec::new(),
+        evidence: vec![
+            share("share of the run that one thread sleeps", slept.min(1.0)),
+            share("processor time of all threads", meanwhile),
+            rate("sleeps", sleeps as f64 / process.seconds),
+            seconds("mean sleep", mean),
+            count("threads of one kind that wait meanwhile", waiting as u64),
+        ],
+        advice: "Have several under way at a time: more threads for this work (a larger pool, a \
+                 thread for each connection), or work that does not keep its thread while it sleeps \
+                 (asynchronous calls, requests that are suspended)."
+            .to_owned(),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        gain: None,
+    })
+}
+
+/// The most threads of one start function that mostly wait, besides the one that sleeps.
+fn most_alike(process: &Process, sleeper: usize) -> usize {
+    let mut alike: BTreeMap<&str, usize> = BTreeMap::new();
+    for (number, thread) in process.threads.iter().enumerate() {
+        let Some(function) = &thread.start_function else { continue };
+        if number != sleeper && waits(thread) {
+            *alike.entry(function).or_default() += 1;
+        }
+    }
+    alike.into_values().max().unwrap_or(0)
+}
+
+/// Whether a thread mostly waits for something other than the end of a thread or of a sleep.
+fn waits(thread: &Thread) -> bool {
+    let ends = [Primitive::Thread, Primitive::Sleep];
+    let others: f64 = ends.iter().filter_map(|kind| thread.waited_for.get(kind)).sum();
+    let waited = thread.times.kernel + thread.times.futexes + thread.times.events - others;
+    waited >= WAITS * (thread.seconds - thread.times.ready) && waited > 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, process};
+    use crate::model::{OnPath, PathPart};
+
+    /// A thread that sleeps 800 times for 8 of 10 seconds, and so many clients that wait in the kernel.
+    fn server(clients: usize, kernel: f64, repeats: Option<bool>) -> Drawn {
+        let mut drawn = process(10.0, 2);
+        let worker = drawn.threads("serve", 1, 10.0);
+        let first = drawn.threads("client", clients, 10.0);
+        let time = drawn.lock(Primitive::Sleep, "sleep");
+        let site = drawn.site(Op::Sleep, "ask at backend.c:10");
+        drawn.uses(time, site, Use { calls: 800, waits: 800, waited: 8.0, ..Use::default() });
+        drawn.by_thread(site, [(worker, 800)]);
+        drawn.sites[site].repeats = repeats;
+        for thread in &mut drawn.threads {
+            thread.cpu = Some(0.1);
+        }
+        for client in first..first + clients {
+            drawn.threads[client].times.kernel = kernel;
+        }
+        drawn.critical_path.seconds = 10.0;
+        drawn.critical_path.parts = vec![PathPart {
+            kind: OnPath::Sleep,
+            site: Some(site),
+            threads: vec![worker],
+            seconds: 8.0,
+            pieces: 800,
+        }];
+        drawn
+    }
+
+    fn places(drawn: &Drawn) -> Vec<String> {
+        let found = find(drawn, &Thresholds::default());
+        found.into_iter().map(|finding| finding.place).collect()
+    }
+
+    #[test]
+    fn one_worker_that_sleeps_for_several_clients() {
+        assert_eq!(places(&server(4, 9.0, Some(false))), ["ask at backend.c:10"]);
+        let mut unknown = server(2, 5.0, None);
+        assert_eq!(places(&unknown).len(), 1);
+        unknown.critical_path.parts.clear();
+        assert!(places(&unknown).is_empty(), "it may keep a clock");
+        unknown.sites[0].repeats = Some(false);
+        assert_eq!(places(&unknown).len(), 1);
+    }
+
+    #[test]
+    fn one_client_or_clients_that_work_have_nothing_to_gain() {
+        assert!(places(&server(1, 9.0, Some(false))).is_empty());
+        assert!(places(&server(4, 4.9, Some(false))).is_empty());
+    }
+
+    #[test]
+    fn several_that_sleep_or_a_loop_that_looks_are_other_cases() {
+        assert!(places(&server(4, 9.0, Some(true))).is_empty());
+        let mut two = server(4, 9.0, Some(false));
+        two.by_thread(0, [(1, 400), (2, 400)]);
+        assert!(places(&two).is_empty());
+    }
+}

@@ -1,0 +1,154 @@
+//! A lock that threads wait for during much of their time, although each section is short and few
+//! acquisitions find it taken.
+//!
+//! A mutex that sleeps is taken again by the thread that has just released it, many times, while a
+//! woken waiter gets its processor. So few acquisitions wait, but each of them long. If the sections
+//! touch little, or the lock belongs to a queue, the lock can't be split; then threads should take
+//! it less often.
+
+use crate::findings::blocked_holder::preempted;
+use crate::findings::evidence::{ask_inspect, count, rate, seconds, share};
+use crate::findings::family::{FEWEST_TAKEN, Family, PAIR, descending};
+use crate::findings::meeting::Meeting;
+use crate::model::{Finding, Process, Remedy, Rule, Thread};
+use crate::options::Thresholds;
+
+/// The least share of the time in which its threads could run that they wait for it.
+const LEAST: f64 = 0.15;
+/// A longer section, in seconds, is too long rather than too frequent.
+const SHORT: f64 = 10e-6;
+/// Fewer acquisitions of a lock in a second are no reason to take it less often.
+const OFTEN: f64 = 1000.0;
+/// If holders had no processor for this share of the time held, threads wait for that.
+const MOSTLY_OFF: f64 = 0.5;
+
+/// Locks that are waited for and taken often, one finding for all of a family.
+pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
+    let families = Family::all(process);
+    families.iter().filter_map(|family| finding(process, family)).collect()
+}
+
+fn finding(process: &Process, family: &Family) -> Option<Finding> {
+    let threads = process.threads_at(family.sites.iter().copied());
+    let could_run = |thread: &Thread| (thread.seconds - thread.ready.unwrap_or(0.0)).max(0.0);
+    let alive: f64 = threads.iter().map(|&thread| could_run(&process.threads[thread])).sum();
+    let waited = family.waited();
+    let waits: u64 = family.sites.iter().map(|&site| process.sites[site].figures.waits).sum();
+    let applies = waits >= FEWEST_TAKEN
+        && waited >= LEAST * alive
+        && alive > 0.0
+        && family.mean_held() < SHORT
+        && family.calls_per_second() >= OFTEN
+        && holders_off(process, family) < MOSTLY_OFF
+        && Meeting::at(process, family).is_none()
+        && !preempted::explains_waits_at(process, &family.sites);
+    if !applies {
+        return None;
+    }
+    let mut sites = family.sites.clone();
+    let waited_at = |site: usize| process.sites[site].figures.waited;
+    sites.sort_by(|&a, &b| descending(waited_at(a), waited_at(b)));
+    let advice = match family.is_of_condition() {
+        true => {
+            "Take it less often: pass several elements at a time, or larger pieces of work, so that \
+             each acquisition stands for more of it; or give each thread a queue of its own."
+        }
+        false => {
+            "Take it less often: let each thread have a part of its own (a pool, a cache, a counter) \
+             and go to the common one for many things at a time; or do several things with one \
+             acquisition."
+        }
+    };
+    Some(Finding {
+        rule: Rule::TakenTooOften,
+        title: "Threads wait long for a lock that is held for moments".to_owned(),
+        place: process.sites[sites[0]].place.clone(),
+        locks: family.few_locks(),
+        evidence: vec![
+            share("share of its threads' time waited for it", waited / alive),
+            rate("acquisitions", family.calls_per_second()),
+            count("waits", waits),
+            seconds("mean wait", waited / waits as f64),
+            seconds("mean time held (estimate)", family.mean_held()),
+        ],
+        advice: advice.to_owned(),
+        open_question: ask_inspect("Which data do the sections access?"),
+        remedy: Remedy::RemoveLock {
+            sites: sites.clone(),
+            seconds_per_call: family.likely_pair().min(PAIR),
+        },
+        sites,
+        gain: None,
+    })
+}
+
+/// The share of the time held for which the holders had no processor, by sampled holds.
+fn holders_off(process: &Process, family: &Family) -> f64 {
+    let holders = || family.sites.iter().map(|&site| &process.sites[site].figures.holder);
+    let held: f64 = holders().map(|holder| holder.seconds).sum();
+    let off: f64 = holders().map(|holder| holder.off_cpu).sum();
+    if held > 0.0 { off / held } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::{Op, Primitive};
+
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, process};
+
+    /// Two threads of ten seconds that take a pool's lock so often, and wait for it for so long.
+    fn pool(calls: u64, waited: f64, held: f64) -> Drawn {
+        let mut drawn = process(10.0, 2);
+        let first = drawn.threads("allocate", 2, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "pool");
+        let site = drawn.site(Op::MutexLock, "take at pool.h:10");
+        drawn.uses(lock, site, Use { calls, waits: 5_000, waited, held, ..Use::default() });
+        drawn.by_thread(site, [(first, calls / 2), (first + 1, calls / 2)]);
+        drawn
+    }
+
+    fn found(drawn: &Drawn) -> Vec<Finding> {
+        find(drawn, &Thresholds::default())
+    }
+
+    #[test]
+    fn much_waiting_for_a_lock_that_is_hardly_ever_found_taken() {
+        let findings = found(&pool(20_000_000, 6.0, 1.0));
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].place, "take at pool.h:10");
+        assert!(findings[0].advice.contains("a part of its own"), "{}", findings[0].advice);
+    }
+
+    #[test]
+    fn little_waiting_or_long_or_rare_sections_are_other_problems() {
+        assert!(found(&pool(20_000_000, 2.9, 1.0)).is_empty(), "14 % of its threads' time");
+        assert!(found(&pool(9_000, 6.0, 0.05)).is_empty(), "900 times a second");
+        assert!(found(&pool(20_000, 6.0, 4.0)).is_empty(), "200 us held");
+    }
+
+    #[test]
+    fn time_without_a_processor_is_not_the_locks() {
+        let mut busy = pool(20_000_000, 2.0, 1.0);
+        let last = busy.threads.len() - 1;
+        assert!(found(&busy).is_empty());
+        busy.ready(last, 8.0);
+        assert_eq!(found(&busy).len(), 1, "2 of 12 seconds");
+        let site = &mut busy.sites[0].figures.holder;
+        (site.seconds, site.off_cpu) = (1.0, 0.6);
+        assert!(found(&busy).is_empty(), "holders lost their processors");
+    }
+
+    #[test]
+    fn a_queue_passes_several_at_a_time() {
+        let mut queue = pool(2_000_000, 6.0, 0.2);
+        let condition = queue.lock(Primitive::Condvar, "not_empty");
+        for (op, calls) in [(Op::CondWait, 500_000), (Op::CondSignal, 900_000)] {
+            let site = queue.site(op, "take at pool.h:12");
+            queue.uses(condition, site, Use { calls, waits: calls / 2, ..Use::default() });
+        }
+        let findings = found(&queue);
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].advice.contains("several elements"), "{}", findings[0].advice);
+    }
+}
