@@ -10,7 +10,7 @@ use super::runs::Shown;
 pub fn text(rows: &[Row]) -> String {
     let mut text = format!(
         "  {:<22}{:>8}{:>8}{:>7}{:>10}{:>10}{:>7}\n",
-        "", "idle", "busy", "place", "promised", "measured", "cost"
+        "", "idle", "busy", "place", "predicted", "measured", "cost"
     );
     for row in rows {
         let [idle, busy, place, promised, measured, cost] = figures(row);
@@ -29,7 +29,7 @@ pub fn text(rows: &[Row]) -> String {
 /// A row for each program, as a Markdown table.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| program | version | what is wrong, by whose word | found, idle | busy | place in the list | promised | measured | recording costs |\n\
+        "| program | version | what is wrong, according to | found, idle | busy | position in the list | predicted | measured | recording costs |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
