@@ -149,7 +149,7 @@ impl Policy {
         match versioned.version {
             Some(VERSION) => {}
             Some(version) => return Err(Error::Version { path: path.to_owned(), version }),
-            None => return Err(wrong(0, format!("it needs a line `version = {VERSION}`"))),
+            None => return Err(wrong(0, format!("the policy has no line `version = {VERSION}`"))),
         }
         let raw: RawPolicy = toml::from_str(text).map_err(from_toml)?;
         let named = |locks: &Spanned<String>| match locks.get_ref().as_str() {

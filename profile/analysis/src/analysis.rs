@@ -27,7 +27,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Reads a recording: its folder, or the file of one process. The program may still run.
+    /// Reads a recording: its folder, or the file of one process. The program may still be running.
     ///
     /// Names are looked up in the program's files as they are on disk now. A file of the
     /// folder that can't be read is left out, with a [`Note::Unreadable`].

@@ -76,7 +76,10 @@ fn convert(args: &Export) -> Result<()> {
     let to_stdout = args.output == Path::new("-");
     let binary = matches!(args.format, Format::Pprof | Format::Perfetto);
     if binary && to_stdout && stdout().is_terminal() {
-        bail!("this format is binary, and standard output is a terminal: give --output FILE");
+        bail!(
+            "pprof and perfetto are binary formats, and are not written to a terminal: name a file \
+             with --output FILE"
+        );
     }
     let mut bar = Bar::new();
     let options = Options::default();

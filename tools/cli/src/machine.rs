@@ -55,10 +55,7 @@ fn measured(args: &Machine) -> Result<Measurement> {
         None if Path::new(name).exists() => syncline_sim::Machine::load(Path::new(name))?,
         None => {
             let names: Vec<&str> = syncline_sim::Machine::names().collect();
-            bail!(
-                "there is no machine `{name}`, and no file of that name; there are {}",
-                names.join(", ")
-            )
+            bail!("`{name}` is neither a machine nor a file; the machines are {}", names.join(", "))
         }
     };
     if machine.is_uncached() {

@@ -121,13 +121,14 @@ fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
         Some(Known::Event) => (format!("It is an event: {OF_EVENT}."), None),
         Some(Known::Lock) => (
             format!("It is a lock: {OF_LOCK}. {UNSEEN}"),
-            ask("Which thread is in the way? With a pthread mutex or one of Syncline's locks \
-                 instead, the recording would show it."),
+            ask("Which thread holds the lock? With a pthread mutex or one of Syncline's locks \
+                 instead, the recording would show the holder."),
         ),
         None => (
             format!("If this is a lock: {OF_LOCK}. If it is an event: {OF_EVENT}. {UNSEEN}"),
-            ask("Is it a lock or an event, and which thread is in the way? With a pthread mutex \
-                 or one of Syncline's locks instead, the recording would show it."),
+            ask("Is it a lock or an event, and if it is a lock, which thread holds it? With a \
+                 pthread mutex or one of Syncline's locks instead, the recording would show the \
+                 holder."),
         ),
     }
 }

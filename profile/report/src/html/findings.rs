@@ -157,7 +157,7 @@ fn gain(gain: Option<Gain>) -> String {
         return "<p class=\"gain little\">saves little</p>".to_owned();
     }
     let how = match gain.method {
-        Method::Replay => "predicted by playing the recorded waits back",
+        Method::Replay => "predicted by replaying the recorded waits",
         Method::Assignment => "predicted by dividing the work among the threads",
     };
     format!(
@@ -217,8 +217,8 @@ fn who(process: &Process, finding: &Finding, rows: &str) -> String {
         return html;
     }
     format!(
-        "<details class=\"who\"><summary>Call stacks: who came here, and who was in the \
-         way</summary>{html}</details>\n"
+        "<details class=\"who\"><summary>Call stacks of the waiting threads, and of the threads \
+         that held the lock</summary>{html}</details>\n"
     )
 }
 

@@ -68,8 +68,8 @@ const SECTIONS: [Section; 11] = [
     ),
     (
         "What else takes time",
-        "At least 2 % of the time of all threads, and no finding explains it. Most of the critical path \
-         first, if enough of it is known.",
+        "Waits that take at least 2 % of the time of all threads and that no finding explains; \
+         those with the largest part of the critical path come first, if enough of it is known.",
         |process, _, id| findings::remaining(process, &format!("{id}-site-")),
     ),
     ("Timeline", "What each thread did when.", |process, _, id| {

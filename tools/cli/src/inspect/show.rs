@@ -193,8 +193,8 @@ fn all_locks(report: &Report) -> String {
         return "  too few pairs of sections were compared for a mean over all locks\n".to_owned();
     }
     format!(
-        "  {} ± {} of pairs of sections are independent, weighted by {weight}: run optimistically, \
-         they could keep {busy:.1} of {} busy here, and {busy_of_15:.1} of 15\n",
+        "  {} ± {} of pairs of sections are independent, weighted by {weight}: if sections ran \
+         optimistically, they could keep {busy:.1} of {} busy here, and {busy_of_15:.1} of 15\n",
         percent(mean),
         percent(uncertainty),
         counted(report.processors, "processor"),

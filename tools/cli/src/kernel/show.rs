@@ -69,8 +69,8 @@ fn sums(about: &About, report: &Report) -> String {
             _ => format!(", and {of_15:.1} of 15"),
         };
         line(format!(
-            "{} of pairs of sections are independent, weighted by the time held: run optimistically, \
-             they could keep {busy:.1} of {} processors busy{of_15}",
+            "{} of pairs of sections are independent, weighted by the time held: if sections ran \
+             optimistically, they could keep {busy:.1} of {} processors busy{of_15}",
             percent(mean),
             about.processors,
         ));

@@ -28,10 +28,10 @@ pub struct Record {
     #[arg(short, long, value_name = "DIR", default_value = DEFAULT_RECORDING)]
     pub output: PathBuf,
 
-    /// Largest size of one process's file, such as 512M or 2G
+    /// Largest size of a recording's file, such as 512M or 2G
     ///
-    /// The file takes only the space that it uses; what doesn't fit is counted as
-    /// dropped, and the report says how much.
+    /// Forked children share their parent's file. The file takes only the space that it uses;
+    /// operations that don't fit are counted as dropped, and the report says how many.
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size)]
     pub max_size: u64,
 
