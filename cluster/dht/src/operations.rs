@@ -9,7 +9,7 @@ use crate::look::Key;
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// Entries per bucket for which [`resize`](Table::resize) makes room.
+/// The number of entries per bucket for which [`resize`](Table::resize) makes room.
 const FILL: u64 = 4;
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {

@@ -12,7 +12,7 @@ use syncline_sim::{Machine, Simulated};
 
 type Line = Padded<<Simulated as Memory>::Word>;
 
-/// Increments of each thread.
+/// The number of increments of each thread.
 const CALLS: u32 = 500;
 /// Cycles of an atomic operation on an own line, and on one that another core of the die has.
 const LOCAL: u64 = 20;

@@ -7,7 +7,7 @@ use syncline_recording::Primitive;
 
 /// What has less than this share of the path is not worth a line.
 const LEAST: f64 = 0.02;
-/// Lines at most.
+/// The most lines.
 const LINES: usize = 6;
 /// So many hand-overs are worth a word.
 const MANY: u64 = 100;

@@ -7,7 +7,7 @@ use syncline_conformance::{Both, Case, Counter, Program};
 use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT, EventRecord, NOBODY};
 use syncline_recording::{Class, Op, ProcessFile, Row, Thread};
 
-/// Places of a full log without `--timeline`.
+/// The number of slots of a full log without `--timeline`.
 const FULL: usize = 16_384;
 
 fn logged(waits: u64, rounds: u64, options: &[&str]) -> Both {

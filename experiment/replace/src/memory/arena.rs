@@ -25,12 +25,13 @@ pub const LINE: usize = 128;
 
 /// Bytes of a chunk.
 const CHUNK: usize = 256 << 10;
-/// Lines of a chunk, with the one that has its number.
+/// The number of lines of a chunk, with the one that has its number.
 const LINES: usize = CHUNK / LINE;
 /// The most chunks that numbers of 25 bits allow.
 const CHUNKS: usize = (1 << 25) / LINES;
 
-/// Lines of the first chunk, which has no number in it. Line 0 is never cut, since 0 is no number.
+/// The number of lines of the first chunk, which has no number in it. Line 0 is never cut, since 0
+/// is no number.
 const KEPT: usize = LINES / 2;
 
 #[repr(C, align(4096))]

@@ -16,7 +16,7 @@ const LONG: f64 = 0.1;
 
 /// If all threads have waited this long, in seconds, a deadline that was not recorded is unlikely.
 const VERY_LONG: f64 = 1.0;
-/// Call sites of a standstill that are named.
+/// The number of call sites of a standstill that are named.
 const NAMED: usize = 6;
 
 /// Waits that have a deadline, or are for a given time.

@@ -20,7 +20,7 @@ use super::state::{reads, writes};
 use super::with_code;
 use crate::file::image::Image;
 
-/// Instructions of a loop, at most.
+/// The most instructions of a loop.
 const LONGEST: usize = 48;
 /// Bytes of a function, at most.
 const LARGEST: u64 = 1 << 20;

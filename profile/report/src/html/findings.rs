@@ -14,10 +14,10 @@ use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{count, counted, duration, grouped, percent, rate};
 
-/// Findings that are written; a program with more has other troubles.
+/// The number of findings that are written; a program with more has other troubles.
 const FINDINGS: usize = 100;
 
-/// Sites and holders of a finding whose stacks are shown.
+/// The number of sites and holders of a finding whose stacks are shown.
 const STACKS: usize = 3;
 
 /// The section. The ids of everything that belongs to the process begin with `id`.

@@ -47,7 +47,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/page.js"),
 );
 
-/// Processes that are shown in full; each of the others has a line.
+/// The number of processes that are shown in full; each of the others has a line.
 const PROCESSES: usize = 8;
 
 /// A part of a process's report: its title, what it says, and its content. Ids within the content

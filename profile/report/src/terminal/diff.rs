@@ -12,7 +12,7 @@ use syncline_present::number::{duration, percent, rate};
 use syncline_present::terminal::{Paint, cell, printable};
 use syncline_present::terminal::{Style, table};
 
-/// Findings and sites that are shown: together they fit one screen.
+/// The number of findings and of sites that are shown: together they fit one screen.
 const FINDINGS: usize = 10;
 const SITES: usize = 10;
 /// Seconds in a second that must have changed for a site to be shown.

@@ -12,9 +12,9 @@ use syncline_interpose::for_each_loaded;
 use syncline_trace::layout::{NONE, StackRecord, WordRecord};
 use syncline_trace::writer::Writer;
 
-/// Words of which that is kept, at most.
+/// The most words of which that is kept.
 const MOST: u32 = 64;
-/// Slots for words that were looked at.
+/// The number of slots for words that were looked at.
 const WORDS: usize = 1 << 8;
 const PAGE: u64 = 4096;
 /// What is kept: the word's page, the one below it and the one above.

@@ -22,7 +22,7 @@ use syncline_policy::Files;
 use super::args::Inspect;
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// Call sites that are taken from a recording that has no findings about locks.
+/// The number of call sites that are taken from a recording that has no findings about locks.
 const HOTTEST: usize = 8;
 
 /// The lines for what the command line asks for.

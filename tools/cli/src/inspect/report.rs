@@ -18,7 +18,7 @@ use crate::progress::Bar;
 use crate::terminal::style;
 use syncline_present::number::{self, counted};
 
-/// Processes that are reported on at length; a build may have thousands.
+/// The number of processes that are reported on at length; a build may have thousands.
 const PROCESSES: usize = 8;
 /// A trace of more bytes takes some seconds to read, which is announced.
 const LARGE: u64 = 64 << 20;

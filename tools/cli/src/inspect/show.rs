@@ -11,7 +11,7 @@ use super::lock::{about, paragraph};
 use super::tables;
 use syncline_present::terminal::{Style, wrapped};
 
-/// Locks that get a paragraph: three fill a screen.
+/// The number of locks that get a paragraph: three fill a screen.
 const DETAILED: usize = 3;
 /// A mean with a larger uncertainty than this is not printed.
 const KNOWN: f64 = 0.25;

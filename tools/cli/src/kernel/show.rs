@@ -11,7 +11,7 @@ use syncline_present::terminal::{Style, cell, wrapped};
 
 use crate::inspect::tables::{CONTENDED, CONTENDED_TITLES, HELD, or_dash, written};
 
-/// Call sites of a class that are named.
+/// The number of call sites of a class that are named.
 const SITES: usize = 3;
 
 /// The whole report.

@@ -18,7 +18,7 @@ use crate::servers::{APACHE, MARIADB, ROCKSDB, answers};
 use crate::{parking, replacements};
 
 const THREADS: [usize; 3] = [2, 8, 64];
-/// Runs with a program's own locks; the median is what others are compared with.
+/// The number of runs with a program's own locks; the median is what others are compared with.
 const ALONE: usize = 3;
 /// Names of programs, separated by blanks; all of them if it isn't set.
 const CHOSEN: &str = "SYNCLINE_MATRIX";

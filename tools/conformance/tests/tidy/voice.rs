@@ -76,7 +76,7 @@ const MENDED: [&str; 9] = [
     "workloads",
 ];
 
-/// First lines of documentation that begin with "The same".
+/// The number of first lines of documentation that begin with "The same".
 const MOST_THE_SAME: usize = 6;
 
 /// The lines of a text that have one of the phrases.

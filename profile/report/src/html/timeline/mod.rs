@@ -16,7 +16,7 @@ use syncline_present::page::Json;
 use syncline_present::page::number::{compact, counted, duration};
 use table::title;
 
-/// Threads that are drawn: those that waited and held most.
+/// The number of threads that are drawn: those that waited and held most.
 const LANES: usize = 128;
 
 /// A timeline with at least this share of the run is complete: its first moments have no window.

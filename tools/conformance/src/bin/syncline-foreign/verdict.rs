@@ -13,11 +13,11 @@ use crate::laboratory::Outcome;
 use crate::supervise::End;
 use crate::ways::Way;
 
-/// Native runs before anything is compared.
+/// The number of native runs before anything is compared.
 const FIRST: usize = 2;
-/// Runs in a way, if the first one differs.
+/// The number of runs in each way, if the first one differs.
 const REPEATS: usize = 3;
-/// Native runs more, if not all of these end differently.
+/// The number of further native runs, if not all of these end differently.
 const MORE: usize = 6;
 
 /// About one program in one way.

@@ -5,7 +5,7 @@ use super::{Hot, LONG};
 use crate::findings::evidence::{count, share, traced};
 use crate::model::{Data, Finding, Inspected, Remedy};
 
-/// Lines that an advice names.
+/// The number of lines that an advice names.
 const NAMED: usize = 3;
 
 impl<'a> Hot<'a> {
