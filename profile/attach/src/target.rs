@@ -127,7 +127,7 @@ impl Target {
         told(self.pid) == self.told
     }
 
-    /// Looks at its modules anew.
+    /// Reads the modules again.
     pub fn look_again(&mut self) -> Result<(), Error> {
         self.modules = modules::of(self.memory).map_err(|e| unreadable(self.pid, &e))?;
         Ok(())

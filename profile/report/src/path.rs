@@ -7,7 +7,7 @@ use syncline_recording::Primitive;
 
 /// What has less than this share of the path is not worth a line.
 const LEAST: f64 = 0.02;
-/// The most lines.
+/// How many lines the critical path has at most.
 const LINES: usize = 6;
 /// So many hand-overs are worth a word.
 const MANY: u64 = 100;

@@ -12,7 +12,7 @@ const CHUNK: usize = 64;
 /// Calls `run` with the offset and the bytes of every maximal run of `new` that differs from `old`.
 ///
 /// A byte that was written with its old value is not found. That is sound in programs without
-/// races: if another node had changed the byte since, this node would have fetched the line anew.
+/// races: if another node had changed the byte since, this node would have fetched the line again.
 ///
 /// # Panics
 ///

@@ -125,7 +125,7 @@ impl<const BACK_OFF: bool, W: Wait, M: Memory> BestEffort<BACK_OFF, W, M> {
         false
     }
 
-    /// Writes the word anew, while no other rank changes it.
+    /// Writes the word again, while no other rank changes it.
     pub(super) fn restore(&self, readers: u32, written: bool) {
         // Release: pairs with the Acquire of the rank that comes next, for what a repair has done
         // before.

@@ -312,7 +312,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         true
     }
 
-    /// Writes all words anew.
+    /// Writes all words again.
     #[cold]
     fn repair(&self) {
         let ranks = self.table.ranks();

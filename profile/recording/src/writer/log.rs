@@ -9,8 +9,8 @@
 //! of its slots stay in use.
 //!
 //! Where a run is recorded in windows, a command takes the logs at the end of each
-//! ([`Header::window`](crate::layout::Header::window)), and a log begins anew with the first event after
-//! that.
+//! ([`Header::window`](crate::layout::Header::window)), and a log begins again with the first event
+//! after that.
 
 use core::cell::Cell;
 use core::ptr::null_mut;

@@ -121,7 +121,7 @@ const SECTIONS: [Section; 11] = [
 /// the lines around the place.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn html(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     let title = analysis.processes.first().map_or_else(String::new, process::command);
     let content = ("p0-findings", "findings");

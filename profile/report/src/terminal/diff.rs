@@ -23,7 +23,7 @@ const LEAST_SHARE: f64 = 0.1;
 /// Writes what two recordings differ in.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn diff(diff: &Diff, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let command = |run: &Run| printable(&command_line(&run.arguments));
     let (before, after) = (&diff.before, &diff.after);

@@ -212,7 +212,7 @@ impl Context {
 }
 
 impl Context {
-    /// The program's code may have changed: it is compared anew with what was translated, by each
+    /// The program's code may have changed: it is compared again with what was translated, by each
     /// block when it runs next.
     pub fn doubt_code(&mut self) {
         let blocks = self.engine().count();

@@ -12,7 +12,7 @@ use syncline_interpose::for_each_loaded;
 use syncline_trace::layout::{NONE, StackRecord, WordRecord};
 use syncline_trace::writer::Writer;
 
-/// The most words of which that is kept.
+/// The most words whose surroundings are kept.
 const MOST: u32 = 64;
 /// The number of slots for words that were looked at.
 const WORDS: usize = 1 << 8;
