@@ -143,7 +143,7 @@ fn processes_of_other_users() {
     let nobody = |command: &mut Command| {
         command.uid(65534).gid(65534);
     };
-    // Nobody may write where root records.
+    // Another user may not write where root records.
     let open = scratch();
     let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     fs::set_permissions(open.path(), everybody).expect("it is ours");

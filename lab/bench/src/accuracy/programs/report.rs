@@ -29,7 +29,7 @@ pub fn text(rows: &[Row]) -> String {
 /// A row for each program, as a Markdown table.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| program | version | what is wrong, according to | found, idle | busy | position in the list | predicted | measured | recording costs |\n\
+        "| program | version | what is wrong (source) | found, idle | busy | position in the list | predicted | measured | recording costs |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {

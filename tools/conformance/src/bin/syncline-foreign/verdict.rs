@@ -1,10 +1,11 @@
 //! Whether a program ends under Syncline as it does natively.
 //!
-//! Compared are how it ends and, if it is the same in all native runs, the lines of its standard
-//! output. A difference is repeated, in turns with native runs: what ends differently each time is a rule,
-//! what does not is chance, and chance is told only if the program, natively, shows none in more runs
-//! than before. A program that does is unstable, and says nothing. So it is with what is printed: a
-//! program that prints one of two things may print the same one in a few native runs.
+//! The end of the program is compared and, if all native runs print the same, the lines of its
+//! standard output. If there is a difference, the program runs again, in turn with native runs. A
+//! difference in each of these runs is reported. A difference in some of them is reported only if
+//! further native runs all end alike: otherwise the program is unstable natively, and nothing can
+//! be concluded. Differences in what is printed are treated the same way, since a program that
+//! prints one of two things may print the same one in a few native runs.
 
 use std::time::Duration;
 
