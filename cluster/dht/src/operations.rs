@@ -23,7 +23,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if the key's rank is dead and its part gone.
+    /// [`Error::Lost`] if the key's rank is dead and its part is gone.
     #[inline]
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         self.read(self.key(key), |value| value.map(<[u8]>::to_vec))

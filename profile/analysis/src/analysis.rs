@@ -38,7 +38,7 @@ impl Analysis {
         Analysis::load_with_progress(recording, options, &mut |_| {})
     }
 
-    /// Does what [`Analysis::load`] does, and reports its progress meanwhile.
+    /// Like [`Analysis::load`], but reports its progress meanwhile.
     ///
     /// # Errors
     /// Same errors as [`Analysis::load`].
@@ -55,8 +55,8 @@ impl Analysis {
         )
     }
 
-    /// Does what [`Analysis::load_with_progress`] does, and takes names from a library of files,
-    /// some of which may have been read already.
+    /// Like [`Analysis::load_with_progress`], but takes names from a library of files, some of
+    /// which may have been read already.
     ///
     /// # Errors
     /// Same errors as [`Analysis::load`].

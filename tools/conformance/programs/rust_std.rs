@@ -1,4 +1,4 @@
-//! Rust's std: its locks live in the program, and only what waits in the kernel is visible.
+//! Rust's std: its locks are part of the program, and only waits in the kernel are visible.
 
 use std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
 use std::thread;

@@ -21,23 +21,23 @@ const REPEATS: usize = 3;
 /// The number of further native runs, if not all of these end differently.
 const MORE: usize = 6;
 
-/// About one program in one way.
+/// The verdict on one program under one command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// It ends as it does natively.
     Same,
-    /// It doesn't.
+    /// It ends or prints differently.
     Differs(Difference),
     /// It ends in several ways natively, or not at all.
     Unstable,
 }
 
-/// A program, and its verdict in each way.
+/// A program, and its verdict under each command of Syncline.
 #[derive(Debug)]
 pub struct Row {
-    /// Which.
+    /// The program.
     pub program: TestProgram,
-    /// In the order of the ways.
+    /// The verdicts, in the order of the commands.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -46,19 +46,20 @@ pub struct Row {
 pub struct Difference {
     /// How it ends natively.
     pub native: String,
-    /// How it ends in that way.
+    /// How it ends under the command.
     pub ours: String,
-    /// The last line that it printed there.
+    /// The last line that it printed under the command.
     pub last_line: String,
-    /// Whether its time was up.
+    /// Whether it exceeded the time limit.
     pub hangs: bool,
     /// How many runs were different.
     pub times: usize,
-    /// Of how many.
+    /// How many runs were made.
     pub of: usize,
 }
 
-/// One program in all ways; `run` runs it in a way, or natively if there is none.
+/// Examines one program under all commands; `run` runs it under a command, or natively if given
+/// none.
 pub fn examine<'a>(
     ways: &'a [Way],
     mut run: impl FnMut(Option<(&'a Way, Duration)>) -> Outcome,
@@ -110,7 +111,8 @@ impl Native {
         run: &mut impl FnMut(Option<(&'a Way, Duration)>) -> Outcome,
     ) {
         for _ in 0..runs {
-            // A second look at what never ends, or has shown itself unstable, tells nothing.
+            // Another run of a program that never ends, or is known to be unstable, shows nothing
+            // new.
             if self.runs.is_empty() || self.is_stable() {
                 self.runs.push(run(None));
             }
@@ -167,8 +169,8 @@ mod tests {
         Outcome { end, output, last_line, took: Duration::from_millis(1) }
     }
 
-    /// The verdict if native runs and those in a way end, one after the other, as these lists say;
-    /// the last of a list goes on for ever.
+    /// The verdict if native runs, and runs under a command, end one after the other as these lists
+    /// say. The last entry of a list is repeated without end.
     fn verdict(natively: &[(i32, &str)], ours: &[(i32, &str)]) -> Verdict {
         let (mut native_runs, mut our_runs) = (0, 0);
         let ways = [Way::Record];
