@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum Refusal {
     #[error("there is no process {0}")]
     NoProcess(u32),
-    #[error("process {0} has ended, and its parent has not noticed it")]
+    #[error("process {0} has ended, and its parent has not waited for it")]
     Ended(u32),
     #[error("process {0} is one of the kernel's own")]
     Kernel(u32),

@@ -15,9 +15,10 @@ use crate::statuses;
 
 /// Measure what an access to memory costs on this machine
 ///
-/// Loads, stores and atomic operations, on lines in each state of the caches' protocol, over each
-/// distance between two hardware threads; SSYNC's ccbench. Takes a few seconds for a few
-/// processors, a minute or two for hundreds. The other processors should be idle meanwhile.
+/// Measures loads, stores and atomic operations on lines in each state of the caches' protocol,
+/// over each distance between two hardware threads, like SSYNC's ccbench. This takes a few seconds
+/// for a few processors, and a minute or two for hundreds. The other processors should be idle
+/// meanwhile.
 #[derive(clap::Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Machine {

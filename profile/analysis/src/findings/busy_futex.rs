@@ -112,8 +112,8 @@ fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
     const OF_LOCK: &str = "take it less often, hold it for less time, or use several";
     const OF_EVENT: &str = "pass on more at a time (a longer queue, batches), or let threads \
                             poll for some microseconds before they sleep";
-    const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a \
-                          free one is taken without a call.";
+    const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a free \
+                          lock of this kind is taken without a call.";
     let ask = |question: &str| {
         Some(OpenQuestion { question: question.to_owned(), command: Answer::Record })
     };

@@ -154,8 +154,9 @@ fn standstill(process: &Process) -> Option<Stuck> {
         lines.push(format!("and at {} more call sites", places.len() - NAMED));
     }
     lines.push(
-        "a lock that is never given back is often held by a thread that waits here too, or by one that \
-         ended with it; only another process or a time-out could end these waits"
+        "a lock that is never given back is often held by a thread that waits here too, or by a \
+         thread that ended while it held it; only another process or a time-out could end these \
+         waits"
             .to_owned(),
     );
     let seconds = shortest(process, &threads);

@@ -62,8 +62,8 @@ const SECTIONS: [Section; 11] = [
     ),
     (
         "Critical path",
-        "What the end of the run waited for, traced back from it to the start. Only what shortens it \
-         makes the run shorter.",
+        "What the end of the run waited for, traced back from it to the start. Only a change that \
+         shortens it makes the run shorter.",
         |process, _, _| findings::path(process),
     ),
     (

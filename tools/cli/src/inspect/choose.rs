@@ -40,7 +40,7 @@ pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
         }
         if let Some(changed) = analysis.processes.iter().find_map(|p| another_build(p, &lines)) {
             let message = format!(
-                "{changed} is another build than the one in {}, with other addresses",
+                "{changed} is not the build that was recorded in {}: its addresses differ",
                 recording.display()
             );
             return Err(Failure::message(RECORD_FAILED, message)

@@ -31,7 +31,7 @@ pub fn print(args: &Inspect, folder: &Path) -> Result<(), Failure> {
             if args.read.is_some() { REPORT_FAILED } else { RECORD_FAILED },
             format!("there is no trace in {}", folder.display()),
         )
-        .hint("a program that takes no lock through the C library leaves none"));
+        .hint("a program that takes no lock through the C library leaves no trace"));
     }
     let session = Session::read(folder).ok().flatten();
     let processors = session.map_or_else(

@@ -38,8 +38,8 @@ pub struct Record {
     /// Time and log every acquisition, for a timeline
     ///
     /// Without it, only waits are logged, and the times that locks are held are sampled. Costs about
-    /// 30 ns per acquisition and up to 8 MiB per thread. Of a long run, only some stretches of time
-    /// are kept.
+    /// 30 ns per acquisition and up to 8 MiB per thread. Of a long run, only windows of time are
+    /// kept.
     #[arg(long)]
     pub timeline: bool,
 

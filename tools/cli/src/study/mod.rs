@@ -65,7 +65,7 @@ fn ids(names: &[String]) -> Result<Vec<String>, Failure> {
         let number = format!("figure-{name}");
         let id = known.iter().find(|id| **id == name || **id == number);
         id.map(|&id| id.to_owned()).ok_or_else(|| {
-            let told = format!("there is no figure `{name}`: there are {}", known.join(", "));
+            let told = format!("there is no figure `{name}`; the figures are {}", known.join(", "));
             Failure::message(WRONG, told)
         })
     };

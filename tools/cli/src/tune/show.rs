@@ -42,7 +42,8 @@ pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
         (None, false) => text.push_str("The kept locks were not measured together.\n"),
     }
     text.push_str(
-        "1.10x means 1.10 times as good. All intervals together are right in 95 of 100 cases.\n",
+        "1.10x means 1.10 times as good. In 95 of 100 cases, all intervals contain the true \
+         values.\n",
     );
     if search.interrupted {
         text.push_str("Interrupted: only what was measured until then counts.\n");

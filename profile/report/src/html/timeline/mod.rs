@@ -67,8 +67,8 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
     let kept: f64 = timeline.windows.iter().map(|(from, to)| to - from).sum();
     if timeline.windows.len() != 1 || kept < timeline.to * WHOLE {
         remarks.push(format!(
-            "More happened than the logs hold: of {} they have {}, {} in all, and what is shaded is \
-             not complete.",
+            "More happened than the logs hold: of {} they have {}, {} in all. The shaded parts \
+             are incomplete.",
             duration(timeline.to),
             counted(timeline.windows.len(), "window"),
             duration(kept)
@@ -76,7 +76,7 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
     }
     if cell > 0.0 {
         remarks.push(format!(
-            "There is more than a page holds: what took less than {} is added up.",
+            "There is more than a page has room for: events shorter than {} are added up.",
             duration(cell)
         ));
     }
