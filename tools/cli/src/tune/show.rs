@@ -12,7 +12,7 @@ use syncline_try::{Comparison, Verdict};
 use crate::attempt::show::{gain, given_up, open};
 use syncline_present::number::counted;
 
-/// All that was tried, losers too.
+/// Everything that was tried, including locks that lost.
 pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
     let mut text = String::new();
     // Writing to a text never fails.
@@ -82,7 +82,7 @@ fn said(comparison: &Comparison) -> String {
     }
 }
 
-/// What a policy says of itself.
+/// The comment at the beginning of a policy.
 pub fn comment(search: &Search<'_>, command: &[OsString]) -> Vec<String> {
     let command: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     let mut lines = vec![format!("Measured by `syncline tune` on: {}", command_line(&command))];
