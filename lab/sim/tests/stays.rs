@@ -1,5 +1,5 @@
-//! A line stays with its owner while another thread's request is on its way: for how long, with
-//! what effect, and without losing anything.
+//! A line stays with its owner while another thread's request is on its way: how long it stays,
+//! what that changes, and that no update is lost.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
