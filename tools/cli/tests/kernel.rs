@@ -133,7 +133,7 @@ fn what_is_no_kernel_no_load_or_no_recording_is_refused() {
     fails(&sandbox, &mut with(&["--memory", "1000000G"]), &["MiB are free", "--memory"]);
     for (arguments, word) in [
         (["--load", "nothing"], "the path of a script"),
-        (["--cpus", "1"], "take 2 or more"),
+        (["--cpus", "1"], "use 2 processors or more"),
         (["--memory", "1M"], "256M"),
     ] {
         let output = with(&arguments).output().unwrap();
