@@ -1,5 +1,5 @@
-# The demonstration: a program with a problem, its mend and the proof; then a memcached under load,
-# recorded and reported. `./x` reads this file.
+# The demonstration: a program with a problem, its fix and the proof; then a memcached server
+# under load, recorded and reported. `./x` reads this file.
 
 DEMO=demo
 # A mutex around a few instructions, and the part of its work that a run does, in percent.
@@ -20,17 +20,17 @@ demo() {
     memcached_under_load
 }
 
-# Records a program, says what is wrong, mends it without touching its source, and measures both.
+# Records a program, says what is wrong, fixes it without touching its source, and measures both.
 problem() {
     local program=("$DEMO/$PROBLEM" --work $PROBLEM_WORK)
     cc -O2 -g -pthread "workloads/$PROBLEM.c" -o "$DEMO/$PROBLEM"
     say "the problem: syncline record, and syncline report"
     "$syncline" record -o "$DEMO/problem" -- "${program[@]}"
     "$syncline" report "$DEMO/problem"
-    say "the mend: syncline tune tries other locks, for a minute"
+    say "the fix: syncline tune tries other locks, for a minute"
     "$syncline" tune -o "$DEMO/policy.toml" -- "${program[@]}"
     if ! grep -q '^\[\[lock\]\]' "$DEMO/policy.toml"; then
-        say "no lock was faster beyond doubt on this machine, so there is nothing to prove"
+        say "no lock was certainly faster on this machine, so there is nothing to prove"
         return
     fi
     say "the proof: $PAIRS pairs of runs, without recording"

@@ -1,8 +1,8 @@
 //! System calls that a program can't replace.
 
-/// `go_around!();` in a preloaded library defines these functions of the C library anew, as plain
-/// system calls, for the library's own use: any code in the library that calls `close`, even the
-/// standard library when a descriptor is dropped, calls this one.
+/// `go_around!();` in a preloaded library defines its own versions of these functions of the C
+/// library, as plain system calls, for the library's own use: any code in the library that calls
+/// `close`, even the standard library when a descriptor is dropped, calls this one.
 ///
 /// A program may put a function of its own in front of the C library's, and browsers, runtimes and
 /// tracers do so, for `close`, `mmap`, `read`. A function that the program defines may take a lock

@@ -25,7 +25,7 @@ use crate::environment::variable;
 const LONGEST_PATH: usize = 4000;
 /// Room for a name: two numbers, an ending and a zero byte take less, and so does the subfolder's name.
 const NAME_ROOM: usize = 64;
-/// Files that one process number may have.
+/// The number of files that one process number may have.
 const IMAGES: u32 = 100_000;
 /// Readable and writable by its owner alone.
 const MODE: Mode = Mode::from_raw_mode(0o600);

@@ -30,11 +30,11 @@ fn function() -> Option<Find> {
     static FOUND: AtomicPtr<c_void> = AtomicPtr::new(dangling_mut());
     let mut function = FOUND.load(Relaxed);
     if function == dangling_mut() {
-        // Relaxed: all threads find the same.
+        // Relaxed: all threads find the same function.
         function = definition(c"_dl_find_object");
         FOUND.store(function, Relaxed);
     }
-    // SAFETY: the symbol of this name has this type; null is none.
+    // SAFETY: the symbol of this name has this type; null is `None`.
     unsafe { core::mem::transmute::<*mut c_void, Option<Find>>(function) }
 }
 

@@ -8,7 +8,7 @@
 //! ([`Definitions`](crate::definitions::Definitions)).
 //!
 //! Objects that a program starts with stay loaded, and are first in the list. An object that is
-//! opened later may be closed while it is read: so search only for objects that the program starts
+//! opened later may be closed while it is read. So search only for objects that the program starts
 //! with, or search early.
 
 use core::ffi::{c_char, c_int};
@@ -50,6 +50,7 @@ unsafe extern "C" {
 pub fn link_maps() -> impl Iterator<Item = &'static LinkMap> {
     // SAFETY: the loader's variable is there from the start on, and so is the first map.
     let first = unsafe { DEBUG.first.as_ref() };
-    // SAFETY: a map of the list leads to the next one; see above for what may go away.
+    // SAFETY: each map of the list points to the next one; the file's comment says which objects
+    // may be unloaded meanwhile.
     core::iter::successors(first, |map| unsafe { map.next.as_ref() })
 }

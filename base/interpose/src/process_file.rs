@@ -1,8 +1,8 @@
 //! A process's own file, mapped for the rest of its life.
 //!
 //! The file is opened, sized, mapped and closed again at once: a descriptor that stayed
-//! open would be closed by the first daemon that closes all it has, and its number used
-//! again for something else. With the whole file mapped, growing needs no descriptor.
+//! open would be closed by the first daemon that closes all its descriptors, and its number would
+//! be used for another file. With the whole file mapped, growing needs no descriptor.
 //!
 //! It is sparse. A store into a page that the file system then can't provide would end the
 //! program with SIGBUS, so pages are made real first ([`populate`]), with a call that reports
@@ -39,7 +39,7 @@ impl ProcessFile {
     /// sign of that.
     ///
     /// # Errors
-    /// The system's, if the file can't be made, or less than 16 MiB of it.
+    /// The system's error, if the file can't be made, or less than 16 MiB of it.
     pub fn create(
         folder: &Folder,
         ending: &'static str,
@@ -57,7 +57,7 @@ impl ProcessFile {
     /// Maps an open file, which is empty, as [`ProcessFile::create`] does with one that it makes.
     ///
     /// # Errors
-    /// The system's, if less than 16 MiB of it can be mapped.
+    /// The system's error, if less than 16 MiB of the file can be mapped.
     pub fn of(file: BorrowedFd<'_>, wanted: u64, real: usize) -> Result<ProcessFile, Errno> {
         let mapped = map(file, wanted.max(SMALLEST))?;
         if !populate(mapped.base, mapped.base.wrapping_add(real)) {

@@ -1,4 +1,5 @@
-//! The search for a definition through all loaded objects, as the loader does it, without the loader.
+//! The search for a definition through all loaded objects, in the loader's order but without the
+//! loader.
 
 use core::ffi::{CStr, c_void};
 use core::ptr::null_mut;
@@ -7,19 +8,19 @@ use crate::definitions::Definitions;
 use crate::link_map::{Dynamic, LinkMap, link_maps};
 
 unsafe extern "C" {
-    /// Of the object that this is linked into.
+    /// The dynamic section of the object that this code is linked into.
     #[link_name = "_DYNAMIC"]
     static OWN_DYNAMIC: Dynamic;
 }
 
-/// The definition that the program would have found without this library: the next one after it in
-/// search order, of this version or the default one; null if there is none.
+/// The definition that the program would have found without this library: the next definition after
+/// this library's in search order, with this version or the default version; null if there is none.
 ///
-/// Unlike `dlsym(RTLD_NEXT)` it also finds definitions of a library that was opened outside of the
-/// program's own search order, as an interpreter does with an extension's OpenMP runtime.
+/// Unlike `dlsym(RTLD_NEXT)`, this also finds definitions of a library that was opened outside of
+/// the program's own search order, as an interpreter does with an extension's OpenMP runtime.
 ///
-/// A library that was opened by a running program stands behind the C library. There the search
-/// begins after the program, where the library would be if it had been preloaded.
+/// If this library was opened by a running program, it comes after the C library in search order.
+/// Then the search begins after the program, where this library would be if it had been preloaded.
 pub fn next_definition(name: &CStr, version: Option<&CStr>) -> *mut c_void {
     let own = &raw const OWN_DYNAMIC;
     let others = || link_maps().skip(1).filter(|map| map.dynamic != own);
@@ -67,7 +68,7 @@ mod tests {
 
     use super::{definition, next_definition};
 
-    /// As the loader finds them, by their name and by a version.
+    /// Definitions are found by name and by version.
     #[test]
     fn definitions_are_those_that_the_loader_finds() {
         let names: [&CStr; 5] =

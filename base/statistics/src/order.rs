@@ -1,12 +1,12 @@
 //! Values by their order: the median and other quantiles, of any numbers but NaN.
 
-/// The middle one, or the mean of the two in the middle; `None` without values.
+/// The middle value, or the mean of the two in the middle; `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(&sorted(values), 0.5)
 }
 
-/// The value below which this share of sorted values lies, between two of them if need be; `None`
-/// without values.
+/// The value below which this share of sorted values lies, interpolated between two of them if need
+/// be; `None` without values.
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let at = share * (sorted.len().checked_sub(1)? as f64);
     let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);

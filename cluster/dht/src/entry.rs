@@ -17,7 +17,7 @@ use crate::key::Hash;
 use crate::layout::{LONG, Slot};
 
 const HEAD: usize = 16;
-/// Words of an entry that can be read without allocating.
+/// The number of words of an entry that can be read without allocating.
 const FEW: usize = 32;
 
 /// Size of an entry in bytes.

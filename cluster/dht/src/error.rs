@@ -6,7 +6,7 @@ use thiserror::Error as ThisError;
 /// Why an operation on a table failed.
 #[derive(Clone, Copy, Debug, ThisError, PartialEq, Eq)]
 pub enum Error {
-    /// The key's rank is dead, and its memory with it: the key and its value are lost.
+    /// The key's rank is dead, and its memory is gone: the key and its value are lost.
     #[error("the keys of rank {rank} are lost: it is dead, and so is its memory")]
     Lost {
         /// The rank.

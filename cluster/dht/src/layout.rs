@@ -25,11 +25,11 @@ use syncline_fabric::{Heap, Position};
 
 /// Size of a line in bytes, and the unit of displacements.
 pub(crate) const LINE: usize = 64;
-/// Slots of a line.
+/// The number of slots of a line.
 pub(crate) const SLOTS: usize = 6;
-/// Words of a line before its slots.
+/// The number of words of a line before its slots.
 pub(crate) const HEAD: usize = 2;
-/// Words of a line.
+/// The number of words of a line.
 pub(crate) const WORDS: usize = HEAD + SLOTS;
 /// The most rows of buckets behind the first.
 pub(crate) const ROWS: usize = 32;

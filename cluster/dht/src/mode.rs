@@ -25,7 +25,7 @@ pub trait Mode<F: Fabric>: private::Sealed {
 }
 
 /// Readers copy between two reads of a bucket's version and write nothing; writers lock a bucket
-/// for the moment of one change.
+/// only while they make one change.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fine;
 
@@ -103,7 +103,7 @@ where
     fn sharing<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R {
         self.with(rank, |part| {
             let node = Own::<L::SharedNode, Window<F>>::default();
-            // SAFETY: the node is this call's, and released with below.
+            // SAFETY: the node belongs to this call, and the part is released with it below.
             unsafe { part.acquire_shared(&node) };
             let _release = OnDrop(|| {
                 // SAFETY: acquired with this node.
@@ -116,7 +116,7 @@ where
     fn alone<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R {
         self.with(rank, |part| {
             let node = Own::<L::Node, Window<F>>::default();
-            // SAFETY: the node is this call's, and released with below.
+            // SAFETY: the node belongs to this call, and the part is released with it below.
             unsafe { part.acquire(&node) };
             let _release = OnDrop(|| {
                 Window::<F>::releasing();

@@ -9,7 +9,7 @@ use crate::look::Key;
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// Entries per bucket for which [`resize`](Table::resize) makes room.
+/// The number of entries per bucket for which [`resize`](Table::resize) makes room.
 const FILL: u64 = 4;
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
@@ -23,7 +23,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if the key's rank is dead and its part gone.
+    /// [`Error::Lost`] if the key's rank is dead and its part is gone.
     #[inline]
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         self.read(self.key(key), |value| value.map(<[u8]>::to_vec))

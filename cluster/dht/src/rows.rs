@@ -20,8 +20,8 @@ const ZEROS: [u8; 4096] = [0; 4096];
 /// What a rank knows about the rows of all parts.
 pub(crate) struct Rows {
     layout: Layout,
-    /// What is known about the later rows of each part, from the first call of [`learn`](Self::learn)
-    /// for the part on.
+    /// What is known about the later rows of each part; empty until the first call of
+    /// [`learn`](Self::learn) for that part.
     parts: Vec<OnceLock<Box<Known>>>,
 }
 
@@ -36,7 +36,7 @@ impl Rows {
         Rows { layout, parts: (0..ranks).map(|_| OnceLock::new()).collect() }
     }
 
-    /// The bits of a bucket's number in a part, as far as this rank knows.
+    /// The number of bits of a bucket's number in a part, as far as this rank knows.
     #[inline]
     pub fn bits(&self, rank: usize) -> u32 {
         // Acquire: pairs with the Release in `learn`: this many rows are known.
@@ -44,7 +44,8 @@ impl Rows {
         self.layout.bits + rows
     }
 
-    /// Reads from the part the rows that this rank does not know yet, and returns the bits.
+    /// Reads the rows of the part that this rank does not know yet, and returns the number of bits
+    /// of a bucket's number.
     pub fn learn(&self, fabric: &impl Fabric, rank: usize) -> Result<u32, Dead> {
         let known = self.parts[rank].get_or_init(Box::default);
         // Relaxed: several threads of this rank may do this at once; they write the same values.
@@ -63,7 +64,7 @@ impl Rows {
         Ok(self.bits(rank))
     }
 
-    /// The position of a bucket. Its row exists, as a bucket's depth has shown.
+    /// The position of a bucket. Its row must exist, as the depth of another bucket has shown.
     #[inline]
     pub fn bucket(&self, fabric: &impl Fabric, rank: usize, number: u64) -> Result<Position, Dead> {
         if number < 1 << self.layout.bits {
@@ -85,7 +86,8 @@ impl Rows {
         Ok(Position { rank, at: start + within * LINE })
     }
 
-    /// Adds a row to a part that has this many bits, if none was added meanwhile.
+    /// Adds a row to a part whose bucket numbers have this many bits, if no row was added
+    /// meanwhile.
     ///
     /// # Errors
     ///

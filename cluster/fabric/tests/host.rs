@@ -17,7 +17,7 @@ use syncline_fabric::{Fabric, Heap, Host, Position, Region, Window};
 
 const BYTES: usize = 1 << 20;
 const NODES: Heap = Heap { at: 64 * 1024, bytes: BYTES - 64 * 1024 };
-/// Sections of each rank under each lock.
+/// The number of sections of each rank under each lock.
 const TIMES: u64 = 2_000;
 const WORDS: usize = 4;
 const DONE: Position = Position { rank: 0, at: 64 };

@@ -19,8 +19,8 @@ pub struct Added {
 pub fn owner_died() -> Added {
     static ADDED: OnceLock<Added> = OnceLock::new();
     *ADDED.get_or_init(|| {
-        add(c"the owner of the window's lock has died; it is held now, and SL_Win_consistent says that \
-             what it protects is as it should be")
+        add(c"the owner of the window's lock has died; this rank holds the lock now, and \
+              SL_Win_consistent declares that the data it protects is consistent")
     })
 }
 

@@ -1,8 +1,8 @@
 //! The library that `syncline whatif` preloads into a program to slow a call site of it down.
 //!
-//! It stands in front of the C library's functions that acquire a lock or wait, and passes every
-//! call on. Calls from some call sites are counted, and those from one of them, of one
-//! kind, take a given time longer:
+//! It interposes the C library's functions that acquire a lock or wait, and passes every call on.
+//! Calls from some call sites are counted, and those from one of them, of one kind, take a given
+//! time longer:
 //!
 //! ```text
 //! program --> interpose   one function for each of the C library's
@@ -13,13 +13,13 @@
 //!             delay       so many ticks of processor time
 //! ```
 //!
-//! **Delays are put where the acquisition ends**, not where the release begins. A section is as long
-//! wherever in it the time is spent, and the address of the acquiring call identifies it; at the
-//! release it would have to be noted, and looked up by every other release. So functions that
-//! release are not touched at all.
+//! **Delays are put where the acquisition ends**, not where the release begins. The length of
+//! a section does not depend on where in it the time is spent. The address of the acquiring call
+//! identifies the section; for a delay at the release, that address would have to be noted, and
+//! every release would have to look it up. So functions that release are not interposed at all.
 //!
-//! **A run without delays is a run with delays of zero ticks**: the program is compared with itself
-//! under this library, so that the library's cost is on both sides.
+//! **A run without delays is a run with delays of zero ticks**: the program runs under this library
+//! in both cases, so the library's cost is on both sides.
 //!
 //! What it does not do: it replaces nothing, records nothing, and decides nothing. The command
 //! decides what to delay, and for how long, and interprets the results.

@@ -33,7 +33,7 @@ use crate::unwind::{Caller, return_address_above};
 
 /// Counters have room for this many call sites.
 const MOST: u64 = 5;
-/// Wrappers that may stand above each other.
+/// The number of wrappers that may stand above each other.
 const DEPTH: usize = 16;
 
 /// A call site that was named.
@@ -155,7 +155,7 @@ fn aside<R>(action: impl FnOnce() -> Option<R>) -> Option<R> {
 // --- known addresses ---------------------------------------------------------------------------
 
 const ENTRIES: usize = 1 << 13;
-/// Entries that one address may be in.
+/// The number of entries that one address may be in.
 const PROBES: usize = 16;
 
 struct Entry {

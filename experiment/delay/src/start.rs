@@ -1,4 +1,4 @@
-//! The start of the process: before it, calls are passed on and nothing else.
+//! The start of the process. Before it, calls are only passed on.
 
 use syncline_interpose::preserving_errno;
 

@@ -1,5 +1,5 @@
-//! The outcome as JSON: what `--json` prints, and what lies in the recording's folder for reports.
-//! `docs/whatif.md` describes it.
+//! The outcome as JSON: what `--json` prints, and what is saved in the recording's folder for
+//! reports. `docs/whatif.md` describes it.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use syncline_analysis::model::WhatIf;
 /// The name and version of the format. The number changes when a field is removed, or changes its
 /// meaning; new fields may come at any time.
 const SCHEMA: &str = "syncline-whatif/1";
-/// In a recording's folder.
+/// The name of the file in a recording's folder.
 const FILE: &str = "whatif.json";
 
 /// What was measured.
@@ -21,9 +21,9 @@ pub struct Document {
     schema: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// The file of the process whose places they are.
+    /// The executable of the process that has the call sites.
     pub executable: String,
-    /// Each place with its result.
+    /// Each call site with its result.
     pub places: Vec<WhatIf>,
 }
 
@@ -33,8 +33,8 @@ impl Document {
         Document { schema: SCHEMA.to_owned(), command, executable, places }
     }
 
-    /// Leaves it in the recording's folder. Results that are there already stay, unless they are
-    /// for the same places. Returns where it is; `None` if the recording is a single file.
+    /// Saves it in the recording's folder. Earlier results there stay, unless they are for the same
+    /// call sites. Returns the file's path; `None` if the recording is a single file.
     pub fn save(&self, recording: &Path) -> io::Result<Option<PathBuf>> {
         if !recording.is_dir() {
             return Ok(None);
@@ -53,7 +53,7 @@ impl Document {
         Ok(Some(path))
     }
 
-    /// The one in a recording's folder, if there is one.
+    /// Reads the results in a recording's folder, if there are any.
     ///
     /// # Errors
     /// If it can't be read, or has another format.

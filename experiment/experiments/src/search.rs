@@ -1,7 +1,8 @@
-//! The search for locks: for each target the candidates, against what is kept so far.
+//! The search for locks: compares the candidates of each target with the program under the rules
+//! that are kept so far.
 //!
 //! The targets are tried one after the other, each together with the rules that were kept before,
-//! so that a gain is relative to the program as tuned so far. At the end all that was kept is
+//! so that a gain is relative to the program as tuned so far. At the end all kept rules are
 //! measured together.
 
 use std::ffi::OsString;
@@ -21,27 +22,27 @@ pub struct Search<'a> {
     program: Experiment,
     files: &'a Files,
     variables: Variables<'a>,
-    /// What is kept.
+    /// The rules that are kept.
     pub policy: Policy,
     /// What was tried, in order.
     pub tried: Vec<Tried>,
-    /// The whole policy against the program's own locks.
+    /// The whole policy, compared with the program's own locks.
     pub total: Option<Outcome>,
-    /// Whether an interrupt has ended it.
+    /// Whether an interrupt has ended the search.
     pub interrupted: bool,
-    /// Rounds with which there would have been a verdict at all, where there were too few.
+    /// The number of rounds that a verdict needs, if there were too few.
     pub enough: usize,
     /// The least number of runs that remain after the present target.
     later: usize,
 }
 
-/// A target, and what came out.
+/// A target and its result.
 pub struct Tried {
     /// The target.
     pub target: Target,
-    /// Its candidates; none if the search ended before.
+    /// Its candidates with their results; empty if the search ended before.
     pub others: Vec<Comparison>,
-    /// Which of them was kept.
+    /// Which of the candidates was kept.
     pub kept: Option<usize>,
 }
 
@@ -74,8 +75,8 @@ impl<'a> Search<'a> {
     }
 
     /// Tries a target's candidates together with the rules that are kept, and keeps the best one if
-    /// it is certainly better. `begun` is called before each run, with the runs that are at least
-    /// to come.
+    /// it is certainly better. `begun` is called before each run, with the least number of runs
+    /// that remain.
     ///
     /// # Errors
     /// If the program fails with the rules that are kept.
@@ -119,7 +120,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Measures all that is kept against the program's own locks.
+    /// Measures all kept rules together, compared with the program's own locks.
     ///
     /// # Errors
     /// If the program fails with its own locks.
@@ -180,7 +181,7 @@ fn rule(target: &Target, locks: String) -> Rule {
     }
 }
 
-/// The name and the interval of what is certainly better.
+/// The name and the interval of the candidate that is certainly better.
 fn better(comparison: &Comparison) -> Option<(&str, Interval)> {
     match comparison.verdict {
         Verdict::Better(_, interval) => Some((&comparison.name, interval)),
@@ -188,7 +189,7 @@ fn better(comparison: &Comparison) -> Option<(&str, Interval)> {
     }
 }
 
-/// The best of those that are certainly better.
+/// The best of the candidates that are certainly better.
 fn best(others: &[Comparison]) -> Option<usize> {
     let median = |at: &usize| better(&others[*at]).map_or(0.0, |(_, interval)| interval.median);
     let better = (0..others.len()).filter(|&at| better(&others[at]).is_some());

@@ -1,4 +1,5 @@
-//! A program that is slowed down at call sites, in several sizes, and how the run follows.
+//! A program that is slowed down at call sites, by delays of several sizes, and how the run time
+//! responds.
 //!
 //! The first run has no delays and says how often each call site is reached: the sizes of the delays
 //! follow from that. Then all sizes at all call sites take turns with runs without a delay.
@@ -30,7 +31,7 @@ pub enum Error {
     /// The files with the counts could not be made or read.
     #[error(transparent)]
     Counts(#[from] io::Error),
-    /// The program ran without the library.
+    /// The program did not load the delay library.
     #[error("the program did not load the library that inserts the delays")]
     NotLoaded,
 }
@@ -39,7 +40,7 @@ pub enum Error {
 pub struct Slowing {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// The value of `LD_PRELOAD` with which the program loads the delaying library.
+    /// The value of `LD_PRELOAD` with which the program loads the delay library.
     pub preload: OsString,
     /// The call sites, as that library reads them.
     pub places: String,
@@ -60,27 +61,27 @@ pub struct Slowing {
 /// A program that is ready to be slowed down.
 pub struct Slowed {
     how: Slowing,
-    /// Of runs without delays.
+    /// The counts of runs without delays.
     own: Counts,
     /// The runs with delays: for each place, each size.
     others: Vec<Counts>,
 }
 
-/// What came out.
+/// The results.
 pub struct Measured {
-    /// The targets that a run reaches, each with how the run follows.
+    /// The targets that a run reaches, each with the response of the run time.
     pub reached: Vec<(Target, WhatIf)>,
-    /// The others.
+    /// The targets that no run reaches.
     pub unreached: Vec<Target>,
 }
 
 /// A place, with the delayed operations and how often they happen in a run.
 struct Reached {
-    /// From 0.
+    /// The number of the place, from 0.
     place: usize,
     target: Target,
     delayed: Delayed,
-    /// In the first run.
+    /// How often the operations happened in the first run.
     times: u64,
     sizes: Vec<f64>,
 }
@@ -97,7 +98,8 @@ impl Slowed {
         Ok(Slowed { how, own, others })
     }
 
-    /// Measures the targets that a run reaches. `begun` is called before each run, with the number of runs in all.
+    /// Measures the targets that a run reaches. `begun` is called before each run, with the
+    /// total number of runs.
     ///
     /// # Errors
     /// If the program without delays fails, or an interrupt came before a round was complete.
@@ -143,7 +145,7 @@ impl Slowed {
         &self.others[one.place * delays::COUNT + size]
     }
 
-    /// The first run: how long it takes, and how often it comes where.
+    /// The first run: how long it takes, and how often it reaches each place.
     fn first_run(&self, interrupted: impl Fn() -> bool + Copy) -> Result<Sample, Failed> {
         let mut command = Command::new(&self.how.command[0]);
         let own = self.variant(OWN.to_owned(), None);
@@ -151,7 +153,7 @@ impl Slowed {
         once(&mut command, self.how.load.as_ref(), None, interrupted)
     }
 
-    /// The places that a run comes to, and the others.
+    /// The places that a run reaches, and the other targets.
     fn reached(
         &self,
         targets: Vec<Target>,
@@ -214,8 +216,8 @@ impl Slowed {
         experiment.run(begun, interrupted)
     }
 
-    /// How often it happens in a run without delays: the mean of all such runs, except those that
-    /// were cut short.
+    /// How often the operation happens in a run without delays: the mean of all such runs, except
+    /// those that were cut short.
     fn times(&self, one: &Reached, rounds: usize) -> io::Result<f64> {
         if rounds < self.how.runs {
             return Ok(one.times as f64);
@@ -225,8 +227,8 @@ impl Slowed {
     }
 
     /// For each size, all delays of a run together, as a share of a run without delays: their
-    /// nominal length, or if the elapsed time is compared, their elapsed time, which like the run
-    /// is longer on a machine with other work.
+    /// nominal length, or their elapsed time if runs are compared by elapsed time. On a machine
+    /// with other work, both the delays and the run take longer.
     fn added(
         &self,
         one: &Reached,

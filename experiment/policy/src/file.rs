@@ -33,8 +33,8 @@ pub struct Policy {
 pub struct Rule {
     /// Which objects.
     pub subject: Subject,
-    /// The objects' addresses when the rule was written, as `FILE+0xADDRESS`: for a file of the
-    /// same build-id whose names are gone.
+    /// The objects' addresses when the rule was written, as `FILE+0xADDRESS`: for a file with
+    /// the same build-id that has been stripped.
     pub offsets: Vec<String>,
     /// Names of locks, joined by `+`, or `libc`.
     pub locks: String,
@@ -59,7 +59,7 @@ pub enum Subject {
     Dynamic,
 }
 
-/// Why a file is no policy.
+/// Why a file is not a policy.
 #[derive(Debug, Error)]
 pub enum Error {
     /// It can't be read.
@@ -121,7 +121,7 @@ impl Policy {
     /// with them.
     ///
     /// # Errors
-    /// If it can't be read or is no policy, with the line that is wrong.
+    /// If the file can't be read or is not a policy, with the line that is wrong.
     pub fn read(
         path: &Path,
         check: impl Fn(&str) -> Result<String, String>,
@@ -149,7 +149,7 @@ impl Policy {
         match versioned.version {
             Some(VERSION) => {}
             Some(version) => return Err(Error::Version { path: path.to_owned(), version }),
-            None => return Err(wrong(0, format!("it needs a line `version = {VERSION}`"))),
+            None => return Err(wrong(0, format!("the policy has no line `version = {VERSION}`"))),
         }
         let raw: RawPolicy = toml::from_str(text).map_err(from_toml)?;
         let named = |locks: &Spanned<String>| match locks.get_ref().as_str() {

@@ -22,9 +22,9 @@ pub enum Why {
     Without(Missing),
     /// The rule's offsets are used instead.
     Offsets(Missing),
-    /// All of the function is matched instead.
+    /// The rule matches the whole function instead.
     Wider(Wider),
-    /// The file that it is in is not among the program's, so it can't be checked.
+    /// The name is in a file that the program does not load at its start, so it can't be checked.
     Unchecked,
 }
 

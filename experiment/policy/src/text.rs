@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         for (text, told) in [
-            ("", "p.toml:1: it needs a line `version = 1`"),
+            ("", "p.toml:1: the policy has no line `version = 1`"),
             ("version = 2\nnew = 1", "p.toml: the policy has version 2"),
             ("version = 1\nlocks = 1", "p.toml:2: unknown field `locks`"),
             ("version = 1\ndefault = \"mutex\"", "p.toml:2: there is no lock `mutex`"),

@@ -9,7 +9,7 @@ use crate::memory::{self, Own};
 use crate::numbered::mutex::IfFirst;
 use crate::{mutex, rwlock, spin};
 
-/// A lock for one of these purposes.
+/// A lock, for one kind of object.
 #[derive(Clone, Copy)]
 enum Chosen {
     Exclusive(Mutexes, &'static spin::Ops),
@@ -23,8 +23,8 @@ pub const LIBC: &[u8] = b"libc";
 #[derive(Clone, Copy)]
 pub struct Mutexes {
     pub ops: &'static mutex::Ops,
-    /// The functions for locking and unlocking if it is the first of a policy, and others are
-    /// possible.
+    /// The functions for locking and unlocking if this lock is the first of a policy that has
+    /// others too.
     pub if_first: IfFirst,
 }
 
@@ -77,8 +77,8 @@ fn exclusive<L: TryLock<Memory = Own> + 'static>(ops: &'static mutex::Ops) -> Ch
     )
 }
 
-/// Asks what a lock can be used for; the most that it can do wins. Method calls on values find
-/// the implementation with the most references first.
+/// Finds what a lock can be used for; the implementation that can do most is chosen, since method
+/// calls on values find the implementation with the most references first.
 struct Probe<L>(PhantomData<L>);
 
 trait Unsuited {
@@ -129,13 +129,13 @@ impl<L: TimedSharedLock<Memory = Own, Node = (), SharedNode = ()> + 'static> Sui
     }
 }
 
-/// A lock that is held alone.
+/// An exclusive lock.
 struct Only<L>(PhantomData<L>);
 /// A lock that can be shared.
 struct Both<L>(PhantomData<L>);
 
-/// The lock with this name: that of a form, such as `mcs-park`, or that of a lock, which stands for
-/// its last form: the parking one, if it has one.
+/// The lock with this name. A name is that of a form, such as `mcs-park`, or that of a lock, which
+/// stands for the lock's last form: the parking form, if it has one.
 fn find(name: &[u8]) -> Option<Chosen> {
     let mut found = None;
     let mut near = false;

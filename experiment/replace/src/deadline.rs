@@ -1,4 +1,4 @@
-//! Absolute times of POSIX, as times on the monotonic clock, which our locks wait by.
+//! POSIX' absolute times, converted to the monotonic clock, by which our locks wait.
 
 use core::time::Duration;
 
@@ -40,8 +40,8 @@ pub unsafe fn is_time(clock: clockid_t, time: *const timespec) -> bool {
     is_known(clock) && unsafe { is_valid(time) }
 }
 
-/// The time when this deadline passes, as known now: if the real-time clock is set meanwhile, the
-/// length of the wait does not change.
+/// The time at which this deadline passes, as the clocks are now: if the real-time clock is set
+/// later, the length of the wait does not change.
 ///
 /// # Safety
 ///
@@ -60,7 +60,7 @@ pub unsafe fn read(clock: clockid_t, time: *const timespec) -> Duration {
 
 fn now(clock: clockid_t) -> Duration {
     let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel fills the time in.
+    // SAFETY: the kernel writes the time.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

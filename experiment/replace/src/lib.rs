@@ -16,19 +16,19 @@
 //!             memory                the library's memory: nodes, large locks, sleeping
 //! ```
 //!
-//! **A replaced lock is inside the program's object**, in bytes that the C library has no use for
-//! meanwhile; the fields with the object's kind stay as the C library keeps them. So there is no
-//! table to search and nothing to free, a static initialiser is a free lock, and memory may be used
-//! again however the program likes. Locks that are too large are allocated when they are first
-//! used, up to a limit.
+//! **A replaced lock is inside the program's object**, in bytes that the C library does not
+//! use while the lock is replaced; the fields with the object's kind stay as the C library set
+//! them. So there is no table to search and nothing to free, a static initialiser is a free lock,
+//! and the program may reuse the object's memory in any way. Locks that are too large are allocated
+//! when they are first used, up to a limit.
 //!
 //! **Objects that can't be replaced are left to the C library completely**: objects shared between
 //! processes, robust mutexes, and those with a priority protocol. Nothing is ever half replaced.
 //!
-//! It also places threads on processors, if that is requested (`placement`).
+//! The library also places threads on processors, if that is requested (`placement`).
 //!
-//! It calls nothing that the program can replace, such as its allocator, once the program has begun
-//! (`go_around` in `syncline-interpose`), and leaves `errno` alone.
+//! The library calls nothing that the program can replace, such as its allocator, once the program
+//! has begun (`go_around` in `syncline-interpose`), and leaves `errno` alone.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("this library is written for x86-64 Linux with glibc");

@@ -21,10 +21,10 @@ use syncline::memory::Memory;
 
 use crate::memory::{Cells, LINE, Own};
 
-/// Large locks that a process may have of each kind of object and each size. At three kilobytes for
-/// the largest, they take at most 200 MB; only a policy has several sizes.
+/// The number of large locks that a process may have of each kind of object and each size. At three
+/// kilobytes for the largest, they take at most 200 MB; only a policy has several sizes.
 const MOST: u32 = 1 << 16;
-/// Lines of the largest lock.
+/// The number of lines of the largest lock.
 const LINES: usize = 64;
 
 /// Instead of a pointer: this object is left to the C library.

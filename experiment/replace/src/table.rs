@@ -1,4 +1,4 @@
-//! A table of functions that is exchanged at run time: which lock is called is one load away.
+//! A table of functions that is exchanged at run time: finding the lock to call takes one load.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -16,7 +16,7 @@ impl<T> Table<T> {
     #[inline(always)]
     pub fn get(&self) -> &'static T {
         // Relaxed: the tables are constants.
-        // SAFETY: it comes from a reference for ever.
+        // SAFETY: the pointer comes from a `'static` reference.
         unsafe { &*self.0.load(Relaxed) }
     }
 

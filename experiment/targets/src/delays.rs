@@ -8,7 +8,7 @@ use syncline_analysis::model::{Delay, Delayed, Follows, Range, Shape, WhatIf};
 use syncline_statistics::Interval;
 use syncline_try::{Response, Shape as Seen};
 
-/// Sizes of delays.
+/// The number of sizes of delays.
 pub const COUNT: usize = 3;
 /// A shorter delay is not exact: it takes two readings of the counter.
 const SHORTEST: f64 = 40.0;

@@ -35,7 +35,7 @@ pub enum Measure {
 #[derive(Debug, Error)]
 pub enum NotANumber {
     /// Not in the output.
-    #[error("printed no number above zero that `{0}` finds")]
+    #[error("printed no number above zero that `{0}` matches")]
     Printed(String),
     /// The command printed something else.
     #[error("`{0}` extracted no number above zero from the output, but: {1}")]

@@ -1,13 +1,14 @@
 //! The kernel's own count of waits, by its tracepoint `lock:contention_begin`: a second source that
 //! checks what the plugin has seen of the same run.
 //!
-//! A histogram in tracefs counts by lock and kind. It runs a little longer than the recording. Of a
-//! spinlock's waiters it counts those that queue, but not the one that waits for the pending bit;
-//! of a semaphore's, those that sleep, but not those that spin. A mutex's waiter counts once when
-//! it begins to spin, and once more for each sleep and each time that it spins again after one; so
-//! all counts but as many as there are sleeps are separate waits (`__mutex_lock_common` of Linux
-//! 6.1). For each lock the plugin has at least as many waits, except for those right before the
-//! first marker or after the last.
+//! A histogram in tracefs counts by lock and kind. It runs a little longer than the recording.
+//! Among the waiters of a spinlock, it counts those that queue, but not the one that waits for the
+//! pending bit. Among the waiters of a semaphore, it counts those that sleep, but not those that
+//! spin. A waiter of a mutex counts once when it begins to spin, once more for each sleep, and once
+//! each time that it spins again after a sleep (`__mutex_lock_common` of Linux 6.1). So there were
+//! at least as many separate waits for a mutex as beginnings of spins minus sleeps. For each lock
+//! the plugin has at least as many waits, except for those right before the first marker or after
+//! the last.
 
 use std::collections::{BTreeMap, HashMap};
 

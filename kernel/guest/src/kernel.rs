@@ -15,8 +15,8 @@ const PACKAGES: &str = "packages";
 /// The prefix of an image's name.
 const IMAGE: &str = "vmlinuz-";
 /// What to do if there is no kernel.
-const HINT: &str = "install one, such as linux-image-cloud-amd64 (`./x setup --kernel` does), or name an \
-                    image or a package of Debian's with --kernel";
+const HINT: &str = "install one, such as linux-image-cloud-amd64 (`./x setup --kernel` does), or \
+                    name an image or a Debian package with --kernel";
 
 /// A kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
     // The boot protocol: a signature, followed by the kernel's version.
     if bytes.get(0x202..0x206) != Some(b"HdrS") {
         let path = image.display();
-        return Err(Error::Kernel(format!("{path} is no image of a Linux kernel for x86-64")));
+        return Err(Error::Kernel(format!("{path} is not an image of a Linux kernel for x86-64")));
     }
     // From version 2.12 of the protocol on, a flag says whether the kernel has a 64-bit entry.
     let word = |at: usize| bytes.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));

@@ -229,7 +229,7 @@ fn end(child: &mut Child) -> std::io::Result<()> {
 }
 
 fn ended_early() -> Error {
-    Error::Run("the run was ended before the load was".to_owned())
+    Error::Run("the run was ended before its load had finished".to_owned())
 }
 
 /// Reads the console's lines in a thread of its own.

@@ -81,7 +81,8 @@ fn structures(types: &Btf, plan: &mut Plan) -> Result<(), Error> {
         plan.set(&format!("offset.{structure}.{member}"), offset);
     }
     plan.set("size.page", types.size("page").ok_or(NO_TYPES)?);
-    // From Linux 6.12 on a page's type marks it as the allocator's; before, a flag did.
+    // From Linux 6.12 on a page's type says that the page belongs to the allocator; before, a flag
+    // did.
     if let Some(slab) = types.value("PGTY_slab") {
         plan.set("value.slab_type", slab);
         plan.set("offset.page.page_type", types.offset("page", "page_type").ok_or(NO_TYPES)?);

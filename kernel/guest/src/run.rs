@@ -121,8 +121,9 @@ impl About {
     /// [`Error::Run`], if there is none or it has another version.
     pub fn read(folder: &Path) -> Result<About, Error> {
         let path = folder.join(FOLDER).join(ABOUT);
-        let text = fs::read_to_string(&path)
-            .map_err(|_| Error::Run(format!("{} is no recording of a kernel", folder.display())))?;
+        let text = fs::read_to_string(&path).map_err(|_| {
+            Error::Run(format!("{} is not a recording of a kernel", folder.display()))
+        })?;
         match serde_json::from_str::<About>(&text) {
             Ok(about) if about.format == FORMAT => Ok(about),
             _ => Err(Error::Run(format!("{} is of another version", path.display()))),

@@ -14,12 +14,13 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Verdicts that may be wrong twice on a machine with other work.
+/// The number of verdicts that may be wrong twice on a machine with other work.
 const WRONG_AT_MOST: usize = 2;
-/// Verdicts that may be wrong once in a whole run: more are not random.
+/// The number of verdicts that may be wrong once in a whole run: more are not random.
 const WRONG_ONCE_AT_MOST: usize = 6;
-/// Problems that are not seen in stripped programs: variables without names can't be identified as
-/// lying beside a lock, and two sides of a queue that were inlined into one function are one.
+/// The number of problems that are not seen in stripped programs: variables without names can't be
+/// identified as lying beside a lock, and two sides of a queue that were inlined into one function
+/// are one.
 const UNSEEN_STRIPPED: u64 = 2;
 /// The machine has other work if others take at least this share of the processors' time.
 const OTHER_WORK: f64 = 0.1;

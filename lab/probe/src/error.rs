@@ -15,7 +15,7 @@ pub enum Error {
     Thread { source: std::io::Error },
     #[error("no memory for {bytes} bytes of lines: {source}")]
     Memory { bytes: usize, source: std::io::Error },
-    #[error("the processors of this process have no place in what {from} says of the machine")]
+    #[error("{from} does not say where in the machine the processors of this process are")]
     Topology { from: &'static str },
     #[error("the processor's clock stands still, so nothing can be timed")]
     NoClock,

@@ -15,7 +15,7 @@ use syncline::memory::{Memory, Padded, Word};
 use crate::bench::{Bench, Lines, Timed};
 use crate::error::Error;
 
-/// Increments of a sample: at least a few hundred runs, a fraction of a millisecond.
+/// The number of increments of a sample: at least a few hundred runs, a fraction of a millisecond.
 const INCREMENTS: u32 = 10_000;
 
 /// What one thread has seen of the runs.

@@ -24,15 +24,16 @@ use crate::bench::{Bench, Lines, Timed};
 use crate::case::{Access, Step, Touch};
 use crate::error::Error;
 
-/// Lines of a chain. They are few enough that each may have a page of its own without misses in the
-/// first-level translation buffer (which has at least 32 entries) or in a first-level cache, and
-/// enough that reading the clock is a small part.
+/// The number of lines of a chain. The lines are few enough that each may have a page of its own
+/// without misses in the first-level translation buffer (which has at least 32 entries) or in a
+/// first-level cache, and enough that reading the clock is a small part.
 pub const CHAIN: usize = 32;
 
-/// Positions for lines in a page: each is a pair of 64-byte lines, which processors fetch together.
+/// The number of positions for lines in a page: each is a pair of 64-byte lines, which processors
+/// fetch together.
 const PLACES_OF_PAGE: usize = 4096 / size_of::<Padded<u32>>();
 
-/// Positions for lines that a chain needs.
+/// The number of positions for lines that a chain needs.
 pub const PLACES: usize = CHAIN * PLACES_OF_PAGE;
 
 /// Cycles of one measurement of the processor's frequency: enough that reading the clock does not

@@ -30,8 +30,8 @@ pub struct Surroundings {
     pub store_buffer: Option<usize>,
 }
 
-/// Stores in the buffer of an x86-64 core: Nehalem's (2008). Zen has 44, Skylake 56; larger buffers
-/// hardly change anything.
+/// The number of stores in the buffer of an x86-64 core: Nehalem's (2008). Zen has 44, Skylake 56;
+/// larger buffers hardly change anything.
 const STORES: usize = 32;
 
 impl Surroundings {

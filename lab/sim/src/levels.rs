@@ -8,8 +8,8 @@
 
 use crate::machine::Machine;
 
-/// Ways of a set. Real caches have 2 to 24. Lines are numbered in the order of their first use,
-/// which spreads them so evenly over the sets that the number of ways hardly matters.
+/// The number of ways of a set. Real caches have 2 to 24. Lines are numbered in the order of their
+/// first use, which spreads them so evenly over the sets that the number of ways hardly matters.
 const WAYS: usize = 8;
 
 /// A level of caches, for all cores of a machine.

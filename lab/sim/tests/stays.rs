@@ -1,5 +1,5 @@
-//! A line stays with its owner while another thread's request is on its way: for how long, with
-//! what effect, and without losing anything.
+//! A line stays with its owner while another thread's request is on its way: how long it stays,
+//! what that changes, and that no update is lost.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,7 +12,7 @@ use syncline_sim::{Machine, Simulated};
 
 type Line = Padded<<Simulated as Memory>::Word>;
 
-/// Increments of each thread.
+/// The number of increments of each thread.
 const CALLS: u32 = 500;
 /// Cycles of an atomic operation on an own line, and on one that another core of the die has.
 const LOCAL: u64 = 20;

@@ -26,7 +26,7 @@ pub struct Lab {
     pub seed: u64,
 }
 
-/// Simulations of one point with different seeds, or measurements of it.
+/// The number of simulations of one point with different seeds, or measurements of it.
 const REPETITIONS: u64 = 5;
 /// Seconds of measurement per point on this machine.
 const HERE: f64 = 0.1;

@@ -23,7 +23,7 @@ pub enum Target {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum Error {
-    #[error("there is no machine `{name}`, and no file of that name: there are native, {known}")]
+    #[error("`{name}` is neither a machine nor a file; the machines are native, {known}")]
     Unknown { name: String, known: String },
     #[error(transparent)]
     Description(#[from] machine::Error),

@@ -1,6 +1,6 @@
-//! The claims at a small size: those that held must still hold, those that are known to miss have
-//! their reason, and docs/study.md and lab/study/claims.md say the same. The checks themselves are
-//! tested on wrong inputs.
+//! The claims at a small size: those that held must still hold, those that are known to miss must
+//! have a reason, and docs/study.md and lab/study/claims.md must say the same. The checks
+//! themselves are tested on wrong inputs.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -93,7 +93,7 @@ fn ids_are_unique_and_the_papers() {
     }
 }
 
-/// Whether a row holds on a book that was changed.
+/// Whether a row holds for figures that were changed.
 fn holds(id: &str, change: impl Fn(&mut Series, &str, &str)) -> bool {
     let mut book = book().clone();
     for figure in &mut book.figures {

@@ -48,7 +48,7 @@ pub fn random_failure(case: impl Fn() + Send + Sync + 'static) -> Option<String>
     failure_in(move || randomly(RANDOM_EXECUTIONS, case))
 }
 
-/// Executions under each scheduler within which a failure must show.
+/// The number of executions under each scheduler within which a failure must show.
 const RANDOM_EXECUTIONS: usize = 3_000;
 
 fn failure_in(check: impl FnOnce()) -> Option<String> {

@@ -5,8 +5,8 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::HashMap;
 use std::ptr::NonNull;
 
-/// Slots of a table's bucket: more than one, but so few that chained buckets, splitting and growth
-/// are reached with a handful of keys.
+/// The number of slots of a table's bucket: more than one, but so few that chained buckets,
+/// splitting and growth are reached with a handful of keys.
 pub(super) const SLOTS: usize = 2;
 
 /// The nodes of one execution, by address.

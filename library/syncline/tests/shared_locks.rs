@@ -1,5 +1,5 @@
-//! The shared locks under native threads: who excludes whom, who shares, and that no thread waits
-//! forever. A failure of the last kind shows as a test that doesn't end.
+//! The shared locks under native threads: readers share, writers exclude, and no thread waits for
+//! ever. A failure of the last kind shows as a test that doesn't end.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -20,7 +20,8 @@ const SHORT: Duration = Duration::from_millis(20);
 const HUNG: Duration = Duration::from_secs(60);
 const FEW: usize = 2;
 const MANY: usize = 16;
-/// Threads that come one after the other to a lock that serves them so.
+/// The number of threads that arrive one after the other at a lock that serves in the order of
+/// arrival.
 const QUEUE: usize = 4;
 /// How much later the next one comes, and how often a late one is forgiven.
 const GAP: Duration = Duration::from_millis(3);

@@ -27,7 +27,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Reads a recording: its folder, or the file of one process. The program may still run.
+    /// Reads a recording: its folder, or the file of one process. The program may still be running.
     ///
     /// Names are looked up in the program's files as they are on disk now. A file of the
     /// folder that can't be read is left out, with a [`Note::Unreadable`].
@@ -38,7 +38,7 @@ impl Analysis {
         Analysis::load_with_progress(recording, options, &mut |_| {})
     }
 
-    /// Does what [`Analysis::load`] does, and reports its progress meanwhile.
+    /// Like [`Analysis::load`], but reports its progress meanwhile.
     ///
     /// # Errors
     /// Same errors as [`Analysis::load`].
@@ -55,8 +55,8 @@ impl Analysis {
         )
     }
 
-    /// Does what [`Analysis::load_with_progress`] does, and takes names from a library of files,
-    /// some of which may have been read already.
+    /// Like [`Analysis::load_with_progress`], but takes names from a library of files, some of
+    /// which may have been read already.
     ///
     /// # Errors
     /// Same errors as [`Analysis::load`].

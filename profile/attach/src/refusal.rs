@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum Refusal {
     #[error("there is no process {0}")]
     NoProcess(u32),
-    #[error("process {0} has ended, and its parent has not noticed it")]
+    #[error("process {0} has ended, and its parent has not waited for it")]
     Ended(u32),
     #[error("process {0} is one of the kernel's own")]
     Kernel(u32),
@@ -46,7 +46,10 @@ impl Refusal {
     /// What to do about it; `None` if there is nothing.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Refusal::NoProcess(_) => "`ps -e` lists them; in a container they have other numbers",
+            Refusal::NoProcess(_) => {
+                "`ps -e` lists the processes; inside a container, a process has another number \
+                 than outside"
+            }
             Refusal::NoPermission { hint, .. } => hint,
             Refusal::Traced { .. } => "detach the debugger or tracer",
             Refusal::Stopped(_) => "`kill -CONT` continues it",

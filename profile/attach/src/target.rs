@@ -127,7 +127,7 @@ impl Target {
         told(self.pid) == self.told
     }
 
-    /// Looks at its modules anew.
+    /// Reads the modules again.
     pub fn look_again(&mut self) -> Result<(), Error> {
         self.modules = modules::of(self.memory).map_err(|e| unreadable(self.pid, &e))?;
         Ok(())
@@ -205,14 +205,15 @@ fn unreadable(pid: u32, error: &io::Error) -> Error {
         Some(libc::EPERM | libc::EACCES) => {
             let scope = read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
             let (why, hint) = match scope.trim() {
-                "3" => {
-                    ("this system lets nobody (kernel.yama.ptrace_scope is 3)", "restart with 1")
-                }
+                "3" => (
+                    "this system allows no process to attach (kernel.yama.ptrace_scope is 3)",
+                    "restart with 1",
+                ),
                 "1" | "2" => (
-                    "this system lets only root (kernel.yama.ptrace_scope)",
+                    "this system allows only root to attach (kernel.yama.ptrace_scope)",
                     "run it as root, or `sysctl kernel.yama.ptrace_scope=0` for now",
                 ),
-                _ => ("it is another user's, or has more rights", "run it as root"),
+                _ => ("it belongs to another user, or has more rights", "run it as root"),
             };
             Refusal::NoPermission { pid, why, hint }.into()
         }

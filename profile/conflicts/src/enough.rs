@@ -13,7 +13,8 @@ use syncline_trace::Trace;
 use crate::lock::LockFacts;
 use crate::totals::UntracedLock;
 
-/// Sections of a lock that are enough: a share of pairs is then known to 10 % (`Comparison`).
+/// The number of sections of a lock that is enough: a share of pairs is then known to 10 %
+/// (`Comparison`).
 pub const ENOUGH: u64 = 200;
 /// The number of locks, or kinds of locks, with most waiting that are considered.
 const MOST_WAITED: usize = 3;

@@ -16,9 +16,9 @@ use crate::touched::{Object, Touched};
 
 /// How many causes of conflicts are kept; more would only be a list of addresses.
 const CAUSES: usize = 8;
-/// Kinds of data that are kept for each lock.
+/// The number of kinds of data that are kept for each lock.
 const KINDS: usize = 8;
-/// Lines that are kept for each call site.
+/// The number of lines that are kept for each call site.
 const LINES: usize = 8;
 
 /// Gives names to the facts of a trace, made with this window.

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 use syncline_trace::layout::ObjectRecord;
 
-/// Words of a line.
+/// The number of words of a line.
 const WORDS: u32 = 8;
 const BYTES: u64 = 8 * WORDS as u64;
 /// The first thread of a word that no thread accessed.

@@ -1,8 +1,9 @@
 //! The library's own memory, so that it never enters the program's allocator.
 //!
-//! It allocates when it learns of a new module and in little else: a few hundred kilobytes over a
-//! recording. So nothing is freed before a recording is forgotten, and an allocation is one atomic
-//! addition, which is safe in a signal handler and after a fork at any point.
+//! The library allocates when it learns of a new module, and seldom otherwise: a few hundred
+//! kilobytes over a recording. So nothing is freed before a recording is forgotten, and an
+//! allocation is one atomic addition, which is safe in a signal handler and after a fork at any
+//! point.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::null_mut;
@@ -45,10 +46,10 @@ impl Arena {
     }
 }
 
-/// Frees all that was allocated, and gives its memory back.
+/// Frees everything that was allocated, and returns the memory to the kernel.
 ///
 /// # Safety
-/// Nothing that was allocated is used any more.
+/// No memory that was allocated is used any more.
 pub unsafe fn free_all() {
     let base = ARENA.base.load(Ordering::Acquire);
     if !base.is_null() {

@@ -45,7 +45,7 @@
 //! - what is called of the C library beyond the function that the program meant touches memory
 //!   only, and is found behind the program's own definitions (`real!`).
 //!
-//! A test of syncline-conformance holds the library's undefined symbols against a reviewed list.
+//! A test of syncline-conformance compares the library's undefined symbols with a reviewed list.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("the preload library is written for x86-64 Linux with glibc");

@@ -55,7 +55,7 @@ mod counter {
     /// An error of 100 ns at each end of this is one part in ten thousand. The program waits for
     /// this, so it is short.
     const MEASURED: Duration = Duration::from_millis(2);
-    /// Readings at each end, of which the tightest counts.
+    /// The number of readings at each end, of which the tightest counts.
     const READINGS: usize = 30;
     const CLOCK_SOURCES: &str =
         "/sys/devices/system/clocksource/clocksource0/available_clocksource";

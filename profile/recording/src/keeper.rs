@@ -10,7 +10,7 @@
 //! DIR/window-7/sums/           what was counted until its end, for `report --last`
 //! ```
 //!
-//! A window appears in one step, whole. The program only has to begin its logs anew, so that a
+//! A window appears in one step, whole. The program only has to begin its logs again, so that a
 //! window has all of its events and not the share that the log of a long run has.
 
 use std::collections::HashMap;

@@ -186,7 +186,7 @@ pub struct Header {
     /// When the window [`Header::window`] began, in ticks.
     pub window_began: u64,
     /// In the file's first header: how often a reader has taken the logs, which only then writes here. A
-    /// log of another window begins anew with its next event. Older versions have 0.
+    /// log of another window begins again with its next event. Older versions have 0.
     pub window: u32,
     /// 1 if the threads' processor time is counted from [`Header::started`] on: the file is of a
     /// later window.

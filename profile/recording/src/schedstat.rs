@@ -1,6 +1,6 @@
 //! Reads `/proc/PID/task/TID/schedstat` of Linux: how long a thread was on a processor, how long it
-//! was ready without one, and how many time slices it had. Any user may read it of his own threads;
-//! a kernel without scheduler statistics has zeros there, or no file.
+//! was ready without one, and how many time slices it had. Users may read it for their own threads.
+//! A kernel without scheduler statistics has zeros there, or no file.
 
 /// How long a thread was on a processor, and ready for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

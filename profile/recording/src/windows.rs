@@ -1,8 +1,8 @@
 //! The parts of a run that a log keeps.
 //!
-//! A full log keeps all events of short windows, which lie evenly over the run, and forgets the
-//! events between them. It does not forget the oldest events first. So it covers the whole run, and
-//! each kept window is complete.
+//! A full log keeps all events of short windows, which are evenly spaced over the run, and drops
+//! the events between them. It does not forget the oldest events first. So it covers the whole run,
+//! and each kept window is complete.
 //!
 //! Windows begin at multiples of a power of two of ticks, and last for a power of two. So the
 //! windows of a thread that forgot less contain those of a thread that forgot more, and no thread

@@ -232,7 +232,7 @@ fn threads_write_at_once_and_all_is_read() {
 
 #[test]
 fn a_thread_goes_on_with_the_record_of_one_that_ended() {
-    /// Records that a process gets, and 4 threads that find none.
+    /// The number of records that a process gets, and 4 threads that find none.
     const THREADS: u32 = 4096 + 4;
     let folder = tempfile::tempdir().expect("a folder");
     let (file, shelf) = (create(folder.path()), shelf());

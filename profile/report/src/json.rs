@@ -24,7 +24,7 @@ struct Document<'a, T> {
 /// Writes something as a document of this format, ended by a newline.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn write(
     schema: &'static str,
     content: &impl Serialize,
@@ -37,7 +37,7 @@ pub fn write(
 /// Writes the analysis as JSON, ended by a newline.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn json(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     write(SCHEMA, analysis, out)
 }
@@ -45,7 +45,7 @@ pub fn json(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
 /// Writes the differences as JSON, ended by a newline.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn diff_json(diff: &Diff, out: &mut impl Write) -> io::Result<()> {
     write(DIFF_SCHEMA, diff, out)
 }

@@ -7,7 +7,7 @@ use syncline_recording::Primitive;
 
 /// What has less than this share of the path is not worth a line.
 const LEAST: f64 = 0.02;
-/// Lines at most.
+/// How many lines the critical path has at most.
 const LINES: usize = 6;
 /// So many hand-overs are worth a word.
 const MANY: u64 = 100;
@@ -26,7 +26,7 @@ pub fn remarks(process: &Process) -> Vec<String> {
     let mut remarks = Vec::new();
     if path.hand_overs >= MANY {
         remarks.push(format!(
-            "It goes from one thread to another {} times, every {} on the average.",
+            "It goes from one thread to another {} times, every {} on average.",
             grouped(path.hand_overs),
             duration(path.seconds / path.hand_overs as f64)
         ));
@@ -42,17 +42,17 @@ pub fn remarks(process: &Process) -> Vec<String> {
 fn mend(repeats: Option<bool>) -> &'static str {
     match repeats {
         Some(true) => {
-            "They are in a loop that looks for something after each: wait for the event itself, since a \
-             sleep notices it half its length too late."
+            "They are in a loop that checks for something after each sleep: wait for the event \
+             itself, since the loop notices it half a sleep too late on average."
         }
         Some(false) => {
-            "Each belongs to a piece of work: have several under way at a time, with more threads or \
-             more connections."
+            "Each sleep belongs to a piece of work: have several under way at a time, with more \
+             threads or more connections."
         }
         None => {
-            "If each stands for a device or an answer, have several under way at a time: more threads, \
-             more connections. If something is looked for after each, wait for the event itself: a \
-             sleep notices it half its length too late."
+            "If each sleep imitates a device or waits for an answer, have several under way at a \
+             time: more threads, more connections. If the program checks for something after each \
+             sleep, wait for the event itself: it is noticed half a sleep too late on average."
         }
     }
 }

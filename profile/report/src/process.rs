@@ -49,7 +49,7 @@ pub fn seen(process: &Process, finding: usize) -> Option<String> {
     let often = format!("in {} of {}", seen.runs, counted(runs.runs.len(), "run"));
     Some(match (seen.least, seen.most) {
         (Some(least), Some(most)) if seen.runs > 1 => {
-            format!("{often}, which promise {} to {}", percent(least), percent(most))
+            format!("{often}, which predict {} to {}", percent(least), percent(most))
         }
         _ => often,
     })

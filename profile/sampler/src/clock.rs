@@ -6,8 +6,8 @@ use perf_event::data::Record as Data;
 use perf_event::events::Software;
 use perf_event::{Builder, SampleFlag, Sampler};
 
-/// Samples in a second of a thread's processor time. Prime, so that they do not keep step with a
-/// program's own intervals.
+/// The number of samples in a second of a thread's processor time. Prime, so that they do not keep
+/// step with a program's own intervals.
 pub const HERTZ: u32 = 199;
 /// Bytes of a thread's stack that a sample has.
 const STACK: u32 = 4 << 10;

@@ -9,8 +9,8 @@ use crate::clock::Sample;
 use crate::mapped::Files;
 use crate::unwinding::{Cache, Mapped};
 
-/// Frames that are kept of a process, at most: some megabytes. Later stacks are counted without their
-/// callers, or as lost.
+/// The most frames that are kept of a process: some megabytes. Later stacks are counted without
+/// their callers, or as lost.
 const MOST_FRAMES: usize = 100_000;
 
 /// What was seen so far.

@@ -15,7 +15,7 @@ use crate::own::OwnNumbers;
 use crate::times::{self, Times};
 use crate::window::{Window, stretch};
 
-/// Threads that are sampled at a time. Each has a buffer.
+/// The number of threads that are sampled at a time. Each has a buffer.
 const MOST: usize = 32;
 /// A thread gets an event if it has used a processor for this long since the last look, in
 /// nanoseconds.

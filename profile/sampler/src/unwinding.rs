@@ -8,7 +8,7 @@ use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
 use crate::clock::Sample;
 use crate::mapped::{Bytes, Files, Mapping};
 
-/// Frames of a stack, at most.
+/// The most frames of a stack.
 const FRAMES: usize = 64;
 /// A process's mappings are not read again sooner, and later if that was of no use: code that no file has is
 /// never found.

@@ -8,7 +8,7 @@ thread_words! {
     "syncline_inspect_thread" of 1088 bytes;
     /// The address of the context in which this thread is traced; 0 when it is not.
     context, set_context at 0: usize;
-    /// The address of what is kept for this thread; 0 before its first acquisition.
+    /// The address of this thread's record; 0 before its first acquisition.
     thread, set_thread at 8: usize;
     /// What `heap` keeps for the thread.
     heap, set_heap at 16: usize;

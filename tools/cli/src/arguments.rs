@@ -33,7 +33,7 @@ pub fn refuse_pid(_: &str) -> Result<u32, String> {
 pub fn parse_pid(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(pid) if pid > 0 => Ok(pid),
-        _ => Err("expected the number of a process; `ps -e` lists them".to_owned()),
+        _ => Err("expected the number of a process; `ps -e` lists the processes".to_owned()),
     }
 }
 

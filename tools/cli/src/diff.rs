@@ -17,7 +17,7 @@ use crate::terminal::style;
 /// Compare two recordings
 ///
 /// Says which findings are gone, which are new and which have changed, and where waiting
-/// became more or less. Places are matched by function and file, so lines may move. Times
+/// became more or less. Call sites are matched by function and file, so lines may move. Times
 /// are per second of run time, as runs need not be equally long.
 #[derive(clap::Args)]
 #[command(after_long_help = statuses::READING)]
@@ -46,14 +46,17 @@ pub fn run(args: &Diff) -> Result<ExitCode, Failure> {
             .map_err(|error| Failure::unreadable(recording, error))
     };
     let (before, after) = (read(&args.before)?, read(&args.after)?);
-    show(&before, &after, args.json).map_err(|error| Failure::new(REPORT_FAILED, error))?;
+    show(args, &before, &after).map_err(|error| Failure::new(REPORT_FAILED, error))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(before: &Analysis, after: &Analysis, json: bool) -> Result<()> {
-    let difference = diff::diff(before, after).context("a recording has no process")?;
+fn show(args: &Diff, before: &Analysis, after: &Analysis) -> Result<()> {
+    let difference = diff::diff(before, after).with_context(|| {
+        let empty = if before.processes.is_empty() { &args.before } else { &args.after };
+        format!("{} has no process: its program made no call that is recorded", empty.display())
+    })?;
     let mut out = BufWriter::new(stdout().lock());
-    if json {
+    if args.json {
         diff_json(&difference, &mut out)?;
     } else {
         terminal_diff(&difference, &mut out, &style())?;

@@ -18,8 +18,8 @@ use crate::statuses;
 /// Write a recording for other tools
 ///
 /// Profiles (pprof, folded) have the waiting for locks of the whole run, by call stack.
-/// Traces (perfetto, firefox) have what each thread waited for when, of a long run in windows
-/// of time, and what it held if it was recorded with `record --timeline`.
+/// Traces (perfetto, firefox) have what each thread waited for and when, and what it held if the
+/// program was recorded with `record --timeline`. For a long run, they have windows of time.
 ///
 /// For example: `syncline export --format folded | inferno-flamegraph > waits.svg`
 #[derive(clap::Args)]
@@ -76,7 +76,10 @@ fn convert(args: &Export) -> Result<()> {
     let to_stdout = args.output == Path::new("-");
     let binary = matches!(args.format, Format::Pprof | Format::Perfetto);
     if binary && to_stdout && stdout().is_terminal() {
-        bail!("this format is binary, and standard output is a terminal: give --output FILE");
+        bail!(
+            "pprof and perfetto are binary formats, and are not written to a terminal: name a file \
+             with --output FILE"
+        );
     }
     let mut bar = Bar::new();
     let options = Options::default();

@@ -12,8 +12,8 @@ use crate::failure::{Failure, REPORT_FAILED};
 
 /// List the locks of the library
 ///
-/// Each with the order in which it serves waiters, its size and that of an acquisition's queue
-/// node, what it can do, and when to use it.
+/// Prints for each lock the order in which it serves waiters, its size and that of an acquisition's
+/// queue node, what it can do, and when to use it.
 #[derive(clap::Args)]
 pub struct Locks {
     /// Print the table of docs/locks.md

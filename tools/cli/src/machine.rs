@@ -15,9 +15,10 @@ use crate::statuses;
 
 /// Measure what an access to memory costs on this machine
 ///
-/// Loads, stores and atomic operations, on lines in each state of the caches' protocol, over each
-/// distance between two hardware threads; SSYNC's ccbench. Takes a few seconds for a few
-/// processors, a minute or two for hundreds. The other processors should be idle meanwhile.
+/// Measures loads, stores and atomic operations on lines in each state of the caches' protocol,
+/// over each distance between two hardware threads, like SSYNC's ccbench. This takes a few seconds
+/// for a few processors, and a minute or two for hundreds. The other processors should be idle
+/// meanwhile.
 #[derive(clap::Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Machine {
@@ -55,10 +56,7 @@ fn measured(args: &Machine) -> Result<Measurement> {
         None if Path::new(name).exists() => syncline_sim::Machine::load(Path::new(name))?,
         None => {
             let names: Vec<&str> = syncline_sim::Machine::names().collect();
-            bail!(
-                "there is no machine `{name}`, and no file of that name; there are {}",
-                names.join(", ")
-            )
+            bail!("`{name}` is neither a machine nor a file; the machines are {}", names.join(", "))
         }
     };
     if machine.is_uncached() {

@@ -1,4 +1,4 @@
-//! Mends that need no other lock: what `syncline try` tries besides locks.
+//! Changes that need no other lock: what `syncline try` tries besides locks.
 
 use clap::ValueEnum;
 use syncline_targets::Locks;
@@ -6,7 +6,7 @@ use syncline_targets::Locks;
 use crate::exec::{Placement, Variables, placed, variables};
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// A mend that needs no other lock.
+/// A change that needs no other lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mend {
     /// The C library's mutexes, which spin before they sleep

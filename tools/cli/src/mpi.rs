@@ -20,7 +20,8 @@ use crate::statuses;
 ///
 /// The program needs no change and no recompiling; PROGRAM is what starts it, such as `mpirun -n 4
 /// ./app`. A window's lock scheme is the value of its Info key `passive_sync_mode`, or else that of
-/// --scheme. Windows without either keep the MPI library's own. docs/mpi.md says which scheme when.
+/// --scheme. Windows without either keep the MPI library's own locks. docs/mpi.md says when to use
+/// which scheme.
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline mpi [OPTIONS] [--] PROGRAM [ARGUMENTS]...",

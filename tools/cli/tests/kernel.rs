@@ -127,20 +127,20 @@ fn what_is_no_kernel_no_load_or_no_recording_is_refused() {
     };
     let text = sandbox.path("text");
     fs::write(&text, "hello").unwrap();
-    fails(&sandbox, &mut with(&["--files", "/nowhere"]), &["/nowhere", "no folder"]);
+    fails(&sandbox, &mut with(&["--files", "/nowhere"]), &["/nowhere", "not a folder"]);
     let many = with(&["--memory", "9000000G"]).output().unwrap();
     assert_eq!(many.status.code(), Some(2), "{}", errors(&many));
     fails(&sandbox, &mut with(&["--memory", "1000000G"]), &["MiB are free", "--memory"]);
     for (arguments, word) in [
         (["--load", "nothing"], "the path of a script"),
-        (["--cpus", "1"], "take 2 or more"),
+        (["--cpus", "1"], "use 2 processors or more"),
         (["--memory", "1M"], "256M"),
     ] {
         let output = with(&arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         assert!(errors(&output).contains(word), "{}", errors(&output));
     }
-    for (kernel, word) in [("/etc/passwd", "no image"), ("/nowhere.deb", "can't unpack")] {
+    for (kernel, word) in [("/etc/passwd", "not an image"), ("/nowhere.deb", "can't unpack")] {
         let mut command = syncline();
         command.args(["kernel", "--kernel", kernel]).current_dir(sandbox.path("."));
         command.env("PATH", format!("{}:/usr/bin:/bin", sandbox.path(".").display()));
@@ -151,7 +151,7 @@ fn what_is_no_kernel_no_load_or_no_recording_is_refused() {
     }
     let mut read = syncline();
     read.args(["kernel", "--read"]).arg(sandbox.path("."));
-    fails(&sandbox, &mut read, &["no recording of a kernel", "`syncline kernel`"]);
+    fails(&sandbox, &mut read, &["not a recording of a kernel", "`syncline kernel`"]);
 }
 
 #[test]
@@ -160,6 +160,6 @@ fn what_else_is_in_the_folder_is_left_alone() {
     fs::create_dir(sandbox.path("mine")).unwrap();
     fs::write(sandbox.path("mine/notes"), "").unwrap();
     let mut command = kernel(&sandbox, "echo 'SYNCLINE: done'");
-    fails(&sandbox, command.args(["-o", "mine"]), &["something else than a recording"]);
+    fails(&sandbox, command.args(["-o", "mine"]), &["something other than a recording"]);
     assert!(sandbox.path("mine/notes").exists());
 }

@@ -80,7 +80,10 @@ fn refused(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn what_is_no_machine_is_refused() {
-    refused(&["no-such-machine"], &["no machine `no-such-machine`", "opteron", "niagara"]);
+    refused(
+        &["no-such-machine"],
+        &["`no-such-machine` is neither a machine nor a file", "opteron", "niagara"],
+    );
     let sandbox = Sandbox::new();
     let other = sandbox.path("other.json");
     fs::write(&other, "{}").unwrap();

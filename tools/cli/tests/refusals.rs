@@ -245,18 +245,18 @@ fn folders_that_cannot_be_used() {
 
     let file = sandbox.path("file");
     fs::write(&file, "precious").unwrap();
-    to(&file, &["something else than a recording", "left alone"]);
+    to(&file, &["something other than a recording", "left alone"]);
     assert_eq!(fs::read(&file).unwrap(), b"precious");
 
     let folder = sandbox.path("folder");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("precious"), "").unwrap();
-    to(&folder, &["something else than a recording", "left alone"]);
+    to(&folder, &["something other than a recording", "left alone"]);
     assert!(folder.join("precious").exists());
 
     let dangling = sandbox.path("dangling");
     std::os::unix::fs::symlink("/absent", &dangling).unwrap();
-    to(&dangling, &["something else than a recording"]);
+    to(&dangling, &["something other than a recording"]);
 }
 
 #[test]

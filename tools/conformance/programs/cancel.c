@@ -138,7 +138,7 @@ int main(void) {
     REQUIRE(pthread_join(thread, &result) == 0);
     say("before: cancelled %d, came to %d", result == PTHREAD_CANCELED, cleaned);
 
-    // The locks must still work, and nobody may hold them.
+    // The locks must still work, and no thread may hold them.
     REQUIRE(pthread_mutex_trylock(&lock) == 0 && pthread_mutex_unlock(&lock) == 0);
     REQUIRE(pthread_mutex_trylock(&other) == 0 && pthread_mutex_unlock(&other) == 0);
     expect("MutexLock", &lock, 5);

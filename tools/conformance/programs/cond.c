@@ -41,7 +41,7 @@ static void one_thread(void) {
             expect("CondInit", c, 1);
         expect("CondSignal", c, 2);
         expect("CondBroadcast", c, 1);
-        // A wait that runs out of time was a wait all the same.
+        // A wait that runs out of time was nevertheless a wait.
         expect("CondTimedwait", c, 3);
         expect("CondTimedwait.timeouts", c, 3);
     }

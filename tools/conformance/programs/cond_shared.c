@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
         pthread_mutex_unlock(first);
         pthread_join(thread, &error);
         say("the first: %s", (char *)error);
-        // Nobody waits: either mutex will do.
+        // No thread waits: either mutex will do.
         say("alone: %s", wait_briefly(second));
         say("alone: %s", wait_briefly(first));
     }

@@ -1,4 +1,4 @@
-// Holds that nobody waits for: short ones and, as often, long ones, at two places; and pairs of locks
+// Holds that no thread waits for: short and, as often, long ones, at two places; and pairs of locks
 // taken hand over hand, of which the first is released before the second. The program
 // measures each with its own clock.
 #include "truth.h"

@@ -449,7 +449,7 @@ static void test_fork(void) {
     driver(&lock, forks, bytes, pthread_mutex_lock, pthread_mutex_unlock);
     pid_t child = *(pid_t *)at(8);
     if (getpid() != parent) {
-        // In the child tracing begins anew.
+        // In the child tracing begins again.
         *(pid_t *)at(8) = 0;
         test_plain("child");
         exit(child == 0 ? 7 : 1);

@@ -1,6 +1,6 @@
 /* Data on a stack that other threads change: what `main` has there is named by main's variables.
  *
- *   lock     two sums of main's own, behind a number that nobody shares
+ *   lock     two sums of main's own, behind a number that no thread shares
  *   list     its elements are in an array of a function that main calls, and that is called by a pointer
  */
 #include <pthread.h>

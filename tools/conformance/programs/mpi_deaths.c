@@ -73,8 +73,8 @@ static void give(void)
     MPI_Win_unlock(0, win);
 }
 
-/* All but rank 0 are through; it says so, and nobody waits for the dead. Until it has, none ends: a
- * starter may end all others when one has gone without saying so to MPI. */
+/* Ranks other than 0 are done; rank 0 says so, and waits for no dead rank. Before that none ends: a
+ * starter may end all others when a rank has gone without telling MPI. */
 static void finish(const char *what)
 {
     __atomic_fetch_add(&file->done, 1, __ATOMIC_SEQ_CST);
@@ -94,7 +94,7 @@ static void go_on(void)
     while (file->value < ranks - 1) usleep(1000);
 }
 
-/* The holder dies. Of those who wait and of those who come later, each gets the lock, and one is told. */
+/* The holder dies. Each rank that waits or comes later gets the lock, and one gets the error. */
 static void holder(void)
 {
     if (rank == VICTIM) {
@@ -199,7 +199,7 @@ static void tries(void)
     finish("tries");
 }
 
-/* Nobody dies: tries and deadlines, and what misuse of them is. */
+/* No rank dies: tries and deadlines, and what misuse of them is. */
 static void limits(void)
 {
     int taken = 7, class;

@@ -120,7 +120,7 @@ static void together(void)
     MPI_Win_free(&win);
 }
 
-/* A writer makes two cells differ for a while; nobody who shares may see that. `all` says that they
+/* A writer makes two cells differ for a while; no sharing rank may see that. `all` says that they
  * share all parts and not one. */
 static void apart_from(int all)
 {

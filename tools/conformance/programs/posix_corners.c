@@ -184,7 +184,7 @@ static void all_keys(int c11) {
 }
 
 int main(void) {
-    // What nobody has made is no key, and 0 is what a variable has that nobody has set.
+    // A key that was not created is invalid; a static variable that was not set has the key 0.
     say("key 0: %s %d", error_name(pthread_setspecific(0, &mutex)), tss_set(0, &mutex));
     deadlines();
     two_mutexes(PTHREAD_PROCESS_PRIVATE, PTHREAD_MUTEX_STALLED);

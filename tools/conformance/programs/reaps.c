@@ -1,8 +1,8 @@
 // Children whose ends only their parent sees: reaps.
 //
 // Each child uses a lock, so that it has a file, and ends in a way that it can't note itself. The parent
-// waits by another function for each, one of them in a signal handler, checks what it is told, and says
-// which child that was: @FUNCTION PID
+// waits by another function for each, one of them in a signal handler, checks what it learns, and
+// says which child that was: @FUNCTION PID
 #include "truth.h"
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -15,8 +15,8 @@ static void ends(int status) {
 
 static int go[2];
 
-// A child that raises a signal, if it is given one, and ends with the status. One that was stopped does so
-// when it is told to.
+// A child that raises a signal, if it is given one, and ends with the status. A stopped child ends
+// when the parent writes to `go`.
 static pid_t child(int status, int signal) {
     pid_t child = fork();
     if (child == 0) {

@@ -65,7 +65,7 @@ static void *consumer(void *argument) {
     return argument;
 }
 
-// --- broadcasts: nobody is left behind, and the condition variable goes at once --------------
+// --- broadcasts: no thread is left behind, and the condition variable goes at once -----------
 
 struct gate {
     pthread_mutex_t lock;
@@ -118,7 +118,7 @@ static void open_gates(void) {
         memset(&mine->opened, 0xa5, sizeof mine->opened);
         pthread_barrier_wait(&lined_up);
         REQUIRE(mine->waiting == 0);
-        // Nobody has touched it since.
+        // No thread has touched it since.
         for (size_t at = 0; at < sizeof mine->opened; at++)
             REQUIRE(((unsigned char *)&mine->opened)[at] == 0xa5);
         REQUIRE(pthread_mutex_destroy(&mine->lock) == 0);

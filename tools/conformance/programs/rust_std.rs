@@ -1,4 +1,4 @@
-//! Rust's std: its locks live in the program, and only what waits in the kernel is visible.
+//! Rust's std: its locks are part of the program, and only waits in the kernel are visible.
 
 use std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
 use std::thread;
@@ -31,7 +31,7 @@ fn contend() {
     println!("mutex {}, rwlock {:?}", mutex.into_inner().unwrap(), rwlock.into_inner().unwrap());
 }
 
-/// Waits that surely block: the holder sleeps.
+/// Waits that certainly block, because the holder sleeps.
 fn block() {
     let mutex = Arc::new(Mutex::new(0));
     let guard = mutex.lock().unwrap();

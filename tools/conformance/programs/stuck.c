@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
         pthread_join(one, NULL);
         wait_too_late();
     } else {
-        /* Somebody may still come with what is waited for. */
+        /* Another thread may still signal what is waited for. */
         pthread_create(&one, NULL, announce, NULL);
         pthread_join(one, NULL);
         pthread_mutex_lock(&second);

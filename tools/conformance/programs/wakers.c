@@ -1,5 +1,5 @@
-// Who ends a wait: each of the main thread's waits is ended by a thread of which it says the
-// number, or by nobody.
+// Which thread ends a wait: each of the main thread's waits is ended by a thread whose number it
+// prints, or by none.
 #include "truth.h"
 #include <linux/futex.h>
 #include <semaphore.h>
@@ -105,8 +105,8 @@ static void for_wake(void) {
         syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
-// Who was woken runs only when the waker has signalled something else since, which nobody waits for. It
-// may be named, or nobody; surely not who signalled before the wait.
+// The woken thread runs only after the waker has signalled something else, which no thread waits
+// for. The waker may be named, or none; but never the thread that signalled before the wait.
 static void *signal_and_go_on(void *argument) {
     sleep_ms(30);
     pthread_mutex_lock(&lock);

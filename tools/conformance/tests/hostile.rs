@@ -1,5 +1,5 @@
-//! Other users, while root records: they get nothing into the folder, and what somebody plants there
-//! all the same hangs nobody, leads nowhere, and is not taken for a recording.
+//! Other users, while root records: they get nothing into the folder. A file that is planted there
+//! nevertheless makes no process hang, is not followed, and is not taken for a recording.
 
 use std::ffi::CString;
 use std::fs::{self, Permissions};

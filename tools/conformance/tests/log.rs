@@ -1,13 +1,13 @@
-//! The log of events: each wait and, with `--timeline`, each hold; of many, windows are kept.
+//! The log of events: each wait and, with `--timeline`, each hold. If there are many, windows are
+//! kept.
 //!
-//! That every wait is logged is looked at in every other test as well, wherever a recording is to
-//! be complete.
+//! Every other test that needs a complete recording also checks that every wait is logged.
 
 use syncline_conformance::{Both, Case, Counter, Program};
 use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT, EventRecord, NOBODY};
 use syncline_recording::{Class, Op, ProcessFile, Row, Thread};
 
-/// Places of a full log without `--timeline`.
+/// The number of slots of a full log without `--timeline`.
 const FULL: usize = 16_384;
 
 fn logged(waits: u64, rounds: u64, options: &[&str]) -> Both {
@@ -49,8 +49,8 @@ fn a_log_grows_until_it_is_full() {
     }
 }
 
-/// Windows of the whole run are left, as they were, and all else is gone. What was forgotten is
-/// known from the order in which the program waits: semaphore after semaphore.
+/// Windows of the whole run are kept unchanged, and all other events are dropped. The dropped
+/// events are known from the order in which the program waits: semaphore after semaphore.
 #[test]
 fn a_full_log_keeps_windows_of_the_whole_run() {
     const WAITS: u64 = 200_000;
@@ -77,9 +77,9 @@ fn a_full_log_keeps_windows_of_the_whole_run() {
             assert_eq!(semaphore(two[1]), expected, "none is missing");
         }
     }
-    // How many there are beyond, and what each shows, is a matter of the machine's pace.
+    // How many more events there are, and what each shows, depends on the machine's speed.
     assert!(that_show_much >= 4, "{that_show_much} windows");
-    // Others are not disturbed.
+    // Other threads' logs are not disturbed.
     assert!(process.threads.iter().filter(|t| !t.log.is_empty()).count() > 1);
 }
 
@@ -87,7 +87,7 @@ fn waits_of(row: &Row) -> Option<u64> {
     row.waits.as_ref().map(|waits| waits.waits)
 }
 
-/// How often a thread took a lock, and how often it waited under it.
+/// How often a thread acquired a lock, and how often it waited while it held the lock.
 fn taken(thread: &Thread, waits_under: u64) -> u64 {
     let of = |class| thread.rows.iter().filter(move |row| row.op.class() == class);
     let taken: u64 = of(Class::Acquire).chain(of(Class::Try)).map(|row| row.counts.calls).sum();
@@ -151,7 +151,8 @@ fn a_timeline_in_little_room_keeps_windows_of_the_whole_run() {
         assert!(thread.log.iter().all(|event| thread.windows.keep(event.began, event.ended)));
         let (first, last) = (&thread.log[0], &thread.log[count - 1]);
         let life = process.seconds(thread.record.ended - thread.record.started);
-        // On a busy machine it may be long without a processor, before and after all that it does.
+        // On a busy machine a thread may be without a processor for long, before and after each
+        // step.
         let ready = thread.record.ready_ns as f64 / 1e9;
         let span = process.seconds(last.ended - first.began);
         assert!(
@@ -213,7 +214,8 @@ fn each_forked_process_has_a_log_of_its_own() {
     }
 }
 
-/// What is in the file is complete however the process ends, and while others take its records.
+/// The file's contents are complete however the process ends, and while other processes take
+/// records from it.
 #[test]
 fn timelines_of_the_killed_and_of_the_many() {
     let case = |source, mode| Case::new(&Program::compile(source)).arg(mode).option("--timeline");

@@ -95,8 +95,8 @@ fn states(folder: &Path) -> Vec<(u32, State)> {
     processes.iter().map(|process| (process.pid, process.state)).collect()
 }
 
-/// A child that ends by an instruction of its own, or by a signal, ends as its parent was told. The
-/// program checks what it is told.
+/// A child that ends by an instruction of its own, or by a signal, has the end that its parent
+/// learned from `wait`. The program checks what it learns.
 #[test]
 fn an_end_that_only_the_parent_sees() {
     let both = Case::new(&Program::compile("reaps.c")).both();
@@ -121,7 +121,7 @@ fn an_end_that_only_the_parent_sees() {
     let pid = both.truth.value("exec") as u32;
     let own: Vec<State> = states.iter().filter(|s| s.0 == pid).map(|s| s.1).collect();
     assert_eq!(own, [State::Unknown, exited(10)]);
-    // For the child of that one nobody waited.
+    // No process waited for the child of that process.
     assert_eq!(states.len(), seen.len() + 4);
     assert_eq!(states.iter().filter(|s| s.1 == State::Unknown).count(), 2);
 }
@@ -254,7 +254,7 @@ fn the_children_of_a_shell_script() {
     assert_eq!(assert_one_file_each(&both), 3);
 }
 
-/// What is told of the machine is told of every process that ran on it.
+/// Each process of a recording has the machine's data, forked children too.
 #[test]
 fn children_had_the_same_processors() {
     let leaf = Program::compile("spawns.c");

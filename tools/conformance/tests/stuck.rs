@@ -75,7 +75,7 @@ fn a_lock_of_the_programs_own_stops_everything() {
     assert!(why.contains("waits at main  stuck.c:"), "{why}");
 }
 
-/// Nobody but the process that started it knows how long it waited.
+/// Only the process that started the program knows how long it waited.
 #[test]
 fn a_program_that_another_one_ended() {
     let folder = scratch();

@@ -111,8 +111,8 @@ fn to_be_ready_without_a_processor_is_told_from_running_and_sleeping() {
     }
 }
 
-/// Holds that nobody waits for are timed by sampling. The longest is left out on both
-/// sides: the scheduler made it.
+/// Holds that no thread waits for are timed by sampling. The longest hold is left out on both
+/// sides: its length is the scheduler's doing.
 #[test]
 fn uncontended_holds_are_timed() {
     let program = Program::compile("holds.c");

@@ -2,8 +2,8 @@
 //! network, readable in light and dark, on a telephone and on paper.
 //!
 //! The caller writes what comes between [`Page::begin`] and [`Page::end`]. Texts from elsewhere are
-//! written [`Escaped`]; and the page's policy forbids scripts and styles other than its own, so
-//! that an element that a name smuggled in would do nothing.
+//! written [`Escaped`]. The page's policy also forbids scripts and styles other than its own, so an
+//! element that was smuggled in by a name would do nothing.
 
 mod escape;
 pub mod number;
@@ -16,16 +16,16 @@ pub use escape::{Escaped, Json};
 const SHELL: &str = include_str!("style/shell.css");
 const PRINT: &str = include_str!("style/print.css");
 
-/// Says that scripts run, before anything is drawn: what only they can serve is not shown
-/// without them.
+/// Marks the page, before anything is drawn, as one whose scripts run. Elements that need a script
+/// are not shown without this mark.
 const FIRST_SCRIPT: &str = "document.documentElement.className = 'js';";
 
-/// A page: its head and its end.
+/// A page: what comes before and after its content.
 pub struct Page<'a> {
-    /// What it is about; not escaped yet.
+    /// The page's title, not escaped yet.
     pub title: &'a str,
-    /// Where its content begins, for readers that don't see the navigation: the id of an element,
-    /// and what it is.
+    /// Where the content begins, for readers that don't see the navigation: the id of an element,
+    /// and a name for it.
     pub content: (&'a str, &'a str),
     /// Styles besides those of every page.
     pub style: &'a str,
@@ -34,10 +34,10 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Writes all that stands before the content.
+    /// Writes everything before the content.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Same errors as writing to `out`.
     pub fn begin(&self, out: &mut impl Write) -> io::Result<()> {
         let style = [SHELL, self.style, PRINT].concat();
         let (scripts, first) = match self.script {
@@ -58,10 +58,10 @@ impl Page<'_> {
         )
     }
 
-    /// Writes all that stands after the content.
+    /// Writes everything after the content.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Same errors as writing to `out`.
     pub fn end(&self, out: &mut impl Write) -> io::Result<()> {
         let script = match self.script {
             "" => String::new(),

@@ -56,7 +56,7 @@ impl Cell {
 /// Writes a table, if it has rows. Every line starts with two spaces.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn write<const N: usize>(
     out: &mut impl Write,
     style: &Style,

@@ -5,8 +5,8 @@ use super::style::Style;
 /// The extra indent of continuation lines.
 const MORE: usize = 3;
 
-/// Breaks lines that are too long: behind a comma or the like if there is one, or else at a space; not
-/// between a number and its unit.
+/// Breaks lines that are too long: after a comma or the like if there is one, otherwise at a space,
+/// but not between a number and its unit.
 pub fn wrapped(text: &str, style: &Style) -> String {
     let mut all = String::new();
     for line in text.lines() {
@@ -23,8 +23,8 @@ pub fn wrapped(text: &str, style: &Style) -> String {
     all
 }
 
-/// Where a line that begins behind this many spaces is to be broken; `None` if it is short enough,
-/// or one word.
+/// Where to break a line that begins after this many spaces; `None` if it is short enough, or is
+/// one word.
 fn break_of(line: &str, indent: usize, width: usize) -> Option<usize> {
     let (end, _) = line.char_indices().nth(width)?;
     let from = indent + MORE;

@@ -16,7 +16,7 @@ use crate::{KEYS, OPTIONS, processes, wait};
 const RETURNED: usize = 192;
 /// Word of rank 0: the puts of the dying rank that have returned.
 const PUTS: Position = Position { rank: 0, at: 256 };
-/// Keys that the dying rank puts.
+/// The number of keys that the dying rank puts.
 const DYING_KEYS: u64 = 60;
 
 /// Rank 0 continues until the others are killed, and then counts; the others increment until they

@@ -23,9 +23,9 @@ use values::{increment, is_whole, number, value};
 const BYTES: usize = 4 << 20;
 /// A table begins behind the words that the tests use.
 const OPTIONS: Options = Options { at: 4096, bytes: Some(512 << 10), buckets: 2 };
-/// Increments of each rank.
+/// The number of increments of each rank.
 const TIMES: u64 = 1000;
-/// Keys that all ranks change.
+/// The number of keys that all ranks change.
 const KEYS: u64 = 50;
 /// Words of rank 0: ranks that have come to a meeting, entries of all parts, tables that were refused.
 const MET: Position = Position { rank: 0, at: 0 };

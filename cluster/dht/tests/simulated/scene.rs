@@ -14,7 +14,8 @@ use syncline_fabric::{Fabric, Simulated};
 
 use crate::history::{Answer, MOST, Operation, What, is_linearizable};
 
-/// The longest duration of an operation if ranks die meanwhile: until the fabric knows, and 100 ms.
+/// The longest duration of an operation if ranks die meanwhile: the time until the fabric knows of
+/// a death, and 100 ms.
 const LONGEST: Duration = Duration::from_millis(500);
 /// The number of ranks that use one key.
 const SHARERS: usize = 5;

@@ -5,13 +5,14 @@
 //! written home as a whole only if all of it changed. The paper leaves the omission of diffs for
 //! single writers to future work (section 3.2); this is why diffs stay.
 
-/// Words in one step of the comparison, which skips pages that are mostly equal quickly.
+/// The number of words in one step of the comparison, which skips pages that are mostly equal
+/// quickly.
 const CHUNK: usize = 64;
 
 /// Calls `run` with the offset and the bytes of every maximal run of `new` that differs from `old`.
 ///
 /// A byte that was written with its old value is not found. That is sound in programs without
-/// races: if another node had changed the byte since, this node would have fetched the line anew.
+/// races: if another node had changed the byte since, this node would have fetched the line again.
 ///
 /// # Panics
 ///

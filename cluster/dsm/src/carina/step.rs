@@ -11,7 +11,7 @@ pub enum Fence {
     Release,
     /// All nodes meet at a barrier.
     Barrier,
-    /// All nodes meet, and the classification begins anew (section 3.4, after initialisation).
+    /// All nodes meet, and the classification begins again (section 3.4, after initialisation).
     Reset,
 }
 

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-/// Slots in a set.
+/// The number of slots in a set.
 pub const WAYS: usize = 4;
 
 /// The lines that a node has cached.

@@ -88,7 +88,7 @@ impl Threads {
         self.meet(Fence::Barrier);
     }
 
-    /// A barrier after which the classification of pages begins anew. After a program's
+    /// A barrier after which the classification of pages begins again. After a program's
     /// initialisation, pages that one thread has written for all count as written by none.
     pub fn reset(&self) {
         self.meet(Fence::Reset);

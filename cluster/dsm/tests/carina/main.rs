@@ -30,7 +30,7 @@ use broken::Broken;
 use syncline_dsm::carina::Scheme;
 use world::{Broke, Reached, run};
 
-/// Schedules of the sound protocol, a third of them under each scheme.
+/// The number of schedules of the sound protocol, a third of them under each scheme.
 const SCHEDULES: u64 = 210_000;
 /// A broken decision has to be caught within this many schedules.
 const PATIENCE: u64 = 100_000;

@@ -1,10 +1,10 @@
 //! Random programs without data races, made while they run: a node may only touch bytes that it has
 //! the right to, and rights move only where the program synchronizes.
 //!
-//! A byte belongs to a node, to a lock, or to all nodes for reading. Barriers deal all bytes anew.
-//! A node that holds a lock may take a byte that belongs to the lock, and may leave one of its own
-//! there. So data under one lock reaches other nodes by way of third nodes and second locks.
-//! Neighbouring bytes have different owners, so pages have several writers.
+//! A byte belongs to a node, to a lock, or to all nodes for reading. Barriers redistribute all
+//! bytes. A node that holds a lock may take a byte that belongs to the lock, and may leave one of
+//! its own there. So data under one lock reaches other nodes by way of third nodes and second
+//! locks. Neighbouring bytes have different owners, so pages have several writers.
 //!
 //! The oracle is one memory to which every write goes at once. Since conflicting accesses are ordered
 //! by synchronization, its value is the only one that a read may return.
@@ -48,7 +48,7 @@ impl Program {
         program
     }
 
-    /// Deals all bytes anew, while no node can access any.
+    /// Redistributes all bytes, while no node can access any.
     pub fn deal(&mut self, nodes: usize, rng: &mut Rng) {
         for word in self.rights.iter_mut().flat_map(|page| page.chunks_mut(4)) {
             let mut one = || match rng.u8(0..8) {

@@ -28,7 +28,7 @@ use broken::Broken;
 use run::{Broke, Reached, run};
 use syncline_dsm::carina::Scheme;
 
-/// Schedules of sound nodes, a third of them under each scheme.
+/// The number of schedules of sound nodes, a third of them under each scheme.
 const SCHEDULES: u64 = 24_000;
 /// Broken rules have to be caught within this many schedules.
 const PATIENCE: u64 = 60_000;

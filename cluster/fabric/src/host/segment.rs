@@ -40,10 +40,10 @@ pub enum Error {
     #[error("the ranks' segment: {0}")]
     Io(#[from] io::Error),
     /// The file is not a segment, or is shorter than its header says.
-    #[error("this file is no segment of ranks")]
+    #[error("this file is not a segment of ranks")]
     NoSegment,
     /// There are fewer ranks.
-    #[error("there is no rank {rank}: there are {ranks}")]
+    #[error("there is no rank {rank}: the number of ranks is {ranks}")]
     NoRank {
         /// The requested rank.
         rank: usize,
@@ -213,7 +213,7 @@ mod tests {
             file.write_all(bytes).unwrap();
             Segment::open(file.path()).err().map(|error| error.to_string())
         };
-        let refused = Some("this file is no segment of ranks".to_owned());
+        let refused = Some("this file is not a segment of ranks".to_owned());
         assert_eq!(open(b""), refused);
         assert_eq!(open(&[7; 2 * PAGE]), refused);
         let mut bytes = MAGIC.to_ne_bytes().to_vec();

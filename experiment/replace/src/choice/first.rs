@@ -25,7 +25,7 @@ fn rwlocks(lock: *const Rwlock) -> &'static rwlock::Ops {
 // SAFETY, of all blocks here: the program's own call.
 
 impl mutex::Ops {
-    /// Those that choose.
+    /// The functions that choose a lock first.
     pub const FIRST: mutex::Ops = mutex::Ops {
         // SAFETY: see above.
         lock: |mutex| unsafe { (mutexes().lock)(mutex) },
@@ -46,7 +46,7 @@ impl mutex::Ops {
 }
 
 impl spin::Ops {
-    /// Those that choose.
+    /// The functions that choose a lock first.
     pub const FIRST: spin::Ops = spin::Ops {
         // SAFETY: see above.
         init: |word, shared| unsafe { (spinlocks().init)(word, shared) },
@@ -63,7 +63,7 @@ impl spin::Ops {
 }
 
 impl rwlock::Ops {
-    /// Those that choose.
+    /// The functions that choose a lock first.
     pub const FIRST: rwlock::Ops = rwlock::Ops {
         // SAFETY: see above.
         share: |lock| unsafe { (rwlocks(lock).share)(lock) },

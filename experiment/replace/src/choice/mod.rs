@@ -1,5 +1,5 @@
-//! Which locks replace the program's: chosen by name, once, at the first use of any; or for each
-//! object by a [`policy`].
+//! Which locks replace the program's. They are chosen by name, once, at the first use of any lock,
+//! or for each object by a [`policy`].
 
 mod first;
 
@@ -14,15 +14,15 @@ use crate::policy::{MUTEX, RWLOCK, SPINLOCK};
 use crate::table::Table;
 use crate::{generation, mutex, numbered, options, policy, rwlock, spin};
 
-/// In place of mutexes.
+/// The lock in place of mutexes.
 pub static MUTEXES: Table<mutex::Ops> = Table::new(&mutex::Ops::FIRST);
-/// In place of spinlocks.
+/// The lock in place of spinlocks.
 pub static SPINLOCKS: Table<spin::Ops> = Table::new(&spin::Ops::FIRST);
-/// In place of reader-writer locks.
+/// The lock in place of reader-writer locks.
 pub static RWLOCKS: Table<rwlock::Ops> = Table::new(&rwlock::Ops::FIRST);
 
-/// Chooses, unless a thread has, and makes the preparations that the chosen locks need in a started
-/// program.
+/// Chooses, unless a thread has chosen already, and makes the preparations that the chosen locks
+/// need in a started program.
 pub fn start() {
     choose();
     memory::learn_groups_if_needed();
@@ -92,6 +92,6 @@ fn by_policy(text: &'static [u8]) -> &'static mutex::Ops {
         }
         kinds
     });
-    // SAFETY: it is kept for ever.
+    // SAFETY: it is never freed.
     unsafe { &*policy::keep(mutex::Ops::numbered(first)) }
 }

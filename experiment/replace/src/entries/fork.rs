@@ -1,4 +1,4 @@
-//! `__register_atfork`, so that forks are counted before any handler of the program's runs.
+//! `__register_atfork`, so that forks are counted before any of the program's handlers runs.
 
 use core::ffi::{c_int, c_void};
 
@@ -6,8 +6,8 @@ use crate::choice;
 use crate::generation::{Handler, real};
 
 /// The function that `pthread_atfork` calls. Handlers of the child run in the order in which they
-/// were registered, and they release locks: so ours, which counts the fork, has to be before those
-/// of any constructor.
+/// were registered, and they may release locks. So our handler, which counts the fork, has to be
+/// registered before those of any constructor.
 ///
 /// # Safety
 /// Same requirements as the C library's function.

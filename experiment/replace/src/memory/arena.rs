@@ -2,7 +2,8 @@
 //! kept for reuse ([`Cells`](super::Cells)).
 //!
 //! It is mapped chunk by chunk, as needed: a program may limit its address space, and only what is
-//! mapped counts. A line is known by a number of 25 bits, the chunk's and the line's in the chunk:
+//! mapped counts. A line has a number of 25 bits, made of the chunk's number and the line's in the
+//! chunk:
 //!
 //! ```text
 //!   number -> line     the table of chunks says where the chunk is
@@ -25,12 +26,13 @@ pub const LINE: usize = 128;
 
 /// Bytes of a chunk.
 const CHUNK: usize = 256 << 10;
-/// Lines of a chunk, with the one that has its number.
+/// The number of lines of a chunk, with the one that has its number.
 const LINES: usize = CHUNK / LINE;
 /// The most chunks that numbers of 25 bits allow.
 const CHUNKS: usize = (1 << 25) / LINES;
 
-/// Lines of the first chunk, which has no number in it. Line 0 is never cut, since 0 is no number.
+/// The number of lines of the first chunk, which has no number in it. Line 0 is never cut, since 0
+/// is no number.
 const KEPT: usize = LINES / 2;
 
 #[repr(C, align(4096))]
@@ -47,7 +49,7 @@ static TABLE: [AtomicPtr<u8>; CHUNKS] = {
     table
 };
 
-/// The number of the next of the lines, if the chunk has enough left.
+/// The number of the next line, if the chunk has enough lines left.
 static NEXT: AtomicUsize = AtomicUsize::new(LINES);
 /// The number of the next line in the first chunk.
 static NEXT_KEPT: AtomicUsize = AtomicUsize::new(1);
@@ -59,7 +61,8 @@ pub(super) fn prepare() {
     let _ = chunk(1);
 }
 
-/// One of the lines that are kept for queue nodes, as [`cut`] would give it.
+/// One of the lines that are reserved for queue nodes, in the state in which [`cut`] returns a
+/// line.
 #[cold]
 pub(super) fn cut_kept() -> Option<NonNull<u8>> {
     // Relaxed, both: lines need only differ.
@@ -79,7 +82,8 @@ pub(super) fn cut(lines: usize) -> Option<NonNull<u8>> {
     loop {
         let fits = next % LINES + lines < LINES;
         let start = if fits { next } else { next.next_multiple_of(LINES) };
-        // Before the lines are taken: what can't be mapped now can be later.
+        // The chunk is mapped before its lines are taken: if mapping fails now, it may succeed
+        // later.
         chunk(start / LINES)?;
         match NEXT.compare_exchange_weak(next, start + lines, Relaxed, Relaxed) {
             Ok(_) => return Some(at(start as u32)),
@@ -92,7 +96,8 @@ pub(super) fn cut(lines: usize) -> Option<NonNull<u8>> {
 #[inline]
 pub(super) fn at(number: u32) -> NonNull<u8> {
     let number = number as usize;
-    // The remainder changes nothing, and spares a check. Acquire: pairs with the AcqRel in `chunk`.
+    // The remainder changes nothing, and saves a bounds check. Acquire: pairs with the AcqRel in
+    // `chunk`.
     let chunk = TABLE[number / LINES % CHUNKS].load(Acquire);
     // SAFETY: a thread that knows a number has it from `number` or `cut`, so its chunk is there.
     unsafe { NonNull::new_unchecked(chunk.add(number % LINES * LINE)) }
@@ -126,12 +131,12 @@ fn chunk(number: usize) -> Option<*mut u8> {
         return Some(there);
     }
     let fresh = map()?;
-    // SAFETY: it is ours, and no other thread has seen it.
+    // SAFETY: the chunk is ours, and no other thread has seen it.
     unsafe { label(fresh).write(number as u32) };
     match place.compare_exchange(null_mut(), fresh, AcqRel, Acquire) {
         Ok(_) => Some(fresh),
         Err(theirs) => {
-            // SAFETY: no other thread has seen it.
+            // SAFETY: no other thread has seen the chunk.
             unsafe { unmap(fresh, CHUNK) };
             Some(theirs)
         }

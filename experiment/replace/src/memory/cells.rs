@@ -24,7 +24,7 @@ const NUMBER: u64 = u32::MAX as u64;
 const TAG: u64 = 1 << 32;
 
 impl Cells {
-    /// No pieces yet, and never more than this.
+    /// A list without pieces, which will never have more than this many.
     pub const fn new(limit: u32) -> Cells {
         Cells { head: AtomicU64::new(0), limit, count: AtomicU32::new(0) }
     }
@@ -45,7 +45,7 @@ impl Cells {
                 Err(now) => head = now,
             }
         }
-        // Relaxed: it counts, and nothing else.
+        // Relaxed: this is only a counter.
         if self.count.fetch_add(1, Relaxed) >= self.limit {
             self.count.fetch_sub(1, Relaxed);
             return None;
@@ -59,7 +59,7 @@ impl Cells {
     ///
     /// It comes from [`take`](Self::take) of this list, and no thread uses it any more.
     pub unsafe fn give(&self, piece: NonNull<u8>) {
-        // Relaxed: the exchange looks again.
+        // Relaxed: the exchange checks the value again.
         let mut head = self.head.load(Relaxed);
         loop {
             link_of(piece).store((head & NUMBER) as u32, Relaxed);

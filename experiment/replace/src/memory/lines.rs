@@ -10,7 +10,7 @@ use super::cells::Cells;
 use super::{arena, ends};
 use crate::tls::{lines, set_lines};
 
-/// Lines that a thread keeps.
+/// The number of lines that a thread keeps.
 const KEPT: usize = 64;
 
 static LINES: Cells = Cells::new(u32::MAX);

@@ -1,8 +1,8 @@
 //! The memory of replaced locks: the processor's own, with two differences.
 //!
 //! A function of POSIX threads may be called by the program's allocator, so nodes come from lines
-//! of our own ([`lines`]). And it leaves `errno` alone, which system calls for sleeping and
-//! waking would change.
+//! of our own ([`lines`]). Such a function also must not change `errno`, as system calls for
+//! sleeping and waking would.
 
 mod arena;
 mod cells;
@@ -27,24 +27,24 @@ pub struct Own;
 static GROUPS_NEEDED: AtomicBool = AtomicBool::new(false);
 static GROUPS_KNOWN: AtomicBool = AtomicBool::new(false);
 
-/// Says that a lock was chosen that asks which processors are near each other.
+/// Notes that a chosen lock needs to know which processors are near each other.
 pub fn need_groups() {
     // Relaxed: it is read at the program's start.
     GROUPS_NEEDED.store(true, Relaxed);
 }
 
-/// Finds out which processors are near each other, if a lock will ask. That reads files and
+/// Finds out which processors are near each other, if a chosen lock needs it. That reads files and
 /// allocates, so it is done at the program's start, and until then all processors are one group.
 pub fn learn_groups_if_needed() {
     // Relaxed: this thread has seen the choice.
     if GROUPS_NEEDED.load(Relaxed) {
         Native::group(0);
-        // Relaxed: the groups have their own order, and a late look is harmless.
+        // Relaxed: the groups have an ordering of their own, and reading this late is harmless.
         GROUPS_KNOWN.store(true, Relaxed);
     }
 }
 
-/// Sets address space aside, and notices the ends of threads, if it can.
+/// Reserves address space, and registers for the ends of threads, if possible.
 pub fn prepare() {
     arena::prepare();
     lines::prepare();

@@ -2,8 +2,9 @@
 //!
 //! A normal mutex is the lock. A recursive or error-checking one notes its owner while it is
 //! held, which is exact for a thread that asks about itself. Unlocking a mutex that no thread holds
-//! has no effect; programs that do it work with the C library too, if by luck. [`plain`](super::plain)
-//! has the fast path of the normal ones, and calls this in all other cases.
+//! has no effect; programs that do it happen to work with the C library too.
+//! [`plain`](super::plain) has the fast path of the normal ones, and calls this module in all other
+//! cases.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -27,8 +28,8 @@ fn lock_of<L: TryLock>(mutex: &Mutex, kind: Kind) -> Option<&L> {
     if kind == Kind::Left { None } else { mutex.room.get(&LARGE) }
 }
 
-/// Acquires: by `attempt`, which returns 0 or an error; an owner that may not have it again gets
-/// `again`.
+/// Acquires by `attempt`, which returns 0 or an error. An owner that may not acquire the mutex
+/// again gets `again`.
 ///
 /// # Safety
 ///
@@ -57,13 +58,13 @@ unsafe fn enter<L: TryLock<Memory = Own>>(
     let result = attempt(lock, node);
     if result == 0 {
         shown.room.hold::<L>(node);
-        // Relaxed, also below: only holders write them, and only the owner compares.
+        // Relaxed, also below: only holders write these words, and only the owner compares them.
         shown.generation.store(generation::now(), Relaxed);
         if kind != Kind::Normal {
             shown.owner.store(this_thread(), Relaxed);
         }
     } else {
-        // SAFETY: it was not acquired with it.
+        // SAFETY: the lock was not acquired with this node.
         unsafe { Slot::<2>::done::<L>(node) };
     }
     result
@@ -83,7 +84,8 @@ fn enter_again(mutex: &Mutex, kind: Kind, again: c_int) -> Option<c_int> {
     Some(0)
 }
 
-/// Whether it is held since before a fork, and its queue is that of another process.
+/// Whether the mutex has been held since before a fork, so that its queue is that of another
+/// process.
 #[inline(always)]
 unsafe fn is_stranded(mutex: *const Mutex) -> bool {
     // SAFETY: our caller's promise.
@@ -131,7 +133,7 @@ pub unsafe fn lock_until<L: TryLock<Memory = Own>, U: Until<L>>(
         }
         let left = || real::pthread_mutex_clocklock(mutex, clock, time);
         enter::<L>(mutex, EDEADLK, left, |lock, node| {
-            // A free lock is acquired whatever the time is.
+            // A free lock is acquired even if the deadline has passed.
             if !is_stranded(mutex) && lock.try_acquire(node) {
                 return 0;
             }
@@ -189,8 +191,8 @@ fn unlock_strange<L: TryLock<Memory = Own>>(mutex: &Mutex, acquired: u32) -> c_i
     if acquired == 0 {
         return 0;
     }
-    // SAFETY: this thread is the only one of those that were there when the lock was acquired,
-    // and others that came since look only at the generation.
+    // SAFETY: this thread is the only one left of those that existed when the lock was acquired,
+    // and threads that were created since look only at the generation.
     unsafe { mutex.room.forget::<L>() };
     // Release: pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
     mutex.generation.store(0, Release);

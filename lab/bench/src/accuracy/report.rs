@@ -62,11 +62,15 @@ pub fn markdown(outcomes: &[Outcome]) -> String {
         );
     }
     text += &format!("\n{}\n\n{}\n", differences(outcomes), sound_variants(outcomes));
+    let mut alarms = String::new();
     for outcome in outcomes {
         for (alarm, runs) in distinct(outcome.false_alarms.iter().flatten()) {
-            text +=
+            alarms +=
                 &format!("- {}: {alarm}, in {runs} of {}\n", outcome.sound_variant(), outcome.runs);
         }
+    }
+    if !alarms.is_empty() {
+        text += &format!("\nVariants with a false alarm in some runs:\n\n{alarms}");
     }
     text
 }
@@ -91,8 +95,13 @@ fn differences(outcomes: &[Outcome]) -> String {
 fn sound_variants(outcomes: &[Outcome]) -> String {
     let fixed = outcomes.iter().filter(|o| o.problem.is_some()).count();
     let alarms = outcomes.iter().filter(|o| o.is_false_alarm()).count();
+    let alarms = match alarms {
+        0 => "none has".to_owned(),
+        1 => "1 has".to_owned(),
+        _ => format!("{alarms} have"),
+    };
     format!(
-        "Of {fixed} fixed and {} clean variants, {alarms} have a false alarm in most of their runs.",
+        "{fixed} fixed and {} clean variants: {alarms} a false alarm in most of the runs.",
         outcomes.len() - fixed
     )
 }

@@ -17,7 +17,7 @@ use crate::locks::processors;
 const ROOM: usize = 1024;
 /// Number of polls, far longer than a transfer takes.
 const MANY_LOOKS: u32 = 1000;
-/// Messages in a batch.
+/// The number of messages in a batch.
 const BATCH: u64 = 64;
 
 /// Runs a receiver here and senders in threads, each on a processor of its own if there are enough,

@@ -1,5 +1,5 @@
-//! The locks that take part: a lock of the catalogue in one of its forms, a peer, or a hand-written
-//! lock.
+//! The locks that are measured: a lock of the catalogue in one of its forms, a peer, or a
+//! hand-written lock.
 
 use syncline::lock::Waiting;
 
@@ -139,8 +139,8 @@ impl Contender {
         self.side == Side::Ours
     }
 
-    /// Whether, with more threads than processors, each hand-over waits until the scheduler happens
-    /// to run the next thread in order, while the others spin.
+    /// Whether, with more threads than processors, each hand-over waits until the scheduler runs
+    /// the next thread of the order, while the other threads spin.
     pub fn starves_oversubscribed(&self) -> bool {
         self.fifo && self.waiting == Waiting::Spins
     }

@@ -1,7 +1,8 @@
 //! Locks written plainly over `core::sync::atomic`, like those in a program that needs one lock and
 //! no library. The library's native forms must be equally fast: being generic over a memory and a
 //! waiting policy must cost nothing. The six locks in this file are timed; the tests in
-//! `instructions.rs` compare the executed instructions of these and of those below.
+//! `instructions.rs` compare the executed instructions of these six and of the locks in the modules
+//! below.
 //!
 //! Each has the same words and the same orderings as the library's lock with that name.
 

@@ -1,4 +1,4 @@
-//! memcached under memaslap, the load generator of libmemcached.
+//! memcached under memcaslap (or memaslap), the load generator of libmemcached.
 //!
 //! Only the server runs under the measured command. Wall time is that of the load generator, from
 //! its start to the answer to its last request: what a client sees. Nine of ten requests read, ten
@@ -52,7 +52,7 @@ fn once(programs: Programs, side: Side, server: &Path, client: &Path) -> anyhow:
     Ok(used(&finished))
 }
 
-/// An address on this machine at which nothing listened a moment ago.
+/// An address on this machine at which no process listened a moment ago.
 fn free_address() -> io::Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }

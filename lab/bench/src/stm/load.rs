@@ -36,7 +36,7 @@ pub trait Load: Sync {
     fn check(&self, machine: &impl Machine, workers: &[Self::Worker]);
 }
 
-/// Transactions between two checks whether the time is over.
+/// The number of transactions between two checks whether the time is over.
 const BATCH: u32 = 32;
 
 /// Runs the load, and returns transactions per second of all threads.

@@ -51,7 +51,7 @@ pub struct Set<L, C> {
     pub threads: usize,
 }
 
-/// Spare nodes of each thread: after each insertion it gets one back from a removal.
+/// The number of spare nodes of each thread: after each insertion it gets one back from a removal.
 const SPARE: u64 = 2;
 
 pub struct Worker {

@@ -10,7 +10,7 @@ use syncline::table::{HashTable, LockTable, Storage};
 
 use super::load::{Map, Step, Value};
 
-/// Shards of the sharded `HashMap`, the most common hand-written solution.
+/// The number of shards of the sharded `HashMap`, the most common hand-written solution.
 const SHARDS: usize = 64;
 
 /// A maker of empty tables with room for this many entries.

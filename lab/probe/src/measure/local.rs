@@ -11,7 +11,7 @@ use crate::topology::Caches;
 use crate::walk::walk;
 use syncline_statistics::{Summary, median};
 
-/// Loads of a walk that make one sample.
+/// The number of loads of a walk that make one sample.
 const STEPS: usize = 256;
 
 /// A walk through memory is this many times as large as the last-level cache, so that few of its

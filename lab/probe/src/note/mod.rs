@@ -48,7 +48,8 @@ impl fmt::Display for Note {
             ),
             Note::Container => write!(
                 f,
-                "this is a container: others may use the same processors, and it may not see all"
+                "this is a container: other programs may use the same processors, and the \
+                 container may not see all of them"
             ),
             Note::Restricted { usable, online } => write!(
                 f,

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::number::cycles;
 use crate::measurement::Measurement;
 
-/// Steps of colour, each a class of the page's style.
+/// The number of steps of colour, each a class of the page's style.
 pub const STEPS: usize = 10;
 
 /// The most cells in a row of a picture that shows numbers.

@@ -17,7 +17,7 @@ const STYLE: &str = include_str!("page.css");
 /// Writes the report as a page.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn html(measurement: &Measurement, out: &mut impl Write) -> io::Result<()> {
     let title = &measurement.subject.title;
     let page = Page { title, content: ("local", "latencies"), style: STYLE, script: "" };

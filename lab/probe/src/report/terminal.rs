@@ -22,7 +22,7 @@ const SHADES: usize = 90;
 /// Writes the report.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn terminal(measurement: &Measurement, out: &mut impl Write) -> io::Result<()> {
     let subject = &measurement.subject;
     writeln!(out, "{}", subject.title)?;

@@ -21,8 +21,8 @@ pub use error::Error;
 use crate::caches::Caches;
 pub use crate::caches::MOST_CACHES;
 
-/// Instructions that come with an access in a machine description: an address, a comparison and a
-/// branch.
+/// The number of instructions that come with an access in a machine description: an address, a
+/// comparison and a branch.
 const INSTRUCTIONS_OF_ACCESS: u64 = 3;
 
 /// A machine on which accesses can be simulated.

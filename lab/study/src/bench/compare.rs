@@ -69,7 +69,7 @@ pub fn comparison_table(machines: [&Target; 2], shown: Shown, both: &[Comparison
 /// have another load.
 ///
 /// # Errors
-/// Those of `measure`.
+/// Same errors as `measure`.
 pub fn with_equal_pauses<E>(
     machines: [&Target; 2],
     threads: Vec<usize>,

@@ -87,7 +87,7 @@ fn hardware_is_best(book: &Book, name: &str) -> Option<Part> {
 
 /// The Niagara's column for threads that share a first-level cache.
 const SAME_CORE: &str = "same core";
-/// Clients on a socket of the Xeon, whose tenth core runs the server.
+/// The number of clients on a socket of the Xeon, whose tenth core runs the server.
 const SOCKET: usize = 9;
 /// SSYNC's largest number of clients.
 const MOST: usize = 35;

@@ -13,7 +13,7 @@ use crate::target::MACHINES;
 
 /// S10: "poorly" is less than this many times one thread, however many there are.
 const POORLY: f64 = 2.0;
-/// Cores of a socket of the Xeon.
+/// The number of cores of a socket of the Xeon.
 const SOCKET: usize = 10;
 
 /// Throughput relative to one thread's.

@@ -15,7 +15,7 @@ use syncline_fabric::{Fabric, Simulated};
 use super::marks::Marks;
 use super::programs::{Phase, Program};
 
-/// Threads of a node that compute: the paper leaves one of 16 cores to the system.
+/// The number of threads of a node that compute: the paper leaves one of 16 cores to the system.
 pub const THREADS: usize = 15;
 /// Nanoseconds of a page fault besides the network, with SIGSEGV and `mprotect` as in the paper:
 /// measured on machines of today (docs/internals/dsm.md), without the copy.

@@ -62,13 +62,13 @@ pub const HARDWARE: &str = ", hardware";
 pub const WORD: &str = ", one word";
 
 const WAYS: [(&str, Way); 2] = [(ONE_WAY, Way::One), (ROUND_TRIP, Way::Round)];
-/// Words of a line.
+/// The number of words of a line.
 const LINE: usize = 8;
 /// Messages that count: on this machine, and on simulated ones.
 const MESSAGES: (u32, u32) = (20_000, 500);
 /// Simulated seconds of measurement for a server of hardware messages.
 const SECONDS: f64 = 100e-6;
-/// Clients of SSYNC's largest server.
+/// The number of clients of SSYNC's largest server.
 const MOST_CLIENTS: usize = 35;
 
 /// The machine, if it has messages in hardware.

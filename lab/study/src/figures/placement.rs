@@ -29,9 +29,9 @@ pub const SPREAD: &str = "next to each core";
 pub const CENTRAL: &str = "at one controller";
 
 const CORES: [usize; 7] = [1, 4, 8, 12, 24, 36, 48];
-/// Steps of the stencil, which are divided among the cores.
+/// The number of steps of the stencil, which are divided among the cores.
 const STEPS: usize = 960;
-/// Sweeps over all steps.
+/// The number of sweeps over all steps.
 const SWEEPS: u32 = 5;
 /// Cycles of a step, in a core's private memory.
 const WORK: u64 = 60;

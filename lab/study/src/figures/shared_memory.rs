@@ -58,7 +58,7 @@ const FEW: usize = 4;
 const LARGEST: usize = 8192;
 const SIZES: [usize; 6] = [4, 16, 64, 256, 1024, LARGEST];
 const NODES: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-/// Pages of a line: a block of LU, so that each line has one writer.
+/// The number of pages of a line: a block of LU, so that each line has one writer.
 const LINE: usize = 8;
 /// The most nodes for large programs: more take long, and the paper has no more.
 const LARGE_NODES: usize = 32;

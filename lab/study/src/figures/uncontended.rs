@@ -22,7 +22,8 @@ pub const PLAN: Plan = Plan {
 
 /// The label for a thread that was itself the last holder.
 pub const ALONE: &str = "same thread";
-/// Acquisitions that count on simulated machines, where they hardly differ from each other.
+/// The number of acquisitions that count on simulated machines, where they hardly differ from each
+/// other.
 const TURNS: u32 = 200;
 /// How many times as many acquisitions count on a real machine.
 const HERE: u32 = 100;

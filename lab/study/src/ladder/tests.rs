@@ -1,4 +1,4 @@
-//! The rungs on simulated machines, compared with what follows from a table by hand.
+//! The rungs on simulated machines, compared with cycles that are computed by hand from a table.
 
 use syncline_sim::Machine;
 use syncline_sim::machine::Description;
@@ -7,7 +7,7 @@ use super::*;
 
 const SMALL: Size = Size { rounds: 40, seconds: 20e-6, pause: 100e-9, seed: 1 };
 
-/// The Opteron's tables without anything else; two threads are on one die.
+/// The Opteron's tables and nothing else of its description; two threads are on one die.
 fn tables(change: impl FnOnce(&mut Description)) -> Target {
     let mut description = Machine::named("opteron").unwrap().description;
     (description.instructions, description.store_buffer) = (None, None);

@@ -19,7 +19,7 @@ const STYLE: &str = include_str!("study.css");
 /// order.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn write(book: &Book, titles: &[String], out: &mut impl Write) -> io::Result<()> {
     let title = "what synchronization costs";
     let page = Page { title, content: ("figures", "figures"), style: STYLE, script: "" };

@@ -11,7 +11,7 @@ use syncline_sim::{Machine, Simulated};
 use super::Load;
 use super::table::{Crew, Operation, Shape, apply};
 
-/// Words of a message: as many as fill a line in software.
+/// The number of words of a message: as many as fill a line in software.
 const WORDS: usize = 8;
 /// The message of a client that goes.
 const GONE: u64 = u64::MAX;

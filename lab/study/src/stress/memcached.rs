@@ -1,6 +1,7 @@
 //! A model of memcached's locks under load (SSYNC, section 6.4). `syncline record` measured on the
 //! real program which sections a request goes through, and for how long (`data/memcached.json`).
-//! Here threads do the same with any lock, and only wait for as long as everything else takes.
+//! Here threads go through the same sections with any lock, and only wait for as long as everything
+//! else takes.
 //!
 //! A section's accesses to its data are modelled by lines that go from holder to holder, and by the
 //! time that the section was measured to take. memcached itself waits for most of its mutexes by

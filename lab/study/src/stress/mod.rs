@@ -50,11 +50,11 @@ pub struct Load {
 pub enum Pause {
     /// No pause.
     None,
-    /// As long as a line needs at most to get from one thread of the test to another, so that
-    /// another thread does the next operation, as in SSYNC. Random, from half of it to one and a
-    /// half times as long, since real loops don't stay in step.
+    /// The longest time that a line needs to get from one thread of the test to another, so that
+    /// another thread does the next operation, as in SSYNC. Each pause is random, from 0.5 to 1.5
+    /// times that, since real loops don't stay in step.
     Transfer,
-    /// This many cycles; random, from half of it to one and a half times as long.
+    /// This many cycles on average. Each pause is random, from 0.5 to 1.5 times that.
     Cycles(u64),
 }
 
@@ -67,7 +67,8 @@ pub struct Outcome {
     pub success_percent: f64,
     /// Average cycles of an operation; 0 if operations were not timed.
     pub cycles: f64,
-    /// Operations of the thread that did the fewest, over those of the one that did the most.
+    /// The operations of the thread that did the fewest, divided by those of the thread that did
+    /// the most.
     pub fairness: f64,
 }
 
@@ -103,7 +104,7 @@ fn outcome(tallies: &[Tally], seconds: f64, clock_cost: u64) -> Outcome {
 }
 
 impl Load {
-    /// The course of a test that shares these lines and no others.
+    /// The timing of a test that shares these lines and no others.
     fn course(&self, shared: Vec<Range<usize>>) -> Course {
         let node = |number| if self.homes == Homes::Spread { number } else { 0 };
         let shared = shared.into_iter().enumerate().map(|(n, lines)| (lines, node(n)));
@@ -111,7 +112,7 @@ impl Load {
         Course { shared, homes: Homes::Machine, ..self.course_of_all() }
     }
 
-    /// The course of a test that shares whatever its threads use.
+    /// The timing of a test that shares everything that its threads use.
     fn course_of_all(&self) -> Course {
         Course {
             warm_up: self.warm_up,
@@ -143,9 +144,9 @@ impl Load {
     /// pause.
     ///
     /// Without pauses, a thread that finds the lock free also finds its line, and has released the
-    /// lock before the next thread gets the line: threads may follow each other like this for ever,
-    /// and none ever waits. But a queue, once there, stays as well, and on a real machine there is
-    /// one as soon as a holder is interrupted. So the test begins with a queue.
+    /// lock before the next thread gets the line. Threads may follow each other like this for ever,
+    /// and none ever waits. But a queue that has formed stays as well, and on a real machine a
+    /// queue forms as soon as a holder is interrupted. So the test begins with a queue.
     fn queue<W: World>(&self, world: &W, places: &[usize]) -> u64 {
         let each = world.transfer(places);
         if self.pause == Pause::None { 4 * each * self.threads as u64 } else { 0 }

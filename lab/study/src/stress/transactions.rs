@@ -16,7 +16,7 @@ use super::table::Crew;
 use super::{Load, Outcome, Tally, outcome, rest};
 use crate::world::{Body, Phase, Watch, World};
 
-/// Accounts of a branch.
+/// The number of accounts of a branch.
 const ACCOUNTS: usize = 8;
 /// The initial balance of an account.
 const FUNDS: u64 = 1_000;

@@ -22,7 +22,7 @@ pub struct Turns {
     pub seed: u64,
 }
 
-/// The order of the threads: the thread that holds the next number goes on. Both words are on one
+/// The order of the threads: the thread that has the next number continues. Both words are on one
 /// line, as in SSYNC.
 #[derive(Default)]
 struct Order<M: Memory> {
@@ -30,8 +30,8 @@ struct Order<M: Memory> {
     next: M::Word,
 }
 
-/// Average cycles from beginning to acquire the lock until it is held: by thread 0 alone, or by it
-/// and a partner in turn.
+/// Average cycles from the beginning of an acquisition until the lock is held. Thread 0 acquires
+/// alone, or in turn with a partner.
 ///
 /// As in SSYNC's program (libslock's `uncontended`), a thread draws a number before it waits for
 /// its turn, even if it is alone, and its release is visible to all before the other one's turn

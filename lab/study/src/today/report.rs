@@ -86,8 +86,10 @@ pub fn markdown(measured: &Measured) -> String {
         }
         text.push('\n');
     }
-    text.push_str("Measured by others:\n\n");
-    text.push_str("| source | what | threads | published | simulated on | | |\n");
+    text.push_str("Measured by others (below the table is explained when a ratio *holds*):\n\n");
+    text.push_str(
+        "| source | what | threads | published | simulated on | simulated ratio | verdict |\n",
+    );
     text.push_str("|---|---|---|---|---|---|---|\n");
     for (published, &found) in PUBLISHED.iter().zip(&measured.ratios) {
         let Ratio { source, what, machine, first, second, published: there, .. } = published;

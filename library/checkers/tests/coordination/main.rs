@@ -11,5 +11,5 @@ use syncline_checkers::{Executions, Loom, Shuttle, randomly};
 
 const UP_TO: Executions = Executions(6_000);
 
-/// Executions under each of shuttle's schedulers.
+/// The number of executions under each of shuttle's schedulers.
 const DRAWN: usize = 300;

@@ -7,7 +7,7 @@ use syncline_checkers::{Shuttle, randomly};
 use crate::cases::{Alone, Alternating, Begun, Serial, WithServers};
 use crate::history::Time::Real;
 
-/// Executions under each scheduler.
+/// The number of executions under each scheduler.
 const EXECUTIONS: usize = 1000;
 
 macro_rules! tests {

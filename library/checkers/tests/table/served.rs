@@ -68,7 +68,7 @@ enum Part<C: Asks> {
     Asks(C),
 }
 
-/// Keys that the table has from the beginning, more than a bucket's first line holds.
+/// The number of keys that the table has from the beginning, more than a bucket's first line holds.
 const EARLY: u64 = 9;
 /// The key that all clients use.
 const COMMON: u64 = 1000;

@@ -222,7 +222,7 @@ where
     });
 }
 
-/// Executions under each of shuttle's schedulers.
+/// The number of executions under each of shuttle's schedulers.
 const RANDOM: usize = 1_500;
 
 #[test]

@@ -16,7 +16,7 @@ use syncline_checkers::{Executions, Loom, Shuttle, randomly};
 use cases::{parts, whole};
 
 const UP_TO: Executions = Executions(6_000);
-/// Executions under each of shuttle's schedulers.
+/// The number of executions under each of shuttle's schedulers.
 const RANDOM: usize = 600;
 
 /// Both forms of the lock without a queue, in a memory.

@@ -11,7 +11,7 @@
 //! whose waiters are all about to give up, or no thread would release it. So it is left together
 //! with the local lock, by [`Contended::release_to_waiter`], which says whether a waiter got the
 //! local lock. A thread that gives up waiting for the global lock releases the local one, and the
-//! next of its group waits for the global lock anew.
+//! next of its group waits for the global lock again.
 //!
 //! Source: Dice, Marathe and Shavit, "Lock Cohorting: A General Technique for Designing NUMA Locks"
 //! (PPoPP 2012), section 3.6 for the abortable ones; the hierarchical ticket lock of SSYNC

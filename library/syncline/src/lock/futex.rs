@@ -1,10 +1,10 @@
 //! The futex mutex: one word with three states, whose waiters sleep in the kernel.
 //!
-//! What the C library and the standard library do, as the baseline for everything else. Without
-//! contention an acquisition is an exchange and a release a swap. The third state says that a
-//! waiter may sleep, so that a release enters the kernel only then. A thread that is woken competes
-//! with newcomers, so a waiter may starve; in return the lock is never idle while a woken waiter
-//! gets back onto a processor.
+//! The C library and the standard library have this lock; here it is the baseline for the others.
+//! Without contention an acquisition is a compare-and-exchange and a release a swap. The third
+//! state says that a waiter may sleep, so that a release enters the kernel only then. A thread that
+//! is woken competes with newcomers, so a waiter may starve; in return, newcomers can take the lock
+//! while a woken waiter gets back onto a processor.
 //!
 //! It always parks. It takes a waiting policy only because all locks of the catalogue do; the
 //! policy changes nothing.
@@ -16,8 +16,8 @@
 //! ```
 //!
 //! A thread that was woken takes the lock as CONTENDED, since it can't know whether others still
-//! sleep. A thread that gives up leaves the mark behind; at worst the next release makes a wake-up
-//! call that wakes no thread.
+//! sleep. A thread that gives up leaves the state CONTENDED behind; at worst the next release makes
+//! a wake-up call that wakes no thread.
 //!
 //! Source: Drepper, "Futexes Are Tricky" (2011), the third of its mutexes.
 
@@ -45,7 +45,7 @@ pub struct Futex<W: Wait = Park, M: Memory = Native> {
     policy: PhantomData<W>,
 }
 
-// SAFETY: a word and nothing else, so it may be zero when its words may.
+// SAFETY: the lock is a word and nothing else, so it may be zero if words may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Futex<W, M> {}
 
 impl<W: Wait, M: Memory> Futex<W, M> {

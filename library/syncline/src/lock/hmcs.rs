@@ -9,7 +9,7 @@
 //! one line.
 //!
 //! A thread that hands over further up first leaves the queues below, taking the group's node
-//! along: the next of the group queues anew, behind the threads that wait there. (In the paper it
+//! along: the next of the group queues again, behind the threads that wait there. (In the paper it
 //! is the other way around. Then the release would still work on the group's queue while another
 //! thread has the lock, and may free it.)
 //!

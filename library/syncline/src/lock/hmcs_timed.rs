@@ -26,7 +26,7 @@
 //! again. There a thread keeps the node that it has left, and reuses it if it comes again before
 //! another thread has freed it; here the queue node belongs to the queue, as in He, Scherer and
 //! Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and a
-//! thread that comes again queues anew.
+//! thread that comes back queues again.
 
 use core::array;
 use core::fmt;

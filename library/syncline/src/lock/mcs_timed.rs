@@ -1,23 +1,23 @@
 //! An MCS lock whose waiters can give up.
 //!
 //! As in [`Mcs`](super::Mcs), waiters are linked and each watches its own queue node. A thread that
-//! gives up marks its queue node, and the holder that reaches it frees it and continues with the
-//! next (`timed_queue.rs`).
+//! gives up marks its queue node. The holder that reaches the marked node frees it and continues
+//! with the next node (`timed_queue.rs`).
 //!
-//! So giving up takes a count and an exchange, and no thread waits for another. But the queue node
-//! stays in the queue until a holder reaches it; and while there are 64 of them, a thread that
-//! arrives with a deadline waits outside the queue. If many threads wait with short timeouts for a
-//! lock that is held for long, use [`TimedClh`](super::TimedClh), whose waiters remove each other's
-//! queue nodes and keep their order. A lock that is dropped while it is held leaks what is in its
-//! queue.
+//! So giving up takes a count and an exchange, and no thread waits for another. But the marked
+//! node stays in the queue until a holder reaches it. While there are 64 marked nodes, a thread
+//! that arrives with a deadline waits outside the queue. If many threads wait with short timeouts
+//! for a lock that is held for long, use [`TimedClh`](super::TimedClh), whose waiters remove each
+//! other's queue nodes and keep their order. A lock that is dropped while it is held leaks what is
+//! in its queue.
 //!
 //! Source: He, Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks"
 //! (HiPC 2005), the MCS time-published lock without the published time: waiters are not passed over
 //! for being off their processors, and a thread that comes again does not reuse its old queue node.
 //! In that lock, as in Chabbi et al.'s HMCS-T (PPoPP 2017), a thread keeps its node for the lock,
-//! so that each thread has one node in a queue at most. Here a thread may forget a lock, and has no
-//! room to keep nodes of all locks that it ever gave up; so the number of abandoned nodes is
-//! bounded for each queue.
+//! so that each thread has at most one node in a queue. Here a thread does not remember the locks
+//! that it gave up, since it has no room for nodes of all of them. So the number of abandoned nodes
+//! is bounded for each queue.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -31,7 +31,7 @@ use super::timed_queue::{FIRST, Queue, QueueNode};
 use crate::memory::{Memory, Native};
 use crate::wait::{Park, Wait};
 
-/// The MCS queue lock with timeout: the first of the queue holds it.
+/// The MCS queue lock with timeout: the first thread of the queue holds the lock.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct TimedMcs<W: Wait = Park, M: Memory = Native> {
@@ -39,12 +39,13 @@ pub struct TimedMcs<W: Wait = Park, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-// SAFETY: a queue and nothing else.
+// SAFETY: the lock is a queue and nothing else.
 unsafe impl<W: Wait, M: Memory> Zeroable for TimedMcs<W, M> where Queue<M>: Zeroable {}
 
-// SAFETY: the swaps of the tail put acquisitions in an order; each but the first of a queue waits
-// until a holder hands over to it, which it does to one. Without waiters the order is carried by
-// the tail (Release in `behind`, Acquire in `join`), with waiters by their states.
+// SAFETY: the swaps of the tail put acquisitions in an order; each thread but the first of a queue
+// waits until a holder hands the lock over to it, and a holder hands over to one thread only.
+// Without waiters the order is carried by the tail (Release in `behind`, Acquire in `join`), with
+// waiters by their states.
 unsafe impl<W: Wait, M: Memory> RawLock for TimedMcs<W, M> {
     type Memory = M;
     type Node = Handle<QueueNode<M>, M>;

@@ -5,7 +5,8 @@
 //! back to it on a list, and allocates from there. All nodes have the size of one line, whatever
 //! lock they are for, so that one list serves all.
 //!
-//! A line may be given back by another thread than took it; it then stays with that thread.
+//! A line may be given back by a thread other than the one that took it, and then stays with the
+//! thread that gave it back.
 //! [`KEPT`] bounds what a thread hoards when lines flow one way. When a thread ends, the lines that
 //! it keeps are freed. Without `std` there is no thread-local storage, and every node is allocated.
 
@@ -82,7 +83,7 @@ mod cache {
 
     use super::{Line, NonNull, free_line};
 
-    /// Lines that a thread keeps.
+    /// How many lines a thread keeps at most.
     const KEPT: u32 = 64;
 
     std::thread_local! {
@@ -111,9 +112,9 @@ mod cache {
         Some(line)
     }
 
-    /// Whether the thread has not begun to end. Dropped at its end, it frees the list. Others'
-    /// destructors may run after that. Out of line: otherwise the code that gives a node back would
-    /// compute the address of `END` each time.
+    /// Whether the thread has not begun to end. `END` is dropped at the thread's end, and frees the
+    /// list. Destructors of other thread-local values may run after that. Out of line: otherwise
+    /// the code that gives a node back would compute the address of `END` each time.
     #[inline(never)]
     fn will_be_freed() -> bool {
         END.try_with(|_| ()).is_ok()

@@ -62,7 +62,7 @@ impl<T: ?Sized, L: TryLock> Mutex<T, L> {
 }
 
 impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
-    /// Waits for the lock, but not longer than this. A free lock is taken even if the deadline has
+    /// Waits for the lock for at most the given time. A free lock is taken even if the deadline has
     /// passed.
     ///
     /// ```
@@ -80,8 +80,8 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
         self.try_lock_until(after::<L::Memory>(patience))
     }
 
-    /// Waits for the lock until an `Instant`, or a time on the memory's clock. A free lock is taken
-    /// even if the deadline has passed.
+    /// Waits for the lock until an `Instant`, or a time on the clock of the lock's `Memory`. A free
+    /// lock is taken even if the deadline has passed.
     ///
     /// # Panics
     ///

@@ -52,8 +52,9 @@ use super::writes::{Write, Writes};
 use crate::memory::{Long, LongMemory, Native, Padded};
 use crate::wait::{Park, Wait};
 
-/// Accesses of failed attempts after which a transaction asks for a turn, however few they were:
-/// a long one that nearly always meets a conflict wastes more by trying than its turn costs others.
+/// The number of accesses of failed attempts after which a transaction asks for a turn, however few
+/// they were: a long one that nearly always meets a conflict wastes more by trying than its turn
+/// costs others.
 const WASTED: usize = 256;
 
 #[cold]

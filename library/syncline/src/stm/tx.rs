@@ -24,7 +24,7 @@ pub struct Tx<'tx, 'env: 'tx, E: Engine = Global> {
 
 impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
     /// Waits until another transaction changes something that this one has read, and then runs this
-    /// one anew: `return tx.retry()`.
+    /// one again: `return tx.retry()`.
     ///
     /// What was read includes reads of alternatives that called `retry`, see
     /// [`or_else`](Self::or_else). The wait can end spuriously; the transaction then finds that it

@@ -1,4 +1,5 @@
-//! SSYNC's hash table over message passing: each server owns a part of the keys, and others ask it.
+//! SSYNC's hash table over message passing: each server owns a part of the keys, and other
+//! threads ask the server.
 //!
 //! A part never leaves its server's cache, and there is no lock: an operation is a message there
 //! and one back, four transfers of a line, however many threads want the same bucket. So it is
@@ -55,7 +56,8 @@ pub struct TablePart<V, M: Memory = Native> {
     parts: usize,
 }
 
-/// A part, and the thread that will own it. Dropped instead of run, it drops the part.
+/// A part, and the server whose thread will own it. A server that is dropped and never run drops
+/// its part.
 pub struct TableServer<V, W: Wait = Park, M: Memory = Native> {
     server: Server<TablePart<V, M>, W, M>,
 }
@@ -150,7 +152,7 @@ impl<V: Send, W: Wait, M: Memory> TableClient<V, W, M> {
         self.server(key).with(move |part| part.shelf(key).get(key, V::clone))
     }
 
-    /// Takes the key's value out.
+    /// Removes the key, and returns its value.
     ///
     /// # Errors
     ///

@@ -11,7 +11,8 @@ use alloc::vec::Vec;
 
 use crate::memory::{Data, Memory};
 
-/// Keys to a line: the rest of the line next to the word that says which keys are there.
+/// The number of keys to a line: the rest of the line next to the word that says which keys are
+/// there.
 const KEYS: usize = 7;
 
 /// A line of keys.

@@ -17,7 +17,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// Whether waiters may sleep, so that the thread that admits them has to wake them.
     const SLEEPS: bool;
 
-    /// Whether waiters let others run while they wait, rather than only look.
+    /// Whether waiters let other threads run while they wait, and do not only poll.
     const YIELDS: bool;
 
     /// A word's value, without [`PARKED`].
@@ -27,13 +27,13 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     }
 
     /// Waits until `done` holds for the word's value, which is passed without [`PARKED`], or until
-    /// the deadline on the memory's clock; no deadline is `None`. A thread that parks does so under
-    /// `key`. `done` depends on the value alone: its answer for a value holds for as long as the
-    /// word has that value.
+    /// the deadline on the memory's clock; `None` stands for no deadline. A thread that parks does
+    /// so under `key`. `done` depends on the value alone: its answer for a value holds for as long
+    /// as the word has that value.
     ///
     /// Returns `None` if the deadline passed first. Otherwise returns [`PARKED`] if this thread
-    /// has slept, else 0: where several threads wait for one value, and only one is woken by it,
-    /// that one must put the bit back into the word, since others may still sleep.
+    /// has slept, else 0. If several threads wait for one value, and only one of them is woken,
+    /// that thread must put the bit back into the word, since others may still sleep.
     #[inline(always)]
     fn wait<M: Memory>(
         word: &M::Word,
@@ -45,7 +45,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     }
 
     /// Like [`wait`](Self::wait), for a waiter that has a way of its own to get the word's line:
-    /// `fetch` is called right before each look, with nothing in between.
+    /// `fetch` is called right before each load of the word, with nothing in between.
     fn wait_fetching<M: Memory>(
         word: &M::Word,
         key: u32,
@@ -60,7 +60,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     fn hand_over<M: Memory>(word: &M::Word, value: u32);
 
     /// Writes an (even) value to a word, with Release ordering, and wakes all threads that wait for
-    /// the word: for one that several threads may wait for, each for its own value.
+    /// the word. This is for a word for which several threads may wait, each for its own value.
     fn announce<M: Memory>(word: &M::Word, value: u32);
 
     /// Writes an (even) value to a word as [`hand_over`](Self::hand_over) does, and returns what

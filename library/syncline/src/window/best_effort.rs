@@ -12,8 +12,8 @@
 //!
 //! No rank is promised a turn: readers that come all the time keep writers out, and a newcomer may
 //! overtake. If that matters, use a queue lock. With `BACK_OFF` pauses double after each failed
-//! try, so that many waiters do not keep the holder from the word; without it the word becomes the
-//! bottleneck as the number of writers grows; that variant exists to measure this.
+//! try, so that many waiters do not keep the holder from the word. Without it the word becomes the
+//! bottleneck as the number of writers grows; the variant without back-off exists to measure this.
 //!
 //! Source: Gerstenberger, Besta and Hoefler, "Enabling Highly-Scalable Remote Memory Access
 //! Programming with MPI-3 One Sided" (SC'13), the local word. In Christgau and Schnor's description
@@ -42,7 +42,7 @@ pub struct BestEffort<const BACK_OFF: bool, W: Wait = Yield, M: Memory = Native>
     wait: PhantomData<W>,
 }
 
-// SAFETY: a word and nothing else, so it may be zero when words may.
+// SAFETY: the lock is a word and nothing else, so it may be zero if words may.
 unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory<Word: Zeroable>> Zeroable
     for BestEffort<BACK_OFF, W, M>
 {
@@ -50,7 +50,7 @@ unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory<Word: Zeroable>> Zeroable
 
 // SAFETY: the word goes from 0 to `WRITER` for a writer, and `WRITER` stays in it until that writer
 // subtracts it; no other exchange from 0 succeeds meanwhile. All changes of the word are atomic
-// additions and exchanges: Release where one leaves, Acquire where one enters.
+// additions and exchanges: Release when a rank leaves, Acquire when a rank enters.
 unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> RawLock for BestEffort<BACK_OFF, W, M> {
     type Memory = M;
     type Node = ();
@@ -71,7 +71,7 @@ unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> RawLock for BestEffort<BAC
 }
 
 // SAFETY: a reader returns when its addition found no writer's bit, and no writer's exchange from 0
-// succeeds until the reader has taken itself off.
+// succeeds until the reader has subtracted itself.
 unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> RawSharedLock for BestEffort<BACK_OFF, W, M> {
     type SharedNode = ();
 
@@ -98,7 +98,7 @@ unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> TryLock for BestEffort<BAC
     }
 }
 
-// SAFETY: a rank that finds the writer's bit has taken itself off again.
+// SAFETY: a rank that finds the writer's bit has subtracted itself again.
 unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> TrySharedLock for BestEffort<BACK_OFF, W, M> {
     #[inline]
     unsafe fn try_acquire_shared(&self, (): &()) -> bool {
@@ -125,7 +125,7 @@ impl<const BACK_OFF: bool, W: Wait, M: Memory> BestEffort<BACK_OFF, W, M> {
         false
     }
 
-    /// Writes the word anew, while no other rank changes it.
+    /// Rewrites the word, while no other rank changes it.
     pub(super) fn restore(&self, readers: u32, written: bool) {
         // Release: pairs with the Acquire of the rank that comes next, for what a repair has done
         // before.

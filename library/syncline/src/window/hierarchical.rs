@@ -52,7 +52,7 @@ impl<W: Wait, M: Memory> Hold<W, M> {
     /// Whether some of the host wait for the part.
     pub(super) fn is_waited_for(&self) -> bool {
         // Relaxed: a rank that is seen waiting finds what is left to it; others acquire the lock
-        // anew.
+        // again.
         self.waiting.load(Relaxed) != 0
     }
 }

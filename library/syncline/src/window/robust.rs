@@ -49,7 +49,7 @@ const HOLDS: u32 = 2;
 const SHARES: u32 = 3;
 const MOVING: u32 = 4;
 
-/// After so long a wait, and then again, a waiter asks which ranks live.
+/// After a wait of this length, and each time it has passed again, a waiter asks which ranks live.
 pub(super) const ASK_AFTER: Duration = Duration::from_millis(100);
 /// The clock is read once in this many pauses.
 const PAUSES: u32 = 16;
@@ -92,7 +92,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     }
 
     /// Waits until no rank holds the part or all parts, and takes the part; at most until the
-    /// deadline on the memory's clock, if there is one. Whether it was taken.
+    /// deadline on the memory's clock, if there is one. Returns whether the part was taken.
     ///
     /// # Safety
     ///
@@ -153,7 +153,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     }
 
     /// Waits until no rank holds the part alone, and shares it; at most until the deadline on the
-    /// memory's clock, if there is one. Whether it is shared.
+    /// memory's clock, if there is one. Returns whether the part is shared.
     ///
     /// # Safety
     ///
@@ -206,7 +206,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         self.table.orphaned(target).load(Relaxed) != 0
     }
 
-    /// Says so. The rank holds the part.
+    /// Declares the part's data consistent. The rank must hold the part.
     pub fn make_consistent(&self, target: usize) {
         // Relaxed: the release of the part carries it on.
         self.table.orphaned(target).store(0, Relaxed);
@@ -262,7 +262,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         }
     }
 
-    /// Pauses before the next try. Whether the deadline has not passed.
+    /// Pauses before the next try. Returns whether there is still time before the deadline.
     #[cold]
     fn pause(&self, wait: &mut Waiting, deadline: Option<Duration>) -> bool {
         if deadline.is_some_and(|deadline| M::now() >= deadline) {
@@ -280,12 +280,12 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         true
     }
 
-    /// Repairs if a rank that has added something does not live. Whether it did.
+    /// Repairs if a rank that has added something is dead. Returns whether it repaired.
     pub fn repair_after_deaths(&self) -> bool {
         let entries = self.table.ranks() + 1;
         // Acquire: as in `change`.
         let repairer = self.table.repairer().load(Acquire);
-        // Relaxed: a hint of whom to ask about.
+        // Relaxed: a hint of which rank to ask about.
         let has_added = |rank| (0..entries).any(|at| self.table.entry(rank, at).load(Relaxed) != 0);
         let is_dead = |rank| !self.table.lives(rank);
         let needed = match (repairer as usize).checked_sub(1) {
@@ -296,8 +296,9 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         needed && self.as_repairer(repairer, || self.repair())
     }
 
-    /// Calls `f` while this rank is recorded as the one that repairs, after a barrier; `before` is
-    /// who was. Whether the entry was this, and no other rank was quicker.
+    /// Calls `f`, after a barrier, while this rank is recorded as the one that repairs; `before` is
+    /// the earlier record. Returns whether the record was still `before`, so no other rank was
+    /// quicker.
     pub(super) fn as_repairer(&self, before: u32, f: impl FnOnce()) -> bool {
         let repairer = self.table.repairer();
         // Acquire: pairs with the Release of the last repair's end. One repairs at a time.
@@ -312,7 +313,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         true
     }
 
-    /// Writes all words anew.
+    /// Rewrites all words.
     #[cold]
     fn repair(&self) {
         let ranks = self.table.ranks();
@@ -346,8 +347,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
                 return 0;
             }
             if !self.table.lives(rank) {
-                // It may have continued between the look and its death. Relaxed: it never will any
-                // more; the part's word is written behind both, with Release.
+                // The rank may have continued between our load and its death. Relaxed: it no longer
+                // does; the part's word is written after both, with Release.
                 if entry.load(Relaxed) == HOLDS {
                     self.table.orphaned(target).store(1, Relaxed);
                 }
@@ -363,7 +364,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     }
 }
 
-/// A wait, so far.
+/// The state of a wait.
 #[derive(Default)]
 struct Waiting {
     tries: Tries,

@@ -1,5 +1,5 @@
-//! Every lock that one thread holds at a time, also those that can be shared: with guards, with
-//! closures, tried, given up.
+//! Every lock, held by one thread at a time, also the locks that can be shared: with guards, with
+//! closures, by tries, and with waits that are given up.
 
 use syncline::Mutex;
 use syncline::lock::{Gate, RawLock, RwGate, TimedLock, TryLock};
@@ -85,7 +85,7 @@ fn timed<L: TimedLock>() {
     assert!(**mutex.lock() >= THREADS);
 }
 
-/// Debug builds know threads by numbers that later threads use again.
+/// Debug builds identify threads by numbers that later threads reuse.
 #[test]
 fn threads_that_ended() {
     let mutex = Mutex::new(0);
@@ -126,7 +126,7 @@ macro_rules! lock {
             super::timed::<$Lock<Park>>();
         }
     };
-    // Those whose waiters queue stand behind a gate where they park.
+    // Queue locks have a gate in front where their waiters park.
     (= queues exclusive $Lock:ident) => { lock! { @ Gate $Lock } };
     (= queues shared $Lock:ident) => { lock! { @ RwGate $Lock } };
     (= fifo $kind:ident $Lock:ident) => {};

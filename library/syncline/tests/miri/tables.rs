@@ -9,10 +9,10 @@ use syncline::wait::{Park, Spin};
 
 use crate::{ROUNDS, THREADS, together};
 
-/// Enough for buckets to be split, and to have others behind them.
+/// Enough keys that buckets are split, and that some have overflow buckets.
 const KEYS: u64 = 12 * ROUNDS;
 
-/// Threads put in, change, read and take out the same keys while the table grows.
+/// Threads insert, update, read and remove the same keys while the table grows.
 fn all_at_once<P: Storage<u64, V>, V: Send + Sync>(
     table: &HashTable<u64, V, RandomState, P>,
     make: impl Fn(u64) -> V + Sync,
@@ -79,7 +79,7 @@ fn what_was_found_outlives_its_entry() {
 
 #[test]
 fn a_large_table() {
-    // More than comes from the allocator.
+    // Large enough to be mapped from the kernel, and not taken from the allocator.
     let table: FlatTable<u64, u64> = FlatTable::with_capacity(1 << 18);
     assert!(table.insert(1, 2).is_none());
     assert_eq!(table.get(&1).map(|value| *value), Some(2));

@@ -109,9 +109,9 @@ fn in_between() {
 }
 
 const THREADS: usize = 4;
-/// Keys whose histories are checked; others come and make the table grow.
+/// The number of keys whose histories are checked; others come and make the table grow.
 const KEYS: u64 = 3;
-/// Runs, at least.
+/// The least number of runs.
 const LEAST: u64 = 200;
 const STEPS: usize = MOST / THREADS;
 

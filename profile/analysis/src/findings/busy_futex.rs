@@ -112,8 +112,8 @@ fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
     const OF_LOCK: &str = "take it less often, hold it for less time, or use several";
     const OF_EVENT: &str = "pass on more at a time (a longer queue, batches), or let threads \
                             poll for some microseconds before they sleep";
-    const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a \
-                          free one is taken without a call.";
+    const UNSEEN: &str = "How often it is taken, and which thread holds it, can't be seen: a free \
+                          lock of this kind is taken without a call.";
     let ask = |question: &str| {
         Some(OpenQuestion { question: question.to_owned(), command: Answer::Record })
     };
@@ -121,13 +121,14 @@ fn advice(known: Option<&Known>) -> (String, Option<OpenQuestion>) {
         Some(Known::Event) => (format!("It is an event: {OF_EVENT}."), None),
         Some(Known::Lock) => (
             format!("It is a lock: {OF_LOCK}. {UNSEEN}"),
-            ask("Which thread is in the way? With a pthread mutex or one of Syncline's locks \
-                 instead, the recording would show it."),
+            ask("Which thread holds the lock? With a pthread mutex or one of Syncline's locks \
+                 instead, the recording would show the holder."),
         ),
         None => (
             format!("If this is a lock: {OF_LOCK}. If it is an event: {OF_EVENT}. {UNSEEN}"),
-            ask("Is it a lock or an event, and which thread is in the way? With a pthread mutex \
-                 or one of Syncline's locks instead, the recording would show it."),
+            ask("Is it a lock or an event, and if it is a lock, which thread holds it? With a \
+                 pthread mutex or one of Syncline's locks instead, the recording would show the \
+                 holder."),
         ),
     }
 }

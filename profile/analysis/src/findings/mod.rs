@@ -52,7 +52,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let findings = ALL.iter().flat_map(|rules| rules(process, thresholds)).collect();
     let mut findings = precedence::one_for_each_problem(findings);
     if findings.is_empty() {
-        // Most of the work is to play the run back, which has no use without findings.
+        // Most of the work is to replay the run, which is of no use without findings.
         return findings;
     }
     let predictor = Predictor::new(process);

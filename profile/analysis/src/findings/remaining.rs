@@ -70,7 +70,7 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
     let of_work: f64 =
         family.locks.iter().map(|&n| share_of_work(process, &process.locks[n])).sum();
     let mut why = vec![format!(
-        "{} of {} on the average{}",
+        "{} of {} on average{}",
         counted(waits as usize, "wait"),
         duration(family.waited() / waits.max(1) as f64),
         blockers(process, family)

@@ -16,7 +16,7 @@ const LONG: f64 = 0.1;
 
 /// If all threads have waited this long, in seconds, a deadline that was not recorded is unlikely.
 const VERY_LONG: f64 = 1.0;
-/// Call sites of a standstill that are named.
+/// The number of call sites of a standstill that are named.
 const NAMED: usize = 6;
 
 /// Waits that have a deadline, or are for a given time.
@@ -154,8 +154,9 @@ fn standstill(process: &Process) -> Option<Stuck> {
         lines.push(format!("and at {} more call sites", places.len() - NAMED));
     }
     lines.push(
-        "a lock that is never given back is often held by a thread that waits here too, or by one that \
-         ended with it; only another process or a time-out could end these waits"
+        "a lock that is never given back is often held by a thread that waits here too, or by a \
+         thread that ended while it held it; only another process or a time-out could end these \
+         waits"
             .to_owned(),
     );
     let seconds = shortest(process, &threads);

@@ -7,8 +7,8 @@
 use crate::findings::family::descending;
 use crate::model::{Data, Inspected, Process, Section, Site};
 
-/// Instructions of a section that only changes one word: what loads it, computes and stores
-/// it, and computes the two addresses.
+/// The most instructions of a section that only changes one word: what loads it, computes and
+/// stores it, and computes the two addresses.
 const ONE_WORD_INSTRUCTIONS: usize = 16;
 /// The most instructions of a section that ends before a waiter has fallen asleep: some tens of
 /// nanoseconds.

@@ -78,9 +78,9 @@ fn futile(process: &Process, number: usize) -> Option<Finding> {
         "Wake as many threads as there is work for: a signal for each piece in place of the \
          broadcast. If threads wait for different things, give each thing a condition of its own."
     } else {
-        "Look at who signals: the condition does not hold yet when threads are woken, or another \
-         thread makes it false before they come. Signal after the change, and give each thing \
-         that is waited for a condition of its own."
+        "Look at the code that signals: the condition does not hold yet when threads are woken, \
+         or another thread makes it false before they run. Signal after the change, and give each \
+         thing that is waited for a condition of its own."
     };
     Some(Finding {
         rule: Rule::FutileWakeUps,

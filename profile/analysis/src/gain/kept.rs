@@ -1,17 +1,17 @@
 //! The run without the stretches that its logs lack: the kept windows, joined end to end.
 //!
-//! Logs keep windows of a long run, spread evenly over it. The prediction plays the windows back,
+//! Logs keep windows of a long run, evenly spaced over it. The prediction replays the windows,
 //! and each thread goes straight from one to the next. So a thread's delay in one window carries
 //! over to all later windows, and threads wait for the slowest only at the very end.
 
 use crate::model::{Activity, Process, Span};
 
-/// The most waits that are played back. More would take seconds.
+/// The most waits that are replayed. More would take seconds.
 const MOST_WAITS: usize = 200_000;
 /// The fewest windows, if some must be left out: enough to see each phase of a run.
 const FEWEST: usize = 8;
 
-/// The parts of a run that are played back.
+/// The parts of a run that are replayed.
 pub struct Kept {
     /// The windows in order: start and end.
     windows: Vec<(f64, f64)>,
@@ -20,7 +20,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// The parts of a process that are played back: all windows of its timeline, or parts of them
+    /// The parts of a process that are replayed: all windows of its timeline, or parts of them
     /// if that is too much.
     pub fn of(process: &Process) -> Kept {
         let waits = || {

@@ -1,4 +1,4 @@
-//! The gain of a fix: the recorded run is played back as it would have gone with the fix.
+//! The gain of a fix: the recorded run is replayed as it would have gone with the fix.
 //!
 //! 1. [`tracks`] turns the recorded waits into what each thread had to do: this much work, then a
 //!    wait that ends once a certain other thread has reached a certain point, then more work.

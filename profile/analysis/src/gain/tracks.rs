@@ -133,7 +133,7 @@ impl Life {
     }
 }
 
-/// The part of each thread's life that is played back, in seconds of [`Kept`].
+/// The part of each thread's life that is replayed, in seconds of [`Kept`].
 fn lives(process: &Process) -> Vec<Life> {
     let kept = Kept::of(process);
     let life = |(number, thread): (usize, &Thread)| {
@@ -211,7 +211,7 @@ impl Pace {
 fn demand(thread: &Thread, life: &Life, pace: &Pace) -> f64 {
     let (Some(cpu), 1) = (thread.cpu, thread.lifetimes) else { return 1.0 };
     let could: f64 = life.running().map(|(began, ended)| pace.between(began, ended)).sum();
-    // The processor time is that of the whole life, of which a part may be played back.
+    // The processor time is that of the whole life, of which a part may be replayed.
     let part = if thread.seconds > 0.0 { (life.ended - life.began) / thread.seconds } else { 0.0 };
     let share = if could > 0.0 { cpu * part / could } else { 1.0 };
     if share >= WHOLE { 1.0 } else { share.max(0.0) }

@@ -154,7 +154,7 @@ pub struct Gain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The recorded waits were played back without those that the fix takes away, and
+    /// The recorded waits were replayed without those that the fix takes away, and
     /// with calls that cost less.
     Replay,
     /// Work divided among the threads.

@@ -47,8 +47,8 @@ impl fmt::Display for Note {
             ),
             Note::ShortRun => write!(
                 f,
-                "the run is too short to predict a gain: beginning and ending are much of it; record a \
-                 longer one"
+                "the run is too short to predict a gain: its start and end are a large part of \
+                 it; record a longer run"
             ),
             Note::DiskFull => {
                 write!(f, "the disk was full: what came after that is missing")
@@ -110,8 +110,8 @@ impl fmt::Display for Note {
             ),
             Note::FutexesOnly => write!(
                 f,
-                "futex locks (Rust's std, parking_lot, std::atomic::wait, GLib): only those \
-                 who had to wait are seen; uncontended acquisitions make no call, so rates and \
+                "futex locks (Rust's std, parking_lot, std::atomic::wait, GLib): only threads \
+                 that had to wait are seen; uncontended acquisitions make no call, so rates and \
                  times held are not known"
             ),
             Note::OpenMpInside => write!(
@@ -154,8 +154,8 @@ impl fmt::Display for Note {
             }
             Note::NoDebugInformation { path, functions: true } => write!(
                 f,
-                "{path} has no debug information: functions and no lines; compile it with -g \
-                 or install its debug symbols"
+                "{path} has no debug information: functions have names, but no lines; compile it \
+                 with -g or install its debug symbols"
             ),
             Note::NoDebugInformation { path, functions: false } => write!(
                 f,

@@ -20,7 +20,7 @@ pub enum Answer {
     /// What critical sections touch: `syncline inspect`, with the call sites of this recording,
     /// once its path is known.
     Inspect(Option<Recorded>),
-    /// The program recorded anew, after a change.
+    /// The program recorded again, after a change.
     Record,
     /// Which system calls block.
     SystemCalls,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delayed {
-    /// Critical sections, inside.
+    /// Critical sections: each was made longer.
     Section,
     /// Tries that were refused.
     Try,
@@ -16,7 +16,7 @@ pub enum Delayed {
     Call,
 }
 
-/// The shape of the curve: the run's time over the added time.
+/// The shape of the curve: the run time as a function of the added time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {

@@ -21,7 +21,7 @@ use crate::file::image::Image;
 
 /// The number of the error that an interrupted sleep returns.
 const EINTR: u64 = 4;
-/// Instructions of a function that are followed, at most.
+/// The most instructions of a function that are followed.
 const MOST: usize = 20_000;
 /// The functions that another one may call and do nothing but sleep.
 const SLEEPS: [&str; 11] = [

@@ -37,7 +37,7 @@ pub struct Code<'a> {
 }
 
 impl<'a> Code<'a> {
-    /// Reads a file, of whose functions this is known; `None` if it is not one of x86-64.
+    /// Reads a file, with what is known about its functions; `None` if it is not an x86-64 file.
     pub fn new(
         file: &'a object::File<'a, &'a ReadCache<File>>,
         unwind: Option<&'a Unwind>,
@@ -66,7 +66,8 @@ impl<'a> Code<'a> {
         (!instruction.is_invalid()).then_some(instruction)
     }
 
-    /// The instructions of a range, one after the other, up to the first bytes that are none.
+    /// The instructions of a range, one after the other, up to the first bytes that are no
+    /// instruction.
     pub fn instructions(&self, range: Range<u64>) -> impl Iterator<Item = Instruction> {
         let mut at = range.start;
         std::iter::from_fn(move || {

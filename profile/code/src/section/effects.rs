@@ -13,11 +13,11 @@ use iced_x86::{FlowControl, Instruction, Mnemonic};
 use super::code::{Code, Namer, slot};
 use super::names::{Effect, effect};
 
-/// Instructions that are read of a function.
+/// The number of instructions that are read of a function.
 const POINTS: usize = 512;
 /// How deep calls of own functions are followed.
 const LEVELS: u8 = 3;
-/// Locks taken on one path.
+/// The number of locks taken on one path.
 const NESTED: u8 = 8;
 
 /// What the instruction, a call or a jump to another function, does to locks.

@@ -1,10 +1,11 @@
-//! Loops in which a thread does nothing but look whether another one has changed a word.
+//! Loops in which a thread only checks whether another thread has changed a word.
 //!
 //! Such a loop differs from work in that every round begins like the one before: the loop stores
 //! nothing, calls nothing, and carries no value from one round into the next, except for a count of
 //! the rounds. So only what another thread stores can let it end. A try of a lock in the loop also
 //! counts as such a read: an exchange, or a compare-and-exchange whose new value is the same each
-//! time. A short loop with the processor's `pause` is one whatever it does.
+//! time. A short loop with the processor's `pause` instruction counts as such a loop, whatever it
+//! does.
 //!
 //! Loops of many instructions, and loops that call functions, are not examined: a thread in them
 //! counts as working.
@@ -20,7 +21,7 @@ use super::state::{reads, writes};
 use super::with_code;
 use crate::file::image::Image;
 
-/// Instructions of a loop, at most.
+/// The most instructions of a loop.
 const LONGEST: usize = 48;
 /// Bytes of a function, at most.
 const LARGEST: u64 = 1 << 20;
@@ -118,7 +119,7 @@ fn looks_only(body: &[Instruction]) -> bool {
     looks && !updates && registers.carry_only_counts()
 }
 
-/// Whether an instruction tries to take a lock: an exchange, which may find the word as it left it.
+/// Whether an instruction tries to take a lock: an exchange, which may leave the word as it was.
 fn tries(instruction: &Instruction) -> bool {
     match instruction.mnemonic() {
         Mnemonic::Xchg => true,
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
     use crate::section::testing::instructions;
 
-    /// Whether the instructions are a loop that only looks.
+    /// Whether the instructions are a loop that only waits.
     macro_rules! looks {
         ($($line:literal),* $(,)?) => {{
             let body = instructions!($($line),*);

@@ -11,7 +11,7 @@ use iced_x86::{ConditionCode, OpAccess, Register, UsedMemory};
 
 use super::value::{Base, Origin, Value, Values, Where};
 
-/// General registers.
+/// The number of general registers.
 const REGISTERS: usize = 16;
 /// Those that a called function may change: rax, rcx, rdx, rsi, rdi, r8 to r11.
 const CLOBBERED: [usize; 9] = [RAX, 1, 2, 6, RDI, 8, 9, 10, 11];

@@ -16,11 +16,11 @@ use super::state::{FRAME, RAX, RDI, State};
 use super::value::{Base, Value, Values};
 use super::ways::{Acquisition, Point, Ways};
 
-/// Points of one walk. Reading says little of a longer section.
+/// The number of points of one walk. Reading says little of a longer section.
 const POINTS: usize = 1024;
-/// Points of the walk from the beginning of the function to its acquisition.
+/// The number of points of the walk from the beginning of the function to its acquisition.
 const POINTS_BEFORE: usize = 4096;
-/// Locks taken on one way beyond the first.
+/// The number of locks taken on one way beyond the first.
 const NESTED: u8 = 8;
 /// The name of a called function of which only the instructions are known.
 const UNNAMED: &str = "a function without a name";

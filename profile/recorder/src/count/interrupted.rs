@@ -90,7 +90,7 @@ fn count_if_futile(state: &ThreadState, earlier: &Resumed, object: usize, now: u
 /// Puts it back: it counts as held since its acquisition, less the time in between.
 fn resume(state: &ThreadState, held: Interrupted, object: usize, waits: *mut WaitRecord) {
     let Interrupted { lock, ret, key, hold, at, used } = held;
-    // The row is looked up anew, since it may have moved.
+    // The row is looked up again, since it may have moved.
     // SAFETY: the state is this thread's own.
     let Some(row) = (unsafe { call::find(state, lock, ret, key) }) else { return };
     let used = used.map(|before| Usage::from_here().since(before));

@@ -114,7 +114,7 @@ unsafe fn measured(
     now: Option<Holder>,
     holder: impl FnOnce(usize) -> Option<Holder>,
 ) -> i32 {
-    // SAFETY: by this function's own condition. Rows are looked up anew after the wait: a
+    // SAFETY: by this function's own condition. Rows are looked up again after the wait: a
     // signal handler may have made the table grow meanwhile.
     unsafe {
         let row = rows::of(op, lock, caller);

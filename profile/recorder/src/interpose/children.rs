@@ -32,18 +32,18 @@ mod imp {
     use crate::count::Caller;
     use crate::recorder::children;
 
-    /// Notes what the kernel reported of a child; the program's `errno` stays.
+    /// Notes what the kernel reported about a child; the program's `errno` does not change.
     fn ended(pid: pid_t, status: c_int) {
         preserving_errno(|| children::ended(pid as u32, status as u32));
     }
 
-    /// Waits with a status that is looked at, whether or not the program asked for one.
+    /// Waits with a status word that this function reads, whether or not the program asked for one.
     unsafe fn noting(status: *mut c_int, wait: impl FnOnce(*mut c_int) -> pid_t) -> pid_t {
         let mut own = 0;
         let status = if status.is_null() { &raw mut own } else { status };
         let pid = wait(status);
         if pid > 0 {
-            // SAFETY: the caller's, or ours; the kernel has written it.
+            // SAFETY: the word is the caller's, or ours, and the kernel has written it.
             let status = unsafe { *status };
             if libc::WIFEXITED(status) || libc::WIFSIGNALED(status) {
                 ended(pid, status);
@@ -95,10 +95,10 @@ mod imp {
         options: c_int,
         _: Caller,
     ) -> c_int {
-        // SAFETY: all zero is a valid one.
+        // SAFETY: a value of zeros is valid.
         let mut own: siginfo_t = unsafe { core::mem::zeroed() };
         let info = if info.is_null() { &raw mut own } else { info };
-        // SAFETY: the program's own call; the kernel writes to what it is given.
+        // SAFETY: the program's own call; the kernel writes to the memory that it is given.
         unsafe {
             let result = real::waitid(kind, id, info, options);
             // Without a child that has ended, no process is named.

@@ -23,7 +23,7 @@ functions!(entry);
 entry! { fn _exit(status: c_int) -> !; }
 
 /// The function by which most forked children end. It is looked up before there are any: each would
-/// do so anew.
+/// do so again.
 static EXIT: Symbol = Symbol::new(c"_exit", None);
 
 #[allow(non_snake_case, reason = "the names of the functions")]

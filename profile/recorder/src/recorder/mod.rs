@@ -3,7 +3,7 @@
 //! Everything that belongs to one process and one file lives in one private mapping that
 //! the kernel *wipes* in a forked child (`MADV_WIPEONFORK`): this structure, the state of
 //! each thread, the index of stacks. A child therefore finds itself with nothing, however
-//! it was forked, and its next operation begins anew: with a header of its own in its parent's
+//! it was forked, and its next operation starts over: with a header of its own in its parent's
 //! file, or with a file of its own. So it can't count in its parent's name, and no lock of ours can
 //! be left held, since the words that say so are zero.
 //!

@@ -25,7 +25,7 @@ impl Waiters {
     /// Notes that it waits no more.
     pub fn take(&self, object: usize) {
         let one_less = |waiting: u32| waiting.checked_sub(1);
-        // There is no notice if recording began anew meanwhile.
+        // There is no notice if recording began again meanwhile.
         let _ = self.of(object).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
     }
 

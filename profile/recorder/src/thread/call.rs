@@ -12,11 +12,11 @@ use crate::thread::ThreadState;
 /// The number of depths that are distinguished for one call of an operation; all further ones are
 /// one place.
 pub const DEPTHS: u32 = 32;
-/// Rows of single locks that one call of an operation gets, at all its depths together, before
-/// its locks are counted by a sample.
+/// The number of rows of single locks that one call of an operation gets, at all its depths
+/// together, before its locks are counted by a sample.
 const EXACT: u32 = 256;
-/// Rows of single locks for creations, which are not sampled: what is not distinguished stays in
-/// the rest.
+/// The number of rows of single locks for creations, which are not sampled: what is not
+/// distinguished stays in the rest.
 const CREATED: u32 = 16_384;
 
 /// Where the program called from: the stack pointer at the entry of the interposed

@@ -14,7 +14,7 @@ use syncline_recording::layout::{Row, WaitRecord};
 
 use crate::thread::usage::Usage;
 
-/// Locks that are kept; a thread that holds more forgets the oldest.
+/// The number of locks that are kept; a thread that holds more forgets the oldest.
 const PLACES: usize = 16;
 
 /// The highest bit of a lock's address, which is 0 in a program: the hold has tags.

@@ -28,7 +28,7 @@ use crate::thread::held::Held;
 use crate::thread::usage::{at_end, of_other};
 use crate::tls;
 
-/// Threads that can be recorded at one time.
+/// The number of threads that can be recorded at one time.
 const LIVE_THREADS: usize = 16_384;
 
 /// A thread's working memory. The first line is all that the fast path touches besides the

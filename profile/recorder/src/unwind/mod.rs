@@ -2,7 +2,7 @@
 //!
 //! framehop reads the unwind tables that every program carries for exceptions; it takes
 //! no lock and, with caches made beforehand, allocates nothing. For every frame, the loader is
-//! asked anew which module an address belongs to (`_dl_find_object`, glibc 2.35: no lock, safe in
+//! asked again which module an address belongs to (`_dl_find_object`, glibc 2.35: no lock, safe in
 //! signal handlers), so that code that was unloaded is never read. The modules known to framehop
 //! are an immutable snapshot, exchanged as a whole; old ones stay, since another thread may be
 //! reading them.

@@ -23,7 +23,8 @@ use alloc::boxed::Box;
 /// Makes unwinding fast the second time.
 pub type Cache = CacheX86_64<MustNotAllocateDuringUnwind>;
 
-/// Sets of tools: as many threads can unwind at once. A thread that finds none goes without.
+/// The number of sets of tools: this many threads can unwind at once. A thread that finds none goes
+/// without.
 const SETS: usize = 8;
 /// Bytes of each stack; only what is used takes memory.
 const STACK: usize = 256 << 10;

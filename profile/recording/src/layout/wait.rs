@@ -3,7 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// Buckets of [`WaitRecord::histogram`].
+/// The number of buckets of [`WaitRecord::histogram`].
 pub const BUCKETS: usize = 32;
 /// Waits shorter than 2 to this power ticks are in the first bucket; each bucket is twice
 /// as wide as the one before; the last one is open.

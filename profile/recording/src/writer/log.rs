@@ -9,8 +9,8 @@
 //! of its slots stay in use.
 //!
 //! Where a run is recorded in windows, a command takes the logs at the end of each
-//! ([`Header::window`](crate::layout::Header::window)), and a log begins anew with the first event after
-//! that.
+//! ([`Header::window`](crate::layout::Header::window)), and a log begins again with the first event
+//! after that.
 
 use core::cell::Cell;
 use core::ptr::null_mut;
@@ -24,12 +24,12 @@ use super::room::Room;
 use crate::layout::{EventRecord, ThreadRecord, UNIT};
 use crate::windows::Windows;
 
-/// Slots of a new log, log 2: one page.
+/// The number of slots of a new log, log 2: one page.
 const FIRST_LOG2: u32 = 7;
 /// By how much a log grows, log 2.
 const STEP_LOG2: u32 = 3;
-/// Slots of a full log, log 2: if it holds waits only, and if it holds everything. The first is
-/// half a megabyte.
+/// The number of slots of a full log, log 2: if it holds waits only, and if it holds everything.
+/// The first is half a megabyte.
 const WAITS_LOG2: u32 = 14;
 const ALL_LOG2: u32 = 18;
 /// The share of the file that logs may take: if they hold waits only, and if they hold everything.

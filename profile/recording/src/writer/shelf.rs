@@ -6,13 +6,13 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Rows of a new table, log 2: one page.
+/// The number of rows of a new table, log 2: one page.
 pub(super) const FIRST_LOG2: u32 = 6;
 /// Largest table, log 2: a gigabyte.
 pub(super) const LAST_LOG2: u32 = 24;
-/// Sizes that tables have.
+/// The number of sizes that tables have.
 const SIZES: usize = (LAST_LOG2 - FIRST_LOG2 + 1) as usize;
-/// Tables of one size that are kept.
+/// The number of tables of one size that are kept.
 const MOST: usize = 4;
 
 /// Tables by size. All zero is the empty shelf.

@@ -4,9 +4,9 @@ use core::sync::atomic::AtomicU32;
 
 use crate::layout::STACK_FRAMES;
 
-/// Numbers that the index has room for: twice the stacks that a file holds.
+/// How many numbers the index has room for: twice the stacks that a file holds.
 pub const NUMBERS: usize = 131_072;
-/// Calls that the index by calls has room for.
+/// The number of calls that the index by calls has room for.
 const CALLS: usize = 8192;
 
 /// Finds the number of a stack by its frames. All zero is the empty index.

@@ -7,7 +7,7 @@ use super::file::File;
 use crate::layout::{FOUND, THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
 use crate::schedstat::Times;
 
-/// Records that a process gets.
+/// The number of records that a process gets.
 const RECORDS: u32 = 4096;
 
 /// What is known of a thread when it begins.

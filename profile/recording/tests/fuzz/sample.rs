@@ -8,9 +8,9 @@ use syncline_recording::layout::{
     THREAD_EXITED, ThreadRecord, UNIT, VERSION, WaitRecord,
 };
 
-/// Threads of the sample.
+/// The number of threads of the sample.
 pub const THREADS: usize = 3;
-/// Rows of each.
+/// The number of rows of each thread.
 pub const ROWS: usize = 5;
 
 const MODULES: usize = 2;
@@ -19,7 +19,7 @@ const CAPACITY: usize = 8;
 const TABLE_LOG2: u64 = 3;
 /// The log is full, and events came that found no place.
 const LOG_LOG2: u64 = 2;
-/// Events that each thread has seen, the n-th of which ended at tick n.
+/// The number of events that each thread has seen. The n-th of them ended at tick n.
 const LOGGED: u64 = 7;
 /// Those that found a place.
 pub const KEPT: std::ops::Range<u64> = 0..4;

@@ -20,7 +20,7 @@ use syncline_analysis::model::{self, Activity, Process, Span};
 /// Writes the timelines of all processes as a profile for the Firefox Profiler.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn firefox(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     let started = analysis.processes.iter().map(|process| process.started).min().unwrap_or(0);
     let product = analysis.processes.first().map_or("nothing".to_owned(), Process::name);

@@ -22,7 +22,7 @@ pub enum Value {
 /// rounds to 0 are left out. With several processes each stack starts with its process.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn folded(analysis: &Analysis, value: Value, out: &mut impl Write) -> io::Result<()> {
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     let several = analysis.processes.len() > 1;

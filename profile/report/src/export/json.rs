@@ -20,7 +20,7 @@ struct WithTimelines<'a> {
 /// each process.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn json(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     let timelines = analysis.processes.iter().map(|process| &process.timeline).collect();
     write(SCHEMA, &WithTimelines { analysis, timelines }, out)

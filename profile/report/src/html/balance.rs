@@ -9,9 +9,9 @@ use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{counted, duration, percent};
 
-/// Threads of a group that get a bar of their own; the others share one.
+/// The number of threads of a group that get a bar of their own; the others share one.
 const BARS: usize = 24;
-/// Groups that are shown.
+/// The number of groups that are shown.
 const GROUPS: usize = 12;
 
 const WIDTH: f64 = 520.0;

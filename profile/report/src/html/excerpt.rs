@@ -12,13 +12,13 @@ use std::time::SystemTime;
 use syncline_analysis::model::{Frame, Process};
 use syncline_present::page::Escaped;
 
-/// Lines before and after the call site.
+/// The number of lines before and after the call site.
 const AROUND: usize = 5;
 
 /// Longest source that is read, in bytes.
 const LARGEST: u64 = 8 << 20;
 
-/// Characters of a line that are shown.
+/// The number of characters of a line that are shown.
 const WIDEST: usize = 160;
 
 /// Endings of names of source files.

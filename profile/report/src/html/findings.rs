@@ -14,10 +14,10 @@ use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{count, counted, duration, grouped, percent, rate};
 
-/// Findings that are written; a program with more has other troubles.
+/// The number of findings that are written; a program with more has other troubles.
 const FINDINGS: usize = 100;
 
-/// Sites and holders of a finding whose stacks are shown.
+/// The number of sites and holders of a finding whose stacks are shown.
 const STACKS: usize = 3;
 
 /// The section. The ids of everything that belongs to the process begin with `id`.
@@ -157,7 +157,7 @@ fn gain(gain: Option<Gain>) -> String {
         return "<p class=\"gain little\">saves little</p>".to_owned();
     }
     let how = match gain.method {
-        Method::Replay => "predicted by playing the recorded waits back",
+        Method::Replay => "predicted by replaying the recorded waits",
         Method::Assignment => "predicted by dividing the work among the threads",
     };
     format!(
@@ -217,8 +217,8 @@ fn who(process: &Process, finding: &Finding, rows: &str) -> String {
         return html;
     }
     format!(
-        "<details class=\"who\"><summary>Call stacks: who came here, and who was in the \
-         way</summary>{html}</details>\n"
+        "<details class=\"who\"><summary>Call stacks of the waiting threads, and of the threads \
+         that held the lock</summary>{html}</details>\n"
     )
 }
 

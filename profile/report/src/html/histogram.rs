@@ -10,7 +10,7 @@ use syncline_present::page::number::{count, counted, duration};
 
 const BAR: f64 = 18.0;
 const HEIGHT: f64 = 90.0;
-/// Bars from one label of the axis to the next.
+/// The number of bars from one label of the axis to the next.
 const STEP: usize = 5;
 
 /// Lengths up to this many seconds share the first bar of the holds.

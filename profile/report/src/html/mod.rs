@@ -47,7 +47,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/page.js"),
 );
 
-/// Processes that are shown in full; each of the others has a line.
+/// The number of processes that are shown in full; each of the others has a line.
 const PROCESSES: usize = 8;
 
 /// A part of a process's report: its title, what it says, and its content. Ids within the content
@@ -62,14 +62,14 @@ const SECTIONS: [Section; 11] = [
     ),
     (
         "Critical path",
-        "What the end of the run waited for, traced back from it to the start. Only what shortens it \
-         makes the run shorter.",
+        "What the end of the run waited for, traced back from it to the start. Only a change that \
+         shortens it makes the run shorter.",
         |process, _, _| findings::path(process),
     ),
     (
         "What else takes time",
-        "At least 2 % of the time of all threads, and no finding explains it. Most of the critical path \
-         first, if enough of it is known.",
+        "Waits that take at least 2 % of the time of all threads and that no finding explains; \
+         those with the largest part of the critical path come first, if enough of it is known.",
         |process, _, id| findings::remaining(process, &format!("{id}-site-")),
     ),
     ("Timeline", "What each thread did when.", |process, _, id| {
@@ -121,7 +121,7 @@ const SECTIONS: [Section; 11] = [
 /// the lines around the place.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn html(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     let title = analysis.processes.first().map_or_else(String::new, process::command);
     let content = ("p0-findings", "findings");

@@ -12,7 +12,7 @@ use syncline_present::number::{duration, percent, rate};
 use syncline_present::terminal::{Paint, cell, printable};
 use syncline_present::terminal::{Style, table};
 
-/// Findings and sites that are shown: together they fit one screen.
+/// The number of findings and of sites that are shown: together they fit one screen.
 const FINDINGS: usize = 10;
 const SITES: usize = 10;
 /// Seconds in a second that must have changed for a site to be shown.
@@ -23,7 +23,7 @@ const LEAST_SHARE: f64 = 0.1;
 /// Writes what two recordings differ in.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn diff(diff: &Diff, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let command = |run: &Run| printable(&command_line(&run.arguments));
     let (before, after) = (&diff.before, &diff.after);

@@ -12,13 +12,13 @@ use syncline_present::number::{count, duration, grouped, percent, rate};
 use syncline_present::terminal::Style;
 use syncline_present::terminal::{Paint, printable, shorten};
 
-/// Findings that are shown: what fits one screen.
+/// The number of findings that are shown: what fits one screen.
 const FINDINGS: usize = 5;
 /// How many call sites are named for findings with little gain.
 const SMALL: usize = 6;
 /// How many call sites are named for threads with nothing to do.
 const IDLE: usize = 3;
-/// Numbers that are shown of each.
+/// How many numbers of each finding are shown.
 const EVIDENCE: usize = 4;
 /// A finding that takes a smaller share of the threads' time, and gains little, has no paragraph.
 const LEAST_LOST: f64 = 0.02;

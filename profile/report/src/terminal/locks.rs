@@ -11,11 +11,11 @@ use syncline_present::number::{count, duration, grouped, percent, rate};
 use syncline_present::terminal::{Cell, Paint, cell};
 use syncline_present::terminal::{Style, table};
 
-/// Rows of the two main tables.
+/// The number of rows of the two main tables.
 const ROWS: usize = 8;
-/// Rows of the tables that say less.
+/// The number of rows of the tables that say less.
 const FEW_ROWS: usize = 5;
-/// Members of a quadrant that are named.
+/// The number of members of a quadrant that are named.
 const MEMBERS: usize = 3;
 
 const TITLES: [&str; 7] = ["waited", "longest", "held ~", "contended", "acquired", "/s", ""];

@@ -22,7 +22,7 @@ use syncline_present::number;
 use syncline_present::terminal::{Style, cell, printable, table};
 use text::{heading, more, paragraph};
 
-/// Processes that get a line of their own.
+/// How many processes get a line of their own.
 const PROCESSES: usize = 10;
 
 /// The length of a report.
@@ -30,14 +30,14 @@ const PROCESSES: usize = 10;
 pub enum Extent {
     /// The findings; the tables of locks and call sites only if there are none.
     Findings,
-    /// All tables, too.
+    /// The findings and all tables.
     Tables,
 }
 
 /// Writes the report.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn terminal(
     analysis: &Analysis,
     extent: Extent,

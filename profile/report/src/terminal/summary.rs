@@ -16,7 +16,7 @@ use syncline_present::terminal::{Style, table};
 const COSTLY: f64 = 0.05;
 /// What threads do besides waiting has a line if it takes at least this share of their time.
 const LEAST_SHOWN: f64 = 0.001;
-/// Threads that are shown as waiting.
+/// The number of threads that are shown as waiting.
 const WAITING: usize = 6;
 
 /// What ran, and the time that its threads lost.

@@ -54,7 +54,7 @@ fn columns(text: &str) -> usize {
     text.chars().count() - escapes.sum::<usize>()
 }
 
-/// The words of a text, a number with its unit as one.
+/// The words of a text; a number with its unit counts as one word.
 fn together(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ') {

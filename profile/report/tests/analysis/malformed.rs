@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::fixture::{Fixture, MS, SECOND};
 
-/// Damaged files that are tried.
+/// The number of damaged files that are tried.
 const ROUNDS: usize = 4000;
 /// What one file may take, on a busy machine.
 const LIMIT: Duration = Duration::from_secs(10);

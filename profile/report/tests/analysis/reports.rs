@@ -274,7 +274,7 @@ fn of_several_runs_each_finding_is_told_with_how_often_it_was_seen() {
     let text = terminal(&whole, Extent::Findings, Style::default());
     assert!(text.contains("2 runs, from ") && text.contains("; run 2 is shown"), "{text}");
     assert!(text.contains("saves 40.0 %"), "the mean: {text}");
-    assert!(text.contains("     in 2 of 2 runs, which promise 30.0 % to 50.0 %\n"), "{text}");
+    assert!(text.contains("     in 2 of 2 runs, which predict 30.0 % to 50.0 %\n"), "{text}");
     assert!(text.contains("     in 1 of 2 runs\n"), "{text}");
     let elsewhere = text.lines().find(|line| line.starts_with("  In other runs only: shop.c:7 ("));
     assert!(elsewhere.is_some_and(|line| line.ends_with(", 1 of 2)")), "{text}");

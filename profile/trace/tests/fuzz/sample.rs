@@ -11,9 +11,9 @@ use syncline_trace::layout::{
 };
 use syncline_trace::packed::{Contents, Writing};
 
-/// Threads of the sample.
+/// The number of threads of the sample.
 pub const THREADS: usize = 2;
-/// Sections of each, of which two at a time have one form.
+/// The number of sections of each thread. Two at a time have one form.
 pub const SECTIONS: usize = 6;
 
 const CAPACITY: usize = 4;

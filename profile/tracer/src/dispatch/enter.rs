@@ -3,7 +3,7 @@
 //!
 //! The engine runs on a stack of its own, so the program's red zone stays as it is. `iretq`
 //! returns: it restores flags, stack pointer and instruction pointer at once, and code that was
-//! written meanwhile is fetched anew.
+//! written meanwhile is fetched again.
 
 use core::arch::naked_asm;
 use core::mem::offset_of;

@@ -2,7 +2,7 @@
 
 use syncline_trace::layout::{NONE, PLAINLY_READ, PLAINLY_WRITTEN, WordRecord};
 
-/// Slots of the index at first.
+/// The number of slots of the index at first.
 const SMALLEST: usize = 256;
 
 /// Most words of a set: 1 MiB of memory. A section that fills whole buffers would have a larger

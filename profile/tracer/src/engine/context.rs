@@ -26,7 +26,7 @@ use crate::aside;
 /// Bytes of the cache. When it is full all of it is given up: 4 MiB hold some 60,000
 /// instructions, more than the sections of a program run over and over.
 const CACHE: usize = 4 << 20;
-/// Slots of the table, found by the low 16 bits of an address.
+/// The number of slots of the table, found by the low 16 bits of an address.
 pub const TABLE: usize = 1 << 16;
 const STACK: usize = 256 << 10;
 /// Bytes of the log that are filled before it is read: some 10,000 accesses, few enough to be in the
@@ -37,7 +37,7 @@ const LOG_RESERVE: usize = 1 << 16;
 /// The log lies at a multiple of this, so that bits 16 to 23 of the place in it say how many
 /// times [`LOG_RESERVE`] are left: a test that needs no flag.
 const LOG_ALIGN: usize = 1 << 24;
-/// Contexts of a process: as many threads can be traced at a time.
+/// The number of contexts of a process: this many threads can be traced at a time.
 const MOST: usize = 64;
 
 const HEADER: usize = 16 << 10;
@@ -212,7 +212,7 @@ impl Context {
 }
 
 impl Context {
-    /// The program's code may have changed: it is compared anew with what was translated, by each
+    /// The program's code may have changed: it is compared again with what was translated, by each
     /// block when it runs next.
     pub fn doubt_code(&mut self) {
         let blocks = self.engine().count();

@@ -7,9 +7,9 @@
 //!
 //! The notes are made by the functions that allocate and free (`interpose/heap.rs`).
 //!
-//! There is no log, and so no time: the block that covers an address is looked up when a section is
-//! written, right after its end. A block that was freed in the section is still found, until its
-//! memory is used again.
+//! There is no log, so the time of an allocation is unknown: the block that covers an address is
+//! looked up when a section is written, right after its end. A block that was freed in the section
+//! is still found, until its memory is used again.
 
 pub mod index;
 pub mod words;
@@ -18,8 +18,8 @@ use syncline_trace::layout::ObjectRecord;
 
 /// The block of the heap that covers an address, or covered it last.
 ///
-/// `None` if that is not known: for memory that is not the heap's, or was allocated otherwise than
-/// through the functions that are interposed. May be wrong where another thread frees the block at
+/// `None` if that is unknown: for memory outside of the heap, or memory that was not allocated
+/// through the interposed functions. The result may be wrong if another thread frees the block at
 /// this moment.
 pub fn block_of(address: u64) -> Option<ObjectRecord> {
     index::find(address)

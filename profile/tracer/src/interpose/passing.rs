@@ -1,15 +1,15 @@
 //! The fast path, for locks that are taken again and again.
 //!
 //! Within a budget most acquisitions at a busy call site are passed over (`thread::often`), and
-//! nothing is to be done at their release. Both are determined here, by a dozen instructions that
-//! need no frame, before anything else is checked. It is a shortcut and decides nothing: calls that
-//! it can't pass over go to `imp`, which comes to the same result.
+//! nothing has to be done at their release. Both are decided here, by a dozen instructions that
+//! need no frame, before anything else is checked. This is only a shortcut: calls
+//! that it can't pass over go to `imp`, which comes to the same result.
 //!
-//! An acquisition passes if its call site lets it, and if the lock's word says that it is free,
-//! so that it will not wait: those that wait are all counted.
+//! An acquisition is passed over if its call site allows it, and if the lock's word says that the
+//! lock is free, so that the acquisition will not wait: all acquisitions that wait are counted.
 
-/// Exports a function of this name: some instructions that go to `2f` for the long way, and their
-/// operands. An acquisition that gets through them passes.
+/// Exports a function of this name: some instructions that jump to `2f` for the slow path, and
+/// their operands. An acquisition that does not jump is passed over.
 macro_rules! past {
     ($name:ident [$($instructions:literal)*] [$($operands:tt)*]) => {
         /// # Safety
@@ -38,8 +38,8 @@ macro_rules! past {
 }
 
 /// `locks! { fn NAME if word & MASK == FREE; }` exports a function that acquires what its argument
-/// points to, whose first four bytes tell by these bits that it is free. The module next to it has
-/// the slow path in `imp` and the C library's function in `real`, both under the same name.
+/// points to, whose first four bytes say by these bits whether it is free. The module next to it
+/// has the slow path in `imp` and the C library's function in `real`, both under the same name.
 macro_rules! locks {
     ($(fn $name:ident if word & $mask:literal == $free:literal;)*) => {
         $($crate::interpose::passing::past! {

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 use super::Process;
 use crate::{aside, clock};
 
-/// The budget is computed anew this often in a second, and in the beginning more often, up to
+/// The budget is computed again this often in a second, and in the beginning more often, up to
 /// [`OFTENEST`]. It reads the processor time of all threads, for which the kernel locks the
 /// scheduler of each processor in turn: done a thousand times a second, that slowed programs whose
 /// threads wait for each other by a tenth.

@@ -48,9 +48,9 @@ pub struct Process {
     threads: [AtomicU64; THREADS],
 }
 
-/// Threads that are found by number; of more, some are not known as holders.
+/// How many threads are found by number. If there are more, some are not known as holders.
 const THREADS: usize = 4096;
-/// Slots for call sites, and for locks.
+/// The number of slots for call sites, and for locks.
 const PLACES: usize = 4096;
 const LOW_HALF: u64 = 0xffff_ffff;
 

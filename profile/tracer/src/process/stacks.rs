@@ -1,6 +1,6 @@
 //! Parts of other threads' stacks to which sections write, such as a sum in `main` that its threads
 //! add to. Which frame a word belongs to is known by the return addresses around it, so its
-//! surroundings are kept when the word is met first, and a report finds the frame
+//! surroundings are kept when the word is first seen, and a report finds the frame
 //! (`syncline_analysis`, `symbols/on_stack.rs`).
 //!
 //! The code does not check which stack it is, or whether it is one: words that are written to and
@@ -12,9 +12,9 @@ use syncline_interpose::for_each_loaded;
 use syncline_trace::layout::{NONE, StackRecord, WordRecord};
 use syncline_trace::writer::Writer;
 
-/// Words of which that is kept, at most.
+/// The most words whose surroundings are kept.
 const MOST: u32 = 64;
-/// Slots for words that were looked at.
+/// The number of slots for words that were looked at.
 const WORDS: usize = 1 << 8;
 const PAGE: u64 = 4096;
 /// What is kept: the word's page, the one below it and the one above.
@@ -27,13 +27,13 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// None was.
+    /// No words yet.
     pub const fn none() -> Stacks {
         Stacks { seen: [const { AtomicU64::new(0) }; WORDS], kept: AtomicU32::new(0) }
     }
 
-    /// Keeps what surrounds a section's words, but for those on its own stack. On the context's
-    /// stack, after the release.
+    /// Keeps the surroundings of a section's words, except words on its own stack. Called on the
+    /// context's stack, after the release.
     pub fn keep(&self, writer: &mut Writer, words: &[WordRecord], own: (u64, u64)) {
         for word in words {
             let seen = &self.seen[(word.address / 8) as usize % WORDS];
@@ -56,16 +56,16 @@ impl Stacks {
     }
 }
 
-/// The words of some pages, zeros where there is no memory. By a system call, since the thread whose
-/// stack it is may end at this moment.
+/// The words of some pages; zeros where there is no memory. They are read by a system call, since
+/// the thread whose stack it is may end at this moment.
 fn copy(start: u64) -> Vec<u64> {
     let mut words = vec![0_u64; (KEPT * PAGE / 8) as usize];
     for (number, page) in words.chunks_mut((PAGE / 8) as usize).enumerate() {
         let address = start + number as u64 * PAGE;
         let into = libc::iovec { iov_base: page.as_mut_ptr().cast(), iov_len: PAGE as usize };
         let from = libc::iovec { iov_base: address as *mut _, iov_len: PAGE as usize };
-        // SAFETY: the kernel writes to our buffer alone, and refuses an address where nothing is. libc's
-        // function is no cancellation point; `syscall` is none in any case.
+        // SAFETY: the kernel writes to our buffer alone, and refuses an address that is not mapped.
+        // libc's function is no cancellation point; `syscall` is none in any case.
         unsafe {
             let me = libc::syscall(libc::SYS_getpid);
             libc::syscall(libc::SYS_process_vm_readv, me, &into, 1usize, &from, 1usize, 0usize);

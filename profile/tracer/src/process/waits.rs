@@ -23,17 +23,18 @@ use core::sync::atomic::{
 
 /// This many families are watched.
 pub const WATCHED: usize = 3;
-/// Sections of a family that are enough. A report needs 200 (`syncline_conflicts`), and some of the
-/// traced sections can't be compared.
+/// The number of sections of a family that is enough. A report needs 200 (`syncline_conflicts`),
+/// and some of the traced sections can't be compared.
 pub const ENOUGH: u32 = 256;
 /// A family replaces a watched one that is waited for less by this part, as a divisor, lest two that
 /// are alike replace each other for ever.
 const MARGIN: u64 = 8;
-/// Slots for families, and how many are looked at for a site. If others have them all, it shares the
-/// first.
+/// The number of slots for families, and how many are looked at for a site. If others have them
+/// all, it shares the first.
 const FAMILIES: usize = 1 << 9;
 const PROBES: usize = 8;
-/// Slots for locks that were waited for; one that loses its slot may be of another family next time.
+/// The number of slots for locks that were waited for; one that loses its slot may be of another
+/// family next time.
 const LOCKS: usize = 1 << 12;
 /// Bits of a lock's word that name its family. Addresses have 47 bits.
 const FAMILY_BITS: u32 = 16;

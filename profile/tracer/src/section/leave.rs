@@ -1,4 +1,4 @@
-//! The program leaves a section, or tracing at all, otherwise than by a release.
+//! How a section, or all tracing, ends without a release.
 
 use syncline_trace::layout::{STOP_JUMP, STOP_OTHER};
 
@@ -7,8 +7,8 @@ use super::stop::{stopped, stopped_here};
 use crate::engine::context::{Context, IN_ENGINE, TRACING};
 use crate::{aside, ending, tls};
 
-/// The program jumps out of what it does, to a place that was noted before. Where that is is not
-/// known, so tracing ends.
+/// The program jumps (`longjmp`) to a position that it saved before. The tracer does not know that
+/// position, so tracing of the section ends.
 ///
 /// # Safety
 /// Same requirements as [`enter`].
@@ -17,13 +17,14 @@ pub unsafe fn jumping(caller: Caller) {
     match unsafe { enter(caller) } {
         Call::Traced(context) => stopped_here(context, STOP_JUMP),
         Call::Foreign => {
-            // From a handler: the interrupted code does not continue. SAFETY: the word is 0 or a
-            // context that is lent to this thread.
+            // The jump is made in a signal handler, so the interrupted code does not continue.
+            // SAFETY: the word is 0 or a context that is lent to this thread.
             let context = unsafe { (tls::context() as *mut Context).as_mut() };
             let Some(context) = context else { return };
             let state = context.state;
             if state == IN_ENGINE {
-                // In the middle of anything: this context is not used again.
+                // The engine was interrupted in an unknown state, so this context is not used
+                // again.
                 tls::set_context(0);
                 return;
             }
@@ -37,8 +38,8 @@ pub unsafe fn jumping(caller: Caller) {
     }
 }
 
-/// The program is about to forbid itself system calls, which tracing needs: it is left alone from
-/// here on.
+/// The program is about to forbid itself system calls, which tracing needs. So from now on the
+/// program is not traced.
 ///
 /// # Safety
 /// Same requirements as [`enter`].

@@ -1,12 +1,12 @@
-//! Tracing can't go on.
+//! How tracing stops where it can't continue.
 
 use super::edges::end;
 use super::finish::write_rest;
 use crate::engine::context::Context;
 use crate::{aside, clock, thread, tls};
 
-/// Tracing can't go on here: every section that is open ends with a reason. The context stays this
-/// thread's, which may be on its stack.
+/// Stops tracing here: every open section ends with a reason. The context stays lent to this
+/// thread, which may be running on the context's stack.
 #[cold]
 pub fn stopped(context: &mut Context, why: u32) {
     let now = clock::now();

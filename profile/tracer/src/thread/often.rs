@@ -20,7 +20,8 @@ use crate::tls;
 const PER_LOOK: u32 = 2048;
 /// The most acquisitions that one stands for: a smaller sample would save nothing.
 const MOST: u32 = 256;
-/// Slots for call sites, in pairs. Of sites that share a pair, all but two are counted one by one.
+/// The number of slots for call sites, in pairs. Of sites that share a pair, all but two are
+/// counted one by one.
 pub const PLACES: usize = 1 << 6;
 /// A site's pair is the upper bits of the product of its lower half and this: see [`pair`], and
 /// `interpose::passing`, which does the same.

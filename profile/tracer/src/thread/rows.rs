@@ -13,11 +13,12 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::alloc::{self, List};
 
-/// Slots for (lock, call site): servers have some ten thousand locks.
+/// The number of slots for (lock, call site): servers have some ten thousand locks.
 pub const ROWS: usize = 1 << 14;
-/// Slots that are looked at for a row. If others have them all, one of theirs is written out.
+/// The number of slots that are looked at for a row. If others have them all, one of theirs is
+/// written out.
 pub const PROBES: usize = 8;
-/// Rows of a group: those of a page.
+/// The number of rows of a group: those of a page.
 const GROUP: usize = 128;
 /// A lock's address counts in units of this many bytes, as a power of 2: no lock is much smaller.
 const LOCK_BITS: u32 = 5;

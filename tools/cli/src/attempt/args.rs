@@ -26,7 +26,7 @@ pub struct Try {
     pub lock: Vec<Locks>,
 
     /// Changes to try that need no other lock [default without --lock: all that differ on this machine]
-    #[arg(short, long, value_enum, value_name = "MEND,...", value_delimiter = ',')]
+    #[arg(short, long, value_enum, value_name = "CHANGE,...", value_delimiter = ',')]
     pub mend: Vec<Mend>,
 
     /// Replace only the locks that are first acquired at this call site, named as in reports

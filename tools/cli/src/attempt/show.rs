@@ -59,7 +59,7 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     text.push_str(&if outcome.rounds < enough {
         format!("An interval needs {enough} rounds: --runs {enough} or more.\n")
     } else {
-        "All intervals together are right in 95 of 100 cases.\n".to_owned()
+        "In 95 of 100 cases, all intervals contain the true values.\n".to_owned()
     });
     text
 }

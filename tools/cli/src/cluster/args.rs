@@ -34,7 +34,8 @@ pub struct Cluster {
     #[arg(long, value_name = "PAGES", default_value_t = 1, value_parser = line)]
     pub line: usize,
 
-    /// How much of it each rank caches at most, but at least four lines [default: all of it]
+    /// How much of the shared memory each rank caches at most, but at least four lines [default:
+    /// all]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub cache: Option<usize>,
 
@@ -109,9 +110,9 @@ fn memory(text: &str) -> Result<usize, String> {
 
 fn schemes() -> PossibleValuesParser {
     let ideas = [
-        "none: all is dropped at every acquire",
+        "none: all pages are dropped at every acquire",
         "private pages are kept",
-        "private pages are kept, and shared ones that nobody else writes",
+        "private pages are kept, and shared ones that no other rank writes",
     ];
     let named = SCHEMES.iter().zip(ideas);
     PossibleValuesParser::new(named.map(|(scheme, idea)| PossibleValue::new(scheme.0).help(idea)))

@@ -36,8 +36,8 @@ pub struct Exec {
 
     /// Choose a lock for each object by the rules in FILE, as `syncline tune` writes it
     ///
-    /// By the call site that creates or acquires the object, by its name, or by its address;
-    /// syncline-policy(5) describes the file.
+    /// A rule names an object by the call site that creates or acquires it, by its name, or by its
+    /// address. syncline-policy(5) describes the file.
     #[arg(short, long, value_name = "FILE", conflicts_with = "lock")]
     pub policy: Option<PathBuf>,
 

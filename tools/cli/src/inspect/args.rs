@@ -29,7 +29,8 @@ pub struct Inspect {
     #[arg(long, value_name = "RECORDING", conflicts_with = "read")]
     pub from: Option<PathBuf>,
 
-    /// Trace what is acquired at this call site: `queue.c:120`, a function, or a name as in a report
+    /// Trace the locks that are acquired at this call site: `queue.c:120`, a function, or a name as
+    /// in a report
     #[arg(long, value_name = "PLACE", conflicts_with = "read")]
     pub site: Vec<String>,
 

@@ -22,7 +22,7 @@ use syncline_policy::Files;
 use super::args::Inspect;
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// Call sites that are taken from a recording that has no findings about locks.
+/// The number of call sites that are taken from a recording that has no findings about locks.
 const HOTTEST: usize = 8;
 
 /// The lines for what the command line asks for.
@@ -40,7 +40,7 @@ pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
         }
         if let Some(changed) = analysis.processes.iter().find_map(|p| another_build(p, &lines)) {
             let message = format!(
-                "{changed} is another build than the one in {}, with other addresses",
+                "{changed} is not the build that was recorded in {}: its addresses differ",
                 recording.display()
             );
             return Err(Failure::message(RECORD_FAILED, message)

@@ -18,7 +18,7 @@ use crate::progress::Bar;
 use crate::terminal::style;
 use syncline_present::number::{self, counted};
 
-/// Processes that are reported on at length; a build may have thousands.
+/// The number of processes that are reported on at length; a build may have thousands.
 const PROCESSES: usize = 8;
 /// A trace of more bytes takes some seconds to read, which is announced.
 const LARGE: u64 = 64 << 20;
@@ -31,7 +31,7 @@ pub fn print(args: &Inspect, folder: &Path) -> Result<(), Failure> {
             if args.read.is_some() { REPORT_FAILED } else { RECORD_FAILED },
             format!("there is no trace in {}", folder.display()),
         )
-        .hint("a program that takes no lock through the C library leaves none"));
+        .hint("a program that takes no lock through the C library leaves no trace"));
     }
     let session = Session::read(folder).ok().flatten();
     let processors = session.map_or_else(

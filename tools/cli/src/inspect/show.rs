@@ -11,7 +11,7 @@ use super::lock::{about, paragraph};
 use super::tables;
 use syncline_present::terminal::{Style, wrapped};
 
-/// Locks that get a paragraph: three fill a screen.
+/// The number of locks that get a paragraph: three fill a screen.
 const DETAILED: usize = 3;
 /// A mean with a larger uncertainty than this is not printed.
 const KNOWN: f64 = 0.25;
@@ -193,8 +193,8 @@ fn all_locks(report: &Report) -> String {
         return "  too few pairs of sections were compared for a mean over all locks\n".to_owned();
     }
     format!(
-        "  {} ± {} of pairs of sections are independent, weighted by {weight}: run optimistically, \
-         they could keep {busy:.1} of {} busy here, and {busy_of_15:.1} of 15\n",
+        "  {} ± {} of pairs of sections are independent, weighted by {weight}: if sections ran \
+         optimistically, they could keep {busy:.1} of {} busy here, and {busy_of_15:.1} of 15\n",
         percent(mean),
         percent(uncertainty),
         counted(report.processors, "processor"),

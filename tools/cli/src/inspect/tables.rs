@@ -6,9 +6,9 @@ use syncline_present::terminal::{Cell, Style, cell, table};
 
 use super::lock::short_title;
 
-/// Rows of Table 2.
+/// The number of rows of Table 2.
 pub const CONTENDED: usize = 15;
-/// Rows of Table 3.
+/// The number of rows of Table 3.
 pub const HELD: usize = 10;
 /// Table 2's columns.
 pub const CONTENDED_TITLES: [&str; 7] = [

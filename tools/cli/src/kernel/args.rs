@@ -13,9 +13,10 @@ use crate::statuses;
 /// Say what the Linux kernel's critical sections touch, and whether they depend on each other
 ///
 /// Boots an unmodified kernel in QEMU, runs a load in it, and follows every spinlock, reader-writer
-/// lock, mutex and semaphore that the kernel takes meanwhile, with all that its sections access. Then
-/// says, for each class of locks, how often it was taken and waited for, which of its sections could
-/// have run at the same time, and what the others conflict on. It needs no root and no KVM.
+/// lock, mutex and semaphore that the kernel takes meanwhile, with everything that its sections
+/// access. Then it says, for each class of locks, how often it was taken and waited for, which of
+/// its sections could have run at the same time, and what the others conflict on. It needs no root
+/// and no KVM.
 ///
 /// A new kernel is booted twice: once to learn its symbols and types, which are kept in
 /// ~/.cache/syncline. docs/kernel.md says what emulation changes, and what is not followed.
@@ -28,8 +29,8 @@ use crate::statuses;
     after_long_help = statuses::KERNEL
 )]
 pub struct Kernel {
-    /// The kernel: an image (vmlinuz), or a Debian package that has one [default: the newest in /boot,
-    /// one for clouds before others]
+    /// The kernel: an image (vmlinuz), or a Debian package that has one [default: the newest in
+    /// /boot; kernels for clouds come first]
     #[arg(long, value_name = "FILE", conflicts_with = "read")]
     pub kernel: Option<PathBuf>,
 
@@ -114,8 +115,8 @@ fn load(text: &str) -> Result<Load, String> {
 fn cpus(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(1) => {
-            Err("with one processor the kernel patches its atomic instructions away, by which \
-                      locks are found: take 2 or more"
+            Err("with one processor the kernel removes the atomic instructions by which locks are \
+                 found: use 2 processors or more"
                 .to_owned())
         }
         Ok(number) if (2..=MOST_PROCESSORS).contains(&number) => Ok(number),

@@ -88,7 +88,7 @@ fn settings(args: &Kernel, cache: &Path) -> Result<Settings, Failure> {
     }
     let [plugin, init] = [PLUGIN, INIT].map(|[name, variable]| find_part(name, variable));
     if let Some(files) = args.files.as_ref().filter(|files| !files.is_dir()) {
-        let message = format!("--files names {}, which is no folder", files.display());
+        let message = format!("--files names {}, which is not a folder", files.display());
         return Err(Failure::message(REPORT_FAILED, message));
     }
     enough_memory(args.memory)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use syncline_present::terminal::printable;
 
-/// How often the time is shown anew.
+/// How often the displayed time is updated.
 const TICK: Duration = Duration::from_millis(200);
 
 /// A line on standard error, if that is a terminal. It is removed when this value is dropped.

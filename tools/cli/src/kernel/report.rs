@@ -20,7 +20,7 @@ use crate::terminal::style;
 /// The name and version of the JSON document. The number changes when a field is removed, or changes its
 /// meaning; new fields may come at any time.
 const SCHEMA: &str = "syncline-kernel/1";
-/// Breaches of the invariants that are printed one by one.
+/// The number of breaches of the invariants that are printed one by one.
 const BREACHES: usize = 8;
 
 /// Prints what a recording says. It fails if the recording contradicts itself.

@@ -11,7 +11,7 @@ use syncline_present::terminal::{Style, cell, wrapped};
 
 use crate::inspect::tables::{CONTENDED, CONTENDED_TITLES, HELD, or_dash, written};
 
-/// Call sites of a class that are named.
+/// The number of call sites of a class that are named.
 const SITES: usize = 3;
 
 /// The whole report.
@@ -69,8 +69,8 @@ fn sums(about: &About, report: &Report) -> String {
             _ => format!(", and {of_15:.1} of 15"),
         };
         line(format!(
-            "{} of pairs of sections are independent, weighted by the time held: run optimistically, \
-             they could keep {busy:.1} of {} processors busy{of_15}",
+            "{} of pairs of sections are independent, weighted by the time held: if sections ran \
+             optimistically, they could keep {busy:.1} of {} processors busy{of_15}",
             percent(mean),
             about.processors,
         ));

@@ -28,18 +28,18 @@ pub struct Record {
     #[arg(short, long, value_name = "DIR", default_value = DEFAULT_RECORDING)]
     pub output: PathBuf,
 
-    /// Largest size of one process's file, such as 512M or 2G
+    /// Largest size of a recording's file, such as 512M or 2G
     ///
-    /// The file takes only the space that it uses; what doesn't fit is counted as
-    /// dropped, and the report says how much.
+    /// Forked children share their parent's file. The file takes only the space that it uses;
+    /// operations that don't fit are counted as dropped, and the report says how many.
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size)]
     pub max_size: u64,
 
     /// Time and log every acquisition, for a timeline
     ///
     /// Without it, only waits are logged, and the times that locks are held are sampled. Costs about
-    /// 30 ns per acquisition and up to 8 MiB per thread. Of a long run, only some stretches of time
-    /// are kept.
+    /// 30 ns per acquisition and up to 8 MiB per thread. Of a long run, only windows of time are
+    /// kept.
     #[arg(long)]
     pub timeline: bool,
 

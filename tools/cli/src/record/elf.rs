@@ -63,8 +63,8 @@ pub fn check(path: &Path) -> Result<(), Failure> {
                 let (name, option) = (sanitizer.name(), sanitizer.option());
                 refuse(
                     &format!(
-                        "it was built with {name}, whose runtime stands in front of the C \
-                         library's functions itself"
+                        "it was built with {name}, whose runtime intercepts the C library's \
+                         functions itself"
                     ),
                     &format!("build it without {option} and run that"),
                 )

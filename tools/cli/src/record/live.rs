@@ -163,7 +163,7 @@ impl Process {
         match left {
             Ok(left) => {
                 say(&format!(
-                    "syncline: detached; one of its threads was stopped for {:.1} ms",
+                    "syncline: detached; one of the process's threads was stopped for {:.1} ms",
                     left.stopped.as_secs_f64() * 1e3
                 ));
                 say_of_children(&left.children);
@@ -179,14 +179,14 @@ impl Process {
 fn say_of_children(children: &Children) {
     if children.left > 0 {
         say(&format!(
-            "syncline: also detached from {} that it has forked",
+            "syncline: also detached from {} that the process has forked",
             counted(children.left, "process")
         ));
     }
     for (pid, why) in &children.going_on {
         say(&format!(
-            "syncline: process {pid}, which it has forked, is still recorded: {why}\n\
-             hint: `syncline record -p {pid} --for 1s` ends this recording"
+            "syncline: process {pid}, which the process has forked, is still recorded: \
+             {why}\nhint: `syncline record -p {pid} --for 1s` ends this recording"
         ));
     }
 }

@@ -1,10 +1,10 @@
 //! Programs that gain privileges when they start.
 //!
-//! For these the kernel asks the loader to be careful (`AT_SECURE`), and the loader then ignores
-//! our library. The kernel's rule: the user or group that the program runs as differs from the one
-//! that starts it, or, for any user but root, it gains capabilities. So root can record a program
-//! that is setuid root, since nothing changes. If the file system or the process forbids gaining
-//! privileges, the program gains none and can be recorded.
+//! For such programs the kernel sets `AT_SECURE`, and the loader then ignores our library. The
+//! kernel's rule: the user or group that the program runs as differs from the one that starts it,
+//! or, for any user but root, it gains capabilities. So root can record a program that is setuid
+//! root, since nothing changes. If the file system or the process forbids gaining privileges, the
+//! program gains none and can be recorded.
 
 use std::fs::{File, metadata};
 use std::io::{BufRead, BufReader};

@@ -17,7 +17,8 @@ use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND};
 
 /// Where to look if `PATH` is not set, as the C library does.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
-/// Scripts whose interpreters are scripts; the kernel gives up after as many.
+/// How many scripts in a row may have a script as their interpreter; the kernel gives up after this
+/// many.
 const SCRIPT_LEVELS: u32 = 5;
 /// The kernel reads no more of a script's first line.
 const FIRST_LINE: usize = 256;

@@ -9,7 +9,7 @@ use crate::statuses;
 /// Say what a recorded program waited for
 ///
 /// Shows the locks and the call sites that cost time, the most costly first, and which threads held
-/// the locks. The program may still run.
+/// the locks. It also works while the program is running.
 #[derive(clap::Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Report {

@@ -49,7 +49,11 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
     }
     if !options.inspections.is_empty() && !uses_trace(&analysis) {
         // Standard error may be closed; the report is what it would be without a trace.
-        let _ = writeln!(stderr(), "syncline: the trace is of other call sites, or another build");
+        let _ = writeln!(
+            stderr(),
+            "syncline: the trace of `inspect` is not used: it has other call sites, or is of \
+             another build; run `syncline inspect --from` again"
+        );
     }
     show(&analysis, args).map_err(|error| Failure::new(REPORT_FAILED, error))?;
     Ok(ExitCode::SUCCESS)

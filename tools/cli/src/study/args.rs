@@ -9,9 +9,9 @@ use crate::statuses;
 
 /// Measure what synchronization costs, as figures
 ///
-/// SSYNC's figures and tables on this machine or on simulated ones: a page, and a CSV file for
-/// each figure. Each figure has a sentence that says what it shows, and the paper's numbers
-/// beside ours. For example: `syncline study --machine xeon --out study`
+/// Measures SSYNC's figures and tables on this machine or on simulated ones, and writes a page, and
+/// a CSV file for each figure. Each figure has a sentence that says what it shows, and the paper's
+/// numbers beside ours. For example: `syncline study --machine xeon --out study`
 #[derive(Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Study {
@@ -39,7 +39,7 @@ pub struct Study {
 
 /// Stress atomic operations, locks, channels, the hash table or transactions
 ///
-/// On this machine or on a simulated one, by the number of threads. For example:
+/// Measures on this machine or on a simulated one, for several numbers of threads. For example:
 /// `syncline bench locks --machine opteron --locks 512 ticket mcs`
 #[derive(Args)]
 #[command(after_long_help = statuses::READING)]

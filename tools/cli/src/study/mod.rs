@@ -20,7 +20,7 @@ use crate::failure::{Failure, REPORT_FAILED};
 pub use bench::run as bench;
 use machine::{WRONG, machine};
 
-/// Measures, and writes.
+/// Measures, and writes the page and the CSV files.
 pub fn run(args: &args::Study) -> Result<ExitCode, Failure> {
     let plans = study::plans(&ids(&args.figure)?);
     let targets = targets(&args.machine)?;
@@ -36,7 +36,7 @@ pub fn run(args: &args::Study) -> Result<ExitCode, Failure> {
     for figure in &book.figures {
         println!("{}: {}.", figure.id, figure.says);
     }
-    // Standard error may be closed; all is written.
+    // Standard error may be closed; the files are written nevertheless.
     let _ = writeln!(stderr(), "syncline: wrote {}", args.out.join(PAGE).display());
     Ok(ExitCode::SUCCESS)
 }
@@ -58,14 +58,14 @@ fn write(book: &Book, titles: &[String], folder: &Path) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Figures as people call them, by their ids: `5` is `figure-5`.
+/// The ids of figures that are given by short names: `5` is `figure-5`.
 fn ids(names: &[String]) -> Result<Vec<String>, Failure> {
     let known: Vec<&str> = study::plans(&[]).iter().map(|plan| plan.id).collect();
     let find = |name: &String| {
         let number = format!("figure-{name}");
         let id = known.iter().find(|id| **id == name || **id == number);
         id.map(|&id| id.to_owned()).ok_or_else(|| {
-            let told = format!("there is no figure `{name}`: there are {}", known.join(", "));
+            let told = format!("there is no figure `{name}`; the figures are {}", known.join(", "));
             Failure::message(WRONG, told)
         })
     };

@@ -10,7 +10,7 @@ use crate::failure::{Failure, REPORT_FAILED};
 use crate::terminal::style;
 use syncline_present::terminal::{Style, cell, table, wrapped};
 
-/// Locks in one table.
+/// The number of locks in one table.
 const ROWS: usize = 20;
 /// How often the command checks whether it was asked to end.
 const LOOK: Duration = Duration::from_millis(50);

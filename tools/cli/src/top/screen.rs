@@ -81,7 +81,7 @@ fn draw(frame: &mut Frame, command: &str, view: &View) {
     frame.render_widget(headline, summary);
     frame.render_widget(stuck, trap);
     frame.render_widget(table_of(view), table);
-    let explained = "q quits; WAITED is in shares of one thread's time, NOW is threads";
+    let explained = "q quits; WAITED is a share of one thread's time, NOW a number of threads";
     frame.render_widget(Line::from(explained).dim(), help);
 }
 

@@ -1,4 +1,4 @@
-//! `syncline tune`: finds a lock for each place that costs time, and writes a policy.
+//! `syncline tune`: finds a lock for each call site that costs time, and writes a policy.
 
 pub mod args;
 mod show;
@@ -55,7 +55,7 @@ pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
         bar.finish_and_clear();
         return say(NOTHING);
     };
-    // The program that the recording is of may be one that the command starts.
+    // The recorded program may be one that the command starts.
     let tuned = match Path::new(&process.executable).is_file() {
         true => PathBuf::from(&process.executable),
         false => program.clone(),
@@ -115,7 +115,8 @@ fn experiment(args: &Tune, program: &Path) -> Experiment {
     }
 }
 
-/// Before minutes of measuring: that the policy can be written. What is there stays as it is.
+/// Checks, before minutes of measuring, that the policy can be written. An existing file is not
+/// changed.
 fn check_writable(path: &Path) -> Result<(), Failure> {
     let is_new = !path.exists();
     let opened = fs::OpenOptions::new().append(true).create(true).open(path);
@@ -139,7 +140,8 @@ fn not_written(path: &Path, error: io::Error) -> Failure {
         .hint("`-o FILE` names another file for the policy")
 }
 
-/// Records one run, under the load if there is one. `None` if it uses nothing that is recorded.
+/// Records one run, under the load if there is one. `None` if the run makes no call that is
+/// recorded.
 fn record(
     args: &Tune,
     program: &Path,

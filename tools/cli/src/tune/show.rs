@@ -12,7 +12,7 @@ use syncline_try::{Comparison, Verdict};
 use crate::attempt::show::{gain, given_up, open};
 use syncline_present::number::counted;
 
-/// All that was tried, losers too.
+/// Everything that was tried, including locks that lost.
 pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
     let mut text = String::new();
     // Writing to a text never fails.
@@ -42,7 +42,8 @@ pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
         (None, false) => text.push_str("The kept locks were not measured together.\n"),
     }
     text.push_str(
-        "1.10x means 1.10 times as good. All intervals together are right in 95 of 100 cases.\n",
+        "1.10x means 1.10 times as good. In 95 of 100 cases, all intervals contain the true \
+         values.\n",
     );
     if search.interrupted {
         text.push_str("Interrupted: only what was measured until then counts.\n");
@@ -81,7 +82,7 @@ fn said(comparison: &Comparison) -> String {
     }
 }
 
-/// What a policy says of itself.
+/// The comment at the beginning of a policy.
 pub fn comment(search: &Search<'_>, command: &[OsString]) -> Vec<String> {
     let command: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     let mut lines = vec![format!("Measured by `syncline tune` on: {}", command_line(&command))];

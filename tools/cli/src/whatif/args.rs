@@ -33,7 +33,7 @@ pub struct WhatIf {
     #[arg(short, long, value_name = "PLACE")]
     pub site: Vec<String>,
 
-    /// What to delay at --site [default: what is most frequent there]
+    /// What to delay at --site [default: the most frequent operation there]
     #[arg(short, long, value_enum, value_name = "WHAT", requires = "site")]
     pub delay: Option<What>,
 
@@ -45,7 +45,8 @@ pub struct WhatIf {
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
     pub runs: usize,
 
-    /// The longest delay, in percent of the run time if all of it lengthens the run
+    /// The longest delay: so long that all delays of a run together, if they arrive completely,
+    /// make the run longer by this percentage
     #[arg(long, value_name = "PERCENT", default_value = "40", value_parser = parse_percent)]
     pub longest: f64,
 
@@ -63,13 +64,13 @@ pub struct WhatIf {
 /// What is delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum What {
-    /// Critical sections, inside: they get longer
+    /// Critical sections: each gets longer
     Section,
-    /// Tries that are refused
+    /// Refused tries, before they return
     Try,
-    /// The ends of waits for a condition, a barrier or a semaphore
+    /// Waits for a condition, a barrier or a semaphore, at their ends
     Wait,
-    /// The calls that acquire, before they do
+    /// Calls that acquire, before the acquisition
     Call,
 }
 

@@ -1,4 +1,4 @@
-//! `syncline whatif`: slows places of a program down, and says how the run follows.
+//! `syncline whatif`: slows call sites of a program down, and says how the run time responds.
 
 pub mod args;
 mod recorded;
@@ -28,18 +28,18 @@ use crate::record::{find_library, find_program, preload};
 use crate::terminal::style;
 use recorded::{Recorded, targets};
 
-/// The library that delays.
+/// The delay library.
 const LIBRARY: &str = "libsyncline_delay.so";
 /// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_DELAY_LIBRARY";
 
-/// Slows places down, and prints the results.
+/// Slows call sites down, and prints the results.
 pub fn run(args: &args::WhatIf) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let library = find_library(LIBRARY, OVERRIDE)?;
     let recorded = Recorded::of(args)?;
     let targets = targets(args, recorded.as_ref())?;
-    // The process that the places are in may be one that the command starts.
+    // The process that has the call sites may be one that the command starts.
     let slowed_file = recorded.as_ref().and_then(Recorded::executable).unwrap_or(&program);
     let places = places(&targets, &files(slowed_file)?)?;
     let failed = |e: std::io::Error| Failure::new(RECORD_FAILED, e);
@@ -81,7 +81,7 @@ pub fn run(args: &args::WhatIf) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The places, in the form that the library gets them.
+/// The call sites, in the form that the delay library gets.
 fn places(targets: &[Target], files: &Files) -> Result<String, Failure> {
     let names: Vec<Vec<String>> = targets.iter().map(|target| target.calls.clone()).collect();
     let plan = Plan::of_places(&names, files).map_err(|e| Failure::message(RECORD_FAILED, e))?;
@@ -149,7 +149,7 @@ fn print(
     stdout().write_all(text.as_bytes()).map_err(|e| Failure::new(RECORD_FAILED, e))
 }
 
-/// Leaves it where reports find it.
+/// Saves the result where reports find it.
 fn save(document: &Document, recorded: &Recorded) -> Result<(), Failure> {
     let saved = document.save(&recorded.path).map_err(|error| {
         let context = format!("can't write to {}", recorded.path.display());

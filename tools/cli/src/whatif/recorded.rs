@@ -85,8 +85,7 @@ fn refuse_another_build(process: &Process) -> Result<(), Failure> {
     match process.modules.iter().find(changed) {
         None => Ok(()),
         Some(module) => {
-            let message =
-                format!("{} is another build than the one that was recorded", module.path);
+            let message = format!("{} is not the build that was recorded", module.path);
             Err(Failure::message(RECORD_FAILED, message)
                 .hint("record this build, or name a call site with --site"))
         }

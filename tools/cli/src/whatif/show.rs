@@ -31,7 +31,7 @@ pub fn table(
     let _ = writeln!(text, "Medians of {rounds_text}; each compares runs of the same round.");
     text.push_str(&match rounds < enough {
         true => format!("An interval needs {enough} rounds: --runs {enough} or more.\n"),
-        false => "All intervals together are right in 95 of 100 cases.\n".to_owned(),
+        false => "In 95 of 100 cases, all intervals contain the true values.\n".to_owned(),
     });
     wrapped(&text, style)
 }

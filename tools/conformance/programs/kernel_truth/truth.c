@@ -48,7 +48,7 @@ static int task(void *data)
 		SET(byte[3], (unsigned char)n);
 		raw_spin_unlock_irqrestore(&irq_lock, flags);
 
-		/* Readers of what nobody writes. */
+		/* Readers of what no thread writes. */
 		read_lock(&rw_lock);
 		GET(own[1 - me].word[2]);
 		read_unlock(&rw_lock);

@@ -207,7 +207,7 @@ fn processes_that_are_forked() {
     assert_eq!((ask(b'f'), ask(b'f'), ask(b'r')), (3, 4, 5));
     command.end();
     let said = std::fs::read_to_string(recording.with_extension("said")).expect("it says so");
-    assert!(said.contains("also detached from 2 processes that it has forked"), "{said}");
+    assert!(said.contains("also detached from 2 processes that the process has forked"), "{said}");
     assert_eq!(ask(b'r'), 5);
     assert_eq!(counted(&recording), [1000; 3]);
     asked.ends();

@@ -24,7 +24,7 @@ use syncline_conformance::{Program, preload_library, scratch, syncline};
 use syncline_recording::layout::{FOUND, PROCESS_LEFT};
 use syncline_recording::{Op, ProcessFile, process_files};
 
-/// Locks of one round, by the program's own count.
+/// The number of locks of one round, by the program's own count.
 const ROUND: u64 = 40_000;
 
 /// How often what is done again and again is done: by default as often as tests have time for.

@@ -41,7 +41,7 @@ fn time_to_leave(program: &mut Command) -> Duration {
     let time = began.elapsed();
     assert!(time < Duration::from_secs(12), "none is waited for for ever");
     let said = fs::read_to_string(recording.with_extension("said")).expect("it says so");
-    assert!(said.contains("also detached from 3 processes that it has forked"), "{said}");
+    assert!(said.contains("also detached from 3 processes that the process has forked"), "{said}");
     assert!(!forked.iter().any(|&pid| stopped(pid)));
     assert_eq!(asked.ask(b'r'), "3", "they go on, and are not recorded any more");
     assert_eq!(counted(&recording).iter().sum::<u64>(), 3000);

@@ -1,5 +1,5 @@
-//! What can't be attached to is refused by name, before anything is touched; what looks odd and can be is
-//! not.
+//! Processes that can't be attached to are refused, with the reason, before anything is touched.
+//! Processes that look odd but can be attached to are not refused.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,8 @@ use syncline_conformance::{Program, eventually, scratch};
 
 use crate::{ROUND, Running, counted, record};
 
-/// Attaching to it for a second must fail with this status and these words, and leave nothing.
+/// Attaching to the process for a second must fail with this status and these words, and leave no
+/// file.
 #[track_caller]
 fn refused(pid: u32, status: i32, words: &str) {
     refused_as(pid, status, words, |_| {});
@@ -32,11 +33,11 @@ fn refused_as(pid: u32, status: i32, words: &str, change: impl FnOnce(&mut Comma
     assert!(!recording.exists(), "nothing is left behind");
 }
 
-/// A program that is there until the value goes.
+/// A program that runs until this value is dropped.
 struct There(Child);
 
 impl There {
-    /// Starts it, and waits for a line of its output.
+    /// Starts the program, and waits for a line of its output.
     fn start(mut command: Command) -> There {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
@@ -82,7 +83,7 @@ fn programs_that_do_not_suit() {
     let file = Program::compile_with("attached.c", &["-static"]);
     let still = There::start(Command::new(file.path()));
     refused(still.0.id(), 126, "statically linked");
-    // It takes the loader's name for the C library's, and that is glibc's here.
+    // The check takes the loader's name for that of the C library, which is glibc here.
     let folder = scratch();
     let musl = "ld-musl-x86_64.so.1";
     std::os::unix::fs::symlink("/lib64/ld-linux-x86-64.so.2", folder.path().join(musl)).unwrap();
@@ -132,7 +133,7 @@ fn processes_that_are_stopped_or_traced_or_recorded() {
     drop(recorded);
 }
 
-/// Where `ptrace_scope` is not 0, the same is said of a process of the same user.
+/// Where `ptrace_scope` is not 0, a process of the same user is refused with the same words.
 #[test]
 fn processes_of_other_users() {
     if !getuid().is_root() {
@@ -143,7 +144,7 @@ fn processes_of_other_users() {
     let nobody = |command: &mut Command| {
         command.uid(65534).gid(65534);
     };
-    // Nobody may write where root records.
+    // Another user may not write where root records.
     let open = scratch();
     let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     fs::set_permissions(open.path(), everybody).expect("it is ours");
@@ -189,7 +190,7 @@ fn sandboxes_that_forbid_what_is_needed() {
     }
 }
 
-/// Whether the report says that the process went on.
+/// Whether the report says that the process continued.
 pub fn says_still_runs(recording: &Path) -> bool {
     let mut report = Command::new(syncline_conformance::syncline());
     let output = report.arg("report").arg(recording).output().expect("it starts");

@@ -1,5 +1,5 @@
 //! Sections that touch the same memory again and again: what is known to add nothing is passed over,
-//! so here all is worked out anew, one access after the other.
+//! so here all is worked out again, one access after the other.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! Hand-written sections, whose sets are known by construction: equal, to the byte.
+//! Traces of hand-written sections have exactly the address sets that these sections print, byte
+//! for byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use syncline_trace::layout::{HANDLER, STOP_FORK, STOP_NONE};
 
 use crate::traced::{Set, by_lock, trace};
 
-/// A section that the program says it has had.
+/// A section that the program has reported.
 struct Expected {
     process: u32,
     name: String,
@@ -58,7 +59,7 @@ fn sets_are_equal() {
         let section = section.unwrap_or_else(|| panic!("{} was not traced", case.name));
         *place += 1;
         Set::of(section).assert_equal(&case.set, &case.name);
-        // An instruction may be part of several blocks, and has one record all the same.
+        // An instruction has one record, even if it is part of several blocks.
         let times: u64 = section.steps.iter().map(|step| u64::from(step.times)).sum();
         assert_eq!(times, section.record.instructions, "{}", case.name);
         let places: BTreeSet<u64> = section.steps.iter().map(|step| step.address).collect();

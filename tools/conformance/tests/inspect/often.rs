@@ -23,7 +23,7 @@ fn what_is_passed_over_is_stood_for() {
         traced.traces.iter().partition(|trace| u64::from(trace.header.pid) != truth.value("child"));
     let ([parent], [child]) = (&parents[..], &children[..]) else { panic!("one trace each") };
 
-    // Five standard deviations of what a site's estimate may be off.
+    // Five standard deviations of the error of a call site's estimate.
     let off = truth.value("often") / 25;
     for lock in ["mutex", "rwlock", "spin"] {
         let counted = counted(parent, truth.value(lock));

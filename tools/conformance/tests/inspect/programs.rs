@@ -112,9 +112,10 @@ fn memcached() {
     assert!(trace.sections.iter().any(|s| !s.objects.is_empty()), "no block of the heap");
 }
 
-/// What a server answers while it is traced is what it answers alone. The tables of its own are made
-/// without, since that takes longest and is nobody's question. The folder for temporary tables is
-/// its own: a server that starts removes what it finds there, be it another's.
+/// A server that is traced gives the same answers as one that runs alone. Its system tables are
+/// made without tracing, since that takes longest and is not what is tested. It has a folder of its
+/// own for temporary tables: a server that starts removes the tables there, even those of another
+/// server.
 #[test]
 fn mariadb() {
     const STEPS: &str = r#"

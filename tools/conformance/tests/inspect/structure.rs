@@ -175,7 +175,7 @@ fn what_is_asked_for() {
     let some = trace_with(program.path(), [""; 0], 0, &environment);
     let traced: BTreeSet<u64> = some.traces[0].sections.iter().map(|s| s.record.lock).collect();
     assert_eq!(traced, BTreeSet::from([address["inner"], address["spin"], address["c11"]]));
-    // What is not traced is counted all the same.
+    // Sections that are not traced are counted nevertheless.
     let counted = |t: &[Trace]| t[0].counts.iter().map(|(_, c)| c.acquisitions).sum::<u64>();
     assert_eq!(counted(&some.traces), counted(&all.traces));
 }

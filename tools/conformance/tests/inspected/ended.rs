@@ -1,5 +1,5 @@
-//! What `syncline inspect` does when it is told to end (SIGTERM) while the program runs: it waits for
-//! the program's end, and makes a report only where that is quick.
+//! What `syncline inspect` does when it gets SIGTERM while the program runs: it waits for the
+//! program's end, and makes a report only if that is quick.
 
 use std::fs::read_dir;
 use std::os::unix::fs::MetadataExt;

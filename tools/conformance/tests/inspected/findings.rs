@@ -1,5 +1,5 @@
 //! The findings of a recording, without and with a trace of its sections: the workloads of
-//! SyncPerf's table whose kinds counts alone can't tell apart.
+//! SyncPerf's table whose kinds can't be distinguished by counts alone.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,9 +9,10 @@ use syncline_conformance::{Outcome, preload_library, run_limited, scratch, syncl
 
 use crate::{LONGEST, inspect, text};
 
-/// Whether a recording shows contention is chance where few processors are shared with others.
+/// How many recordings are made: on few processors that other programs use as well, it is random
+/// whether one shows contention.
 const RECORDINGS: usize = 6;
-/// Rules that a contended lock may come under by its counts alone.
+/// The rules that may match a contended lock by its counts alone.
 const CONTENDED: [&str; 4] = ["too-much-data", "too-long-section", "convoy", "preempted-holder"];
 
 /// A workload, and where its finding is marked.
@@ -44,7 +45,8 @@ impl Workload {
         outcome
     }
 
-    /// Records until one of these rules speaks of the marked line; the findings at that line.
+    /// Records until one of these rules has a finding at the marked line. Returns the findings at
+    /// that line.
     fn record(&self, work: &str, rules: &[&str]) -> Vec<Value> {
         let program = self.program.to_str().expect("a path");
         for _ in 0..RECORDINGS {
@@ -58,7 +60,8 @@ impl Workload {
         panic!("none of {rules:?} at {} in {RECORDINGS} recordings", self.place);
     }
 
-    /// Traces all sections of what the recording's findings are about, or what was waited at most.
+    /// Traces all sections of the locks that the recording's findings are about, or of the call
+    /// sites with the most waiting.
     fn inspect(&self, work: &str, words: &[&str]) -> Outcome {
         let program = self.program.to_str().expect("a path");
         let mut all = vec!["--from", "recording", "--budget", "0", "--trace-only"];
@@ -92,8 +95,8 @@ fn evidence(finding: &Value, what: &str) -> f64 {
     found.and_then(|e| e["value"].as_f64()).unwrap_or_else(|| panic!("no {what} in {finding:#}"))
 }
 
-/// Too much data under one lock: the counts ask, the trace counts the pieces. The command that the
-/// finding names is run as it stands.
+/// Too much data under one lock: with counts alone the finding asks a question, and the trace
+/// counts the pieces. The command that the finding names is run as it is printed.
 #[test]
 fn too_much_data_is_asked_about_without_a_trace_and_known_with_one() {
     let workload = Workload::compile("one-table-lock.c", &[]);
@@ -106,7 +109,7 @@ fn too_much_data_is_asked_about_without_a_trace_and_known_with_one() {
     let outcome = workload.inspect("3", &[]);
     let said = text(&outcome.stderr);
     assert!(said.contains("`syncline report recording` uses this trace"), "{said}");
-    // Of all locks only those were traced that the recording is about.
+    // Only the locks that the recording's findings are about were traced.
     let trace = inspect(workload.folder.path(), &["--json", "--read", "recording/trace"]);
     let trace: Value = serde_json::from_slice(&trace.stdout).expect("JSON");
     let locks = trace["processes"][0]["locks"].as_array().expect("locks");
@@ -120,7 +123,7 @@ fn too_much_data_is_asked_about_without_a_trace_and_known_with_one() {
     assert!(evidence(finding, "pieces of data that traced sections access") > 1000.0);
     assert!(evidence(finding, "pairs of traced sections that are independent") > 0.9);
     assert!(after.iter().all(|f| f["rule"] != "too-long-section"), "{after:#?}");
-    // The text and the page carry it too, and another trace may be named.
+    // The text and the page show it too, and another trace may be named.
     let told = text(&workload.run("report", &["recording"]).stdout);
     assert!(told.contains("pieces of data"), "{told}");
     workload.run("report", &["recording", "--html", "page.html"]);
@@ -133,7 +136,7 @@ fn too_much_data_is_asked_about_without_a_trace_and_known_with_one() {
     by_rule(&workload.findings(&["--trace", "elsewhere"]), "too-much-data");
 }
 
-/// Too long a section: what could be outside is named by its lines.
+/// A section that is too long: the finding names the lines that could be outside.
 #[test]
 fn too_long_a_section_is_told_by_what_it_touches() {
     let workload = Workload::compile("long-section.cpp", &[]);
@@ -148,7 +151,8 @@ fn too_long_a_section_is_told_by_what_it_touches() {
     assert!(after.iter().all(|f| f["rule"] != "too-much-data"), "{after:#?}");
 }
 
-/// Data that is the function's own behind a call, which reading one function does not show.
+/// Data that is local to the function but accessed in a call, which the instructions of one
+/// function do not show.
 #[test]
 fn local_data_is_recognised_behind_calls() {
     let workload = Workload::compile("local-data.c", &["-fno-inline"]);
@@ -161,8 +165,8 @@ fn local_data_is_recognised_behind_calls() {
     assert!(finding["advice"].as_str().expect("an advice").contains("no traced section"));
 }
 
-/// The trace of a program that was recorded several times lies in the folder of the first run and
-/// speaks of all of them: a finding that it decides is not one of one run.
+/// The trace of a program that was recorded several times is in the folder of the first run and
+/// holds for all of them: a finding that the trace decides does not count as a finding of one run.
 #[test]
 fn a_trace_is_of_all_runs() {
     let workload = Workload::compile("local-data.c", &["-fno-inline"]);
@@ -180,7 +184,7 @@ fn a_trace_is_of_all_runs() {
     assert_eq!(by_rule(seen, "local-data-only")["runs"], 2, "{seen:#?}");
 }
 
-/// Sections that change what they share by atomic instructions only.
+/// Sections that change shared data by atomic instructions only.
 #[test]
 fn already_atomic_sections_are_recognised() {
     let workload = Workload::compile("atomic-under-lock.c", &[]);
@@ -195,14 +199,15 @@ fn already_atomic_sections_are_recognised() {
     assert_eq!(advice, "already_atomic", "as the trace says it, whatever reading the code does");
 }
 
-/// Traces all sections of one place, also where a recording has no finding about it.
+/// Traces all sections of one call site, even if the recording has no finding about it.
 fn inspect_site(workload: &Workload, site: &str) {
     let program = workload.program.to_str().expect("a path");
     let words = ["--site", site, "--budget", "0", "--trace-only", "--", program, "--work", "1"];
     inspect(workload.folder.path(), &words).assert_status(0);
 }
 
-/// The limit on a trace's size holds, which is said; tracing stops there, and counting does not.
+/// The limit on a trace's size holds, and the output says so; tracing stops there, and counting
+/// continues.
 #[test]
 fn a_trace_that_is_full_says_so_and_counts_on() {
     const REQUESTS: u64 = 4 * 700_000 * 6 / 100;

@@ -79,7 +79,8 @@ fn a_table_under_one_lock_is_64_pieces_and_to_be_sharded() {
     assert_eq!(lock["threads"], 4);
     assert_eq!(lock["pieces"], 64, "{lock:#}");
     assert_eq!(advice(lock), "shard");
-    // Two threads meet in one of 64 entries by chance: 1 / 64, with what chance leaves open.
+    // Two threads access the same one of 64 random entries with probability 1 / 64; the bounds
+    // leave room for chance.
     let conflicting = number(&lock["window"]["conflicting"]);
     assert!((0.01..0.025).contains(&conflicting), "{conflicting}");
     // An entry's two words, and the table's that says where it is. In one section the loader was

@@ -19,7 +19,7 @@ use syncline_conformance::{Case, Outcome, Program, scratch};
 const TIMES: usize = 10;
 const THREADS: usize = 8;
 const LIMIT: u64 = 300;
-/// A process that is told to end by a socket that closes takes a moment.
+/// A process that ends because a socket was closed takes a moment.
 const TO_END: Duration = Duration::from_secs(10);
 
 /// A script's name, a program that it needs, and the script.

@@ -1,4 +1,5 @@
-//! Ranks that are killed: the others go on, one of them at a time, and are told.
+//! Ranks that are killed: the others continue, one of them at a time, and get an error that says
+//! so.
 //!
 //! The scenes are in `programs/mpi_deaths.c`. Only Open MPI's starter lets the others go on; what
 //! locks a window is the same for all libraries.

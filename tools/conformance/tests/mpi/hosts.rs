@@ -95,8 +95,8 @@ fn a_waiter_drives_the_progress_that_the_holder_needs() {
     everywhere(1, &["progress"], "progress\n");
 }
 
-/// A rank of another host dies than the one that the part is on: the rank that waits for it gets
-/// it, and is told.
+/// A rank dies on another host than the one that has the part: the rank that waits for the part
+/// gets it, and an error that says so.
 #[test]
 fn what_a_killed_rank_held_on_another_host_is_released() {
     let Some(host) = Host::new() else { return };

@@ -25,7 +25,7 @@ pub const SCHEMES: [&str; 9] = [
     "library",
 ];
 
-/// An MPI library: what its commands' names end in, and what they are told.
+/// An MPI library: what its commands' names end in, and their arguments.
 pub struct Mpi {
     pub name: &'static str,
     /// One that `./x setup --mpi` has fetched: its folder, and its compiler there.

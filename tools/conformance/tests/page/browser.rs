@@ -1,8 +1,8 @@
 //! A headless browser, driven by the DevTools protocol over a pipe.
 //!
 //! Messages are JSON, each ended by a zero byte; the browser reads them from descriptor 3
-//! and writes to 4. A crate that has a type for each message is behind whatever browser is
-//! installed, and brings a hundred others along; here a message is a [`Value`].
+//! and writes to 4. A crate that has a type for each message would be older than the browser that
+//! is installed, and would depend on a hundred other crates. So here a message is a [`Value`].
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 use syncline_conformance::scratch;
 use tempfile::TempDir;
 
-/// Names that the browser goes by.
+/// The possible names of the browser's program.
 const NAMES: [&str; 5] =
     ["chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "chrome"];
 
-/// Height of a picture in points; a page is kept as several.
+/// The height of a picture in points. The pictures of a longer page are several.
 const PIECE: u32 = 1600;
 
 /// Longest wait for an answer.
@@ -125,14 +125,14 @@ impl Browser {
         self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
-    /// Whether the user prefers dark.
+    /// Sets whether the user prefers dark colours.
     pub fn dark(&self, dark: bool) {
         let value = if dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": value}]);
         self.call("Emulation.setEmulatedMedia", json!({"features": features}));
     }
 
-    /// Writes a page to a file, opens it, and waits until it is there.
+    /// Writes a page to a file, opens it, and waits until it has loaded.
     ///
     /// # Panics
     /// If that takes too long.
@@ -149,7 +149,7 @@ impl Browser {
         }
     }
 
-    /// What an expression of the page's script is, as JSON.
+    /// The value of an expression in the page's script, as JSON.
     ///
     /// # Panics
     /// If it throws.
@@ -174,7 +174,8 @@ impl Browser {
         }
     }
 
-    /// Presses a key, by its name, as `Enter` or `+`; with `Shift+` before it, that as well.
+    /// Presses a key, given by its name, such as `Enter` or `+`. After `Shift+` it is pressed
+    /// together with Shift.
     pub fn press(&self, key: &str) {
         let (shift, key) = match key.strip_prefix("Shift+") {
             Some(key) => (8, key),
@@ -209,7 +210,7 @@ impl Browser {
     }
 
     /// What went wrong since the page was opened: errors, warnings, and requests for
-    /// anything but the page.
+    /// anything other than the page.
     pub fn complaints(&self) -> Vec<String> {
         self.call("Browser.getVersion", json!({}));
         let events = self.events.borrow();
@@ -233,7 +234,7 @@ impl Browser {
     pub fn picture(&self, name: &str) {
         let [width, height] = ["innerWidth", "document.documentElement.scrollHeight"]
             .map(|size| self.evaluate(size).as_u64().expect("a size") as u32);
-        // A screen as high as the page: what is drawn when it comes into view is.
+        // With a screen as high as the page, everything is in view, so everything is drawn.
         self.size(width, height);
         self.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 100)))");
         fs::create_dir_all(pictures()).expect("a folder");

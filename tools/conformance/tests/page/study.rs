@@ -1,4 +1,4 @@
-//! The page of a study: the same demands as of a report.
+//! The page of a study meets the same requirements as that of a report.
 
 use serde_json::json;
 use syncline_study::lab::{Effort, Lab};

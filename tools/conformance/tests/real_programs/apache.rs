@@ -43,8 +43,8 @@ fn page() -> String {
     (0..2000).map(|n| format!("line {n}\n")).collect()
 }
 
-/// An address of this machine that only the server of this folder listens at: on the usual one, a
-/// client of any other program may have been given the port.
+/// An address of this machine at which only the server of this folder listens. At the usual address
+/// (127.0.0.1), the port may be in use by a client of any other program.
 fn own_address(folder: &Path) -> Ipv4Addr {
     let mut hasher = DefaultHasher::new();
     folder.hash(&mut hasher);
@@ -69,7 +69,7 @@ fn client(folder: &Path, address: &str) -> Vec<String> {
     eventually("Apache", || (load(&url, 1).status == 0).then_some(()));
     let outcome = load(&url, 3000);
     let log = fs::read_to_string(folder.join("errors")).unwrap_or_default();
-    // Shown if something is wrong.
+    // Shown if the test fails.
     eprintln!("Apache says:\n{log}");
     outcome.assert_status(0);
     let text = String::from_utf8_lossy(&outcome.stdout);

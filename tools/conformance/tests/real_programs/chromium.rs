@@ -37,7 +37,7 @@ fn chromium_inspected() {
 const OPTIONS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
     --disable-background-networking --disable-component-update --disable-sync --dump-dom";
 
-/// `| cat` ends when nobody can write to the pipe any more.
+/// `| cat` ends when no process can write to the pipe any more.
 const STEPS: &str = "set -o pipefail; \"$@\" | cat";
 
 /// Runs it plainly and with these words of the command, the last of which may want a folder.

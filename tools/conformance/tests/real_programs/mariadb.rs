@@ -21,8 +21,8 @@ fn mariadb() {
     assert_locks(&recording, "mariadbd", 10_000);
 }
 
-/// One client's work is the same each time, and so must be the tables after it; then four
-/// clients at once, whose work may differ, but not the number of rows.
+/// Runs one client, whose work is the same each time, so the tables must be the same after it. Then
+/// runs four clients at once, whose work may differ; only the number of rows must be the same.
 fn client(folder: &Path) -> Vec<String> {
     eventually("MariaDB", || try_query(folder, "select 1"));
     query(folder, "create database sbtest");
@@ -39,7 +39,7 @@ fn client(folder: &Path) -> Vec<String> {
     vec![filled, after_one, rows, checked]
 }
 
-/// A table as sysbench wants it; its own are random.
+/// A table in the form that sysbench needs. The tables that sysbench makes itself are random.
 const FILLED: &str = "use sbtest;
     create table TABLE (id int primary key auto_increment, k int not null,
     c char(120) not null, pad char(60) not null, key (k));

@@ -10,8 +10,8 @@ use syncline_conformance::{
     Case, Outcome, Program, Truth, replace_library, run_limited, scratch, syncline,
 };
 
-/// What `replaced_many.c` says: kilobytes of memory and of address space, and how many mutexes it has
-/// locked.
+/// What `replaced_many.c` prints: kilobytes of memory and of address space, and how many mutexes it
+/// has locked.
 struct Many {
     resident: u64,
     mapped: u64,
@@ -41,12 +41,14 @@ fn three_hundred_thousand_mutexes_cost_next_to_nothing() {
             "{locks}: {resident} KiB, not {}",
             plain.resident
         );
-        // The library itself takes 2 MiB. A program may limit its address space and count on the rest.
+        // The library itself takes 2 MiB. A program that limits its address space must have the
+        // rest.
         assert!(mapped < plain.mapped + 2 * most, "{locks}: {mapped} KiB, not {}", plain.mapped);
     }
 }
 
-/// What a thread keeps for queues serves others when it has ended. The stacks are the C library's.
+/// The memory that a thread keeps for queues is used by other threads after its end. The threads'
+/// stacks are kept by the C library.
 #[test]
 fn twelve_thousand_short_threads_leave_nothing_behind() {
     let case = Case::new(&Program::compile("replaced_short.c")).limit(60);
@@ -58,8 +60,8 @@ fn twelve_thousand_short_threads_leave_nothing_behind() {
         let (soon, late) = (truth.value("soon"), truth.value("late"));
         assert!(late < soon + 512, "{locks}: {soon} KiB, and at the end {late}");
     };
-    // The first four take what waiters need from what threads keep. Side by side: their threads mostly
-    // wait for each other.
+    // With the first four choices, waiters use the memory that threads keep. The choices run side
+    // by side, since their threads mostly wait for each other.
     thread::scope(|scope| {
         for locks in [
             "gate+rw_readers",
@@ -74,7 +76,7 @@ fn twelve_thousand_short_threads_leave_nothing_behind() {
     });
 }
 
-/// Of the largest locks, this many are made and no more; the others are the C library's.
+/// Only a bounded number of the largest locks is made; the other mutexes keep the C library's lock.
 #[test]
 fn large_locks_are_bounded() {
     let plain = many(None);
@@ -85,8 +87,8 @@ fn large_locks_are_bounded() {
     assert!(mapped < plain.mapped + most, "{mapped} KiB, and plainly {}", plain.mapped);
 }
 
-/// A process that may map no memory has locks that work: those that would have to be allocated are
-/// the C library's then, whole.
+/// A process that may map no memory has locks that work: where a lock would have to be allocated,
+/// all of the object stays with the C library.
 #[test]
 fn programs_that_may_map_nothing() {
     let program = Program::compile("replaced_confined.c");
@@ -102,7 +104,7 @@ fn programs_that_may_map_nothing() {
     }
 }
 
-/// The program goes on, and is told of what can't be counted.
+/// The program continues, and a reader that can't be counted gets an error.
 #[test]
 fn more_readers_than_a_lock_can_count_are_refused() {
     let case = Case::new(&Program::compile("replaced_readers.c")).limit(60);
@@ -112,7 +114,7 @@ fn more_readers_than_a_lock_can_count_are_refused() {
     }
 }
 
-/// What `--report` says of a program.
+/// What `--report` prints about a program.
 fn report(program: &Program, option: &str, value: &Path) -> (String, Outcome) {
     replace_library();
     let mut command = Command::new(syncline());
@@ -128,8 +130,8 @@ fn report(program: &Program, option: &str, value: &Path) -> (String, Outcome) {
 fn what_is_left_to_the_c_library_is_said() {
     let program = Program::compile_with("mutex_kinds.c", &["-lm"]);
     let (said, _) = report(&program, "--lock", Path::new("gate"));
-    // Of 48 combinations: 4 types, 3 protocols, robust or not, shared or not. The C library refuses
-    // robust ones with a ceiling.
+    // The program has 48 combinations: 4 types, 3 protocols, robust or not, shared or not. The C
+    // library refuses robust mutexes with a priority ceiling.
     let left = "4 mutexes and 0 rwlocks between processes,\n\
                 syncline: 16 robust mutexes, 16 with a priority protocol, 0 spinlocks,\n\
                 syncline: and 0 for";
@@ -144,7 +146,7 @@ fn what_is_left_to_the_c_library_is_said() {
     }
 }
 
-/// Also with a policy that says the same.
+/// Checks this also with a policy that says the same.
 #[test]
 fn acquisitions_of_what_is_left_are_counted_exactly() {
     let program = Program::compile("replaced_left.c");

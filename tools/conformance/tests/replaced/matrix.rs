@@ -1,10 +1,10 @@
 //! Debian's programs under every lock that sleeps, with 1, 4 and 32 threads for each of two
-//! processors: `./x matrix` runs it, and docs/exec.md has what came out.
+//! processors: `./x matrix` runs it, and docs/exec.md has the results.
 //!
-//! A run that differs from the one without, or hangs, is noted, and the others go on. What each
-//! needs of the processors beside the run without is noted too, and judged by nobody. It is little
-//! disturbed by what else the machine has to do, and says whether a lock collapses: by spinning, or
-//! by switching to and fro.
+//! A run that hangs, or differs from the run without Syncline, is noted, and the others go on. The
+//! processor time of each run, relative to the run without Syncline, is noted too, and no test
+//! depends on it. It is little disturbed by other work of the machine, and says whether a lock
+//! collapses: by spinning, or by switching to and fro.
 
 use std::io::Write as _;
 use std::panic::catch_unwind;
@@ -18,7 +18,7 @@ use crate::servers::{APACHE, MARIADB, ROCKSDB, answers};
 use crate::{parking, replacements};
 
 const THREADS: [usize; 3] = [2, 8, 64];
-/// Runs with a program's own locks; the median is what others are compared with.
+/// The number of runs with a program's own locks; the median is what others are compared with.
 const ALONE: usize = 3;
 /// Names of programs, separated by blanks; all of them if it isn't set.
 const CHOSEN: &str = "SYNCLINE_MATRIX";
@@ -38,8 +38,8 @@ const PROGRAMS: [(&str, Run); 6] = [
     ("x264", x264_bytes),
 ];
 
-/// Each lock for mutexes, with each in turn of those for readers and writers that fit programs which
-/// nobody knows; and the C library's own with spinning.
+/// Each lock for mutexes, with each in turn of those for readers and writers that fit unknown
+/// programs; and the C library's own locks with spinning.
 fn locks() -> Vec<String> {
     let shared = ["rw_readers", "rw_compact"];
     assert!(shared.iter().all(|s| replacements(true).iter().any(|name| name.starts_with(s))));

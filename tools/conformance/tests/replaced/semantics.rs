@@ -74,7 +74,7 @@ fn rarer_calls_under_every_lock_that_can_be_shared() {
 }
 
 /// The one outcome that differs, as `docs/exec.md` says: a condition variable that processes share is
-/// either ours or the C library's while somebody waits for it.
+/// either ours or the C library's while a thread waits for it.
 #[test]
 fn a_second_mutex_of_the_other_kind_is_refused_while_processes_share() {
     let case = |outcome| Case::new(&Program::compile("cond_shared.c")).arg(outcome).limit(20);

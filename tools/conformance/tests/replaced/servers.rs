@@ -48,9 +48,9 @@ pub const MARIADB: &str = r#"
     sql "$1" shutdown
     wait"#;
 
-/// Every request succeeds, and as many bytes come as the page has. The address is one of the machine
-/// itself that nobody else uses, and the port none that clients are given: a process that has a
-/// port by chance would keep the server from it.
+/// Every request succeeds, and each answer is as long as the page. The server listens at an address
+/// of this machine that no other process uses, and at a port that the kernel gives to no client: a
+/// client that happened to have the port would keep the server from it.
 pub const APACHE: &str = r#"
     cd "$1"; threads=$2; mkdir -p pages; seq 2000 >pages/page.txt; chmod 755 "$1" pages
     address=127.$((1 + $$ / 65536)).$(($$ / 256 % 256)).$(($$ % 256)):20080

@@ -64,7 +64,7 @@ fn arrives(of: &Value, what: &str) -> [f64; 3] {
     })
 }
 
-/// A lock in which somebody always is, against one that nobody waits for.
+/// Compares a lock that some thread always holds with one that no thread waits for.
 fn critical_and_not(what: &str, critical: &str, apart: &str) {
     let places = measured(what, "8", &[critical, apart]);
     let counts = places.iter().map(|place| place["times"].as_f64());

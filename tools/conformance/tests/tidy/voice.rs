@@ -14,7 +14,7 @@ use crate::root;
 use crate::sources::{crate_sources, sources};
 
 /// Anywhere: in pages, comments and messages.
-const NOWHERE: [(&str, &str); 22] = [
+const NOWHERE: [(&str, &str); 26] = [
     ("As of [`", "name it: \"Same requirements as [`f`]\""),
     ("Looked at are", "the subject first: \"Only timed acquisitions are sampled\""),
     ("` tells.", "say what to do: \"Run `...` to find out\""),
@@ -37,6 +37,10 @@ const NOWHERE: [(&str, &str); 22] = [
     ("may so be", "say why: \"so ... may be\""),
     ("As said above", "name it: \"The requirements of the trait hold\""),
     ("beyond doubt", "\"certainly\""),
+    ("Compared are", "the subject first: \"The exit statuses are compared\""),
+    ("played back", "\"replayed\""),
+    ("lie evenly", "\"are evenly spaced\""),
+    ("held against", "\"compared with\""),
 ];
 
 /// In pages, as well as those above.
@@ -64,19 +68,10 @@ const NOT_IN_COMMENTS: [(&str, &str); 8] = [
 ];
 
 /// Folders whose comments have been mended.
-const MENDED: [&str; 9] = [
-    "base",
-    "cluster",
-    "experiment",
-    "kernel",
-    "lab",
-    "library",
-    "profile",
-    "tools/cli",
-    "workloads",
-];
+const MENDED: [&str; 9] =
+    ["base", "cluster", "experiment", "kernel", "lab", "library", "profile", "tools", "workloads"];
 
-/// First lines of documentation that begin with "The same".
+/// The number of first lines of documentation that begin with "The same".
 const MOST_THE_SAME: usize = 6;
 
 /// The lines of a text that have one of the phrases.

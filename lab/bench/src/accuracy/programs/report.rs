@@ -10,7 +10,7 @@ use super::runs::Shown;
 pub fn head() -> String {
     format!(
         "  {:<22}{:>8}{:>8}{:>7}{:>10}{:>10}{:>7}",
-        "", "idle", "busy", "place", "promised", "measured", "cost"
+        "", "idle", "busy", "place", "predicted", "measured", "cost"
     )
 }
 
@@ -30,7 +30,7 @@ pub fn text(row: &Row) -> String {
 /// A row for each program, as a Markdown table.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| program | version | what is wrong, by whose word | found, idle | busy | place in the list | promised | measured | recording costs |\n\
+        "| program | version | what is wrong (source) | found, idle | busy | position in the list | predicted | measured | recording costs |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {

@@ -43,7 +43,7 @@ pub trait BlockHead: Default {
 /// row is freed. A copy of a slot is the value that was set last, if that happened before the copy
 /// and nothing is set meanwhile. Accesses to a slot's words are atomic, with the given orderings.
 pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
-    /// Slots of a block.
+    /// The number of slots of a block.
     const SLOTS: usize;
     /// Bytes of a block.
     const BYTES: usize;

@@ -80,7 +80,7 @@ impl<R: Copy, M: Buckets<R>> Clone for Bucket<R, M> {
 impl<R: Copy, M: Buckets<R>> Copy for Bucket<R, M> {}
 
 impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
-    /// Slots to a bucket.
+    /// The number of slots to a bucket.
     pub(super) const SLOTS: usize = M::SLOTS;
 
     /// The bucket at some place.

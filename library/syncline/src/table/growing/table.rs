@@ -1,6 +1,6 @@
 //! The table that a program wants: of any size, with keys and values of any type.
 //!
-//! Reading writes nothing that others read: a reader looks up its bucket, copies what it finds,
+//! A reader writes nothing that other threads read: it looks up its bucket, copies what it finds,
 //! and sees by the bucket's version whether a writer was there meanwhile (`version`). Writers of
 //! different buckets don't meet. The table grows bucket by bucket (`directory`). Where entries
 //! are is the [`Storage`].
@@ -24,11 +24,11 @@ use crate::memory::Native;
 /// Each operation on a key takes effect at one moment while it runs (it is linearizable); what
 /// happened before a value was put in is visible to the thread that finds it. Readers lock nothing.
 ///
-/// **Functions of the caller's** run while the key's bucket is locked where the text says so:
-/// they must not use the table, or they may wait for themselves. So do `Eq` of keys, and `Hash`
-/// while a bucket is split. A panic in one releases the bucket, and leaves the table as it was
-/// before the operation. Values and keys are dropped outside of locks, unless they are dropped by
-/// such a panic.
+/// **The caller's functions** run while the key's bucket is locked, if the operation's description
+/// says so. Such a function must not use the table, or its thread may wait for itself. `Eq` of keys
+/// also runs while the bucket is locked, and `Hash` while a bucket is split. A panic in one of
+/// these functions releases the bucket, and leaves the table as it was before the operation. Values
+/// and keys are dropped outside of locks, unless they are dropped by such a panic.
 ///
 /// **Memory** of buckets is kept until the table is dropped.
 pub struct HashTable<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
@@ -100,7 +100,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         &self.hasher
     }
 
-    /// The memory of the buckets, in bytes, without nodes that entries may have besides.
+    /// The memory of the buckets, in bytes, without the nodes of entries.
     pub fn bytes(&self) -> usize {
         self.directory.bytes()
     }
@@ -172,7 +172,7 @@ where
     {
         let bits = self.directory.bits();
         let mut at = hash as usize & mask(bits);
-        // If the first one is as deep as nearly all are, it is the right one.
+        // If the first bucket is as deep as nearly all are, it is the right one.
         let mut expected = bits;
         let mut looks = 0;
         let mut held = None;
@@ -276,7 +276,7 @@ where
     fn split<'t>(&'t self, mut held: Held<'t, P::Raw, M>, at: usize, depth: u32) {
         let sibling = self.directory.bucket(at | 1 << depth);
         let mut looks = 0;
-        // Others hold this bucket only to find that it was never used, and wait for nothing
+        // Other threads hold this bucket only to find that it was never used, and wait for nothing
         // meanwhile.
         let mut sibling = loop {
             if let Some(sibling) = Held::try_new(&self.directory, sibling) {

@@ -25,10 +25,10 @@ use crate::memory::{Long, LongMemory};
 
 const LOCKED: u64 = 1;
 
-/// Looks after which a waiter lets others run between looks.
+/// The number of looks after which a waiter lets others run between looks.
 const SPINS: u32 = 64;
-/// Looks after which a waiter sleeps: the writer has lost its processor, or runs a caller's
-/// function that takes its time.
+/// The number of looks after which a waiter sleeps: the writer has lost its processor, or runs a
+/// caller's function that takes its time.
 const YIELDS: u32 = 256;
 /// The longest sleep. Sleepers are not woken, so that a release is an ordinary store.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);

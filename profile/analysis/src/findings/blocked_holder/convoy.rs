@@ -38,8 +38,11 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
             share("acquisitions that waited", figures.contention),
             seconds("mean time held", mean_held(figures.held, figures.calls)),
             seconds("mean wait", figures.waited / figures.waits.max(1) as f64),
-            seconds("time that threads waited while no thread held it, at least", on_its_way),
-            seconds("of this time for each wait", on_its_way / figures.waits.max(1) as f64),
+            seconds("time waited while no thread held the lock, at least", on_its_way),
+            seconds(
+                "time waited while no thread held the lock, per wait",
+                on_its_way / figures.waits.max(1) as f64,
+            ),
             count("threads", threads as u64),
         ],
         advice: "Let threads that run take the lock before those that have to be woken: a \

@@ -57,7 +57,7 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
     let spent = Spent::by(process, &threads, figures.waited);
     let applies = figures.waited >= FLOOR * spent.lives && spent.asleep >= MOSTLY * spent.besides;
     applies.then(|| Finding {
-        title: "Threads wait for their turn while those whose turn it is sleep".to_owned(),
+        title: "Threads wait for a resource while the threads that have it sleep".to_owned(),
         evidence: vec![
             share("share of their time waited here", figures.waited / spent.lives),
             seconds("mean wait", figures.waited / figures.waits as f64),
@@ -65,8 +65,8 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
             share("share of their other time asleep", spent.asleep / spent.besides),
         ],
         advice: format!(
-            "If they wait for a pool, make it larger: more connections, permits or workers. Or \
-             give it back before the call that sleeps{}.",
+            "If they wait for a pool, make the pool larger: more connections, permits or workers. \
+             Or give the connection or permit back before the call that sleeps{}.",
             spent.place(process, &threads)
         ),
         // How much they could do at the same time depends on how many may have it.

@@ -200,7 +200,7 @@ impl<'a> Hot<'a> {
             share("working time in such sections", self.of_work),
             seconds("time waited", self.waited),
             seconds("mean time held (estimate)", self.mean_held()),
-            seconds("longest time held that was measured", longest),
+            seconds("longest hold that was measured", longest),
             count("locks", self.locks.len() as u64),
             count("call sites that take them", self.sites.len() as u64),
         ]
@@ -228,9 +228,9 @@ impl<'a> Hot<'a> {
         };
         let advice = match self.of_work >= NEARLY_ALL {
             true => format!(
-                "Threads do nearly all of their work in it, so one thread is about as quick as \
-                 all of them: move the work itself out of the section, or do it under several \
-                 locks. {advice}"
+                "Threads do nearly all of their work in this section, so one thread is about as \
+                 quick as all of them: move the work itself out of the section, or do it under \
+                 several locks. {advice}"
             ),
             false => advice,
         };

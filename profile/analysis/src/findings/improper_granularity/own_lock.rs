@@ -110,9 +110,10 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
             count("threads that take it and give it back", takes.by_thread.len() as u64),
         ],
         advice: format!(
-            "The thread that has taken it keeps the others from working until it gives it back, at \
-             {given}. Take it less often (for several things at a time) or for less work, give it back \
-             before long calls, or use several; threads do not wait for the mutex inside it."
+            "While one thread holds this lock, the others do not work; it is released at {given}. \
+             Take it less often (for several things at a time), hold it for less work, release it \
+             before long calls, or use several. Threads do not wait for the mutex inside this \
+             lock."
         ),
         open_question: None,
         remedy: Remedy::Unknown,

@@ -11,7 +11,7 @@ use crate::model::{Finding, Process, Remedy, Rule, Section, Site};
 use crate::options::Thresholds;
 use syncline_code::section::takes_or_releases;
 
-/// Words that a section looks at, at most: a queue's head, and whether all is done.
+/// The most words that a section looks at: a queue's head, and whether all is done.
 const FEW_WORDS: usize = 3;
 /// The most instructions of a section that looks, on all paths together.
 const FEW_INSTRUCTIONS: usize = 48;

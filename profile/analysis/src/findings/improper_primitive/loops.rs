@@ -85,7 +85,7 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
         place: sites[0].1.place.clone(),
         locks: few(&objects),
         evidence: vec![
-            share("share of the processor time spent so", lost / used),
+            share("share of the processor time spent in the loop", lost / used),
             seconds("processor time", lost),
             seconds("ready to run without a processor", process.times.ready),
             count("threads", threads.len() as u64),

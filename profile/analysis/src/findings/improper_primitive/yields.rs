@@ -55,7 +55,7 @@ fn finding(process: &Process, sites: &[(usize, &Site)], calls: u64, lost: f64) -
         place: sites[0].1.place.clone(),
         locks: few(&objects),
         evidence: vec![
-            share("share of all threads' time spent so", lost / process.thread_seconds),
+            share("share of all threads' time spent yielding", lost / process.thread_seconds),
             rate("yields", calls as f64 / process.seconds),
             seconds("processor time of the yields", polled),
             count("threads", threads.len() as u64),

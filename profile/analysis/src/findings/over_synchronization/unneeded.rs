@@ -36,11 +36,11 @@ fn local_data(process: &Process, family: &Family) -> Finding {
     let sure = is_read(process, family, Touches::Nothing);
     let (title, why) = match sure {
         true => (
-            "A lock around what no other thread can reach",
+            "A lock around data that no other thread can reach",
             "the section touches the function's own variables only",
         ),
         false => (
-            "A lock around what no other thread was seen to touch",
+            "A lock around data that no other thread was seen to touch",
             "no traced section touched what another thread touched. Make sure that none can",
         ),
     };
@@ -64,7 +64,7 @@ fn is_read(process: &Process, family: &Family, most: Touches) -> bool {
 fn already_atomic(process: &Process, family: &Family) -> Finding {
     Finding {
         rule: Rule::AlreadyExclusive,
-        title: "A lock around what is atomic already".to_owned(),
+        title: "A lock around changes that are atomic already".to_owned(),
         advice: "Remove the lock: all that the section changes, it changes by atomic \
                  instructions. Make sure that nothing relies on two of them happening together."
             .to_owned(),

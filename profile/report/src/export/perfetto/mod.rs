@@ -32,7 +32,7 @@ const PER_THREAD: u64 = 1 << 12;
 /// Writes the timelines of all processes as a trace of Perfetto.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn perfetto(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     let started = analysis.processes.iter().map(|process| process.started).min().unwrap_or(0);
     let mut writer = Writer { out, flows: 0 };

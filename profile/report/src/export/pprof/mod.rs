@@ -22,7 +22,7 @@ use syncline_analysis::model::{Process, SymbolSource};
 /// Writes the waiting for locks as a gzipped profile of pprof.
 ///
 /// # Errors
-/// Those of `out`.
+/// Same errors as writing to `out`.
 pub fn pprof(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     let mut writer = Writer::default();
     writer.text("");

@@ -19,7 +19,7 @@ const ABOVE: f64 = 40.0;
 const DETOUR: f64 = HEIGHT + 26.0;
 /// The widest arrow.
 const WIDEST: f64 = 9.0;
-/// Characters that fit into a box.
+/// The number of characters that fit into a box.
 const FITTING: usize = 28;
 /// Arrows with less than this share of the widest arrow's waiting have no number.
 const WORTH_A_NUMBER: f64 = 0.04;

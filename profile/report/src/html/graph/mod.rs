@@ -12,7 +12,8 @@ use parts::{Arrow, Node};
 use syncline_analysis::model::Process;
 use syncline_analysis::name;
 
-/// Boxes, so that the picture stays readable. The call sites with least waiting share the last.
+/// The number of boxes, which keeps the picture readable. The call sites with least waiting share
+/// the last.
 const NODES: usize = 20;
 
 /// The section: the picture; empty if no thread was in the way of another. The table of call sites

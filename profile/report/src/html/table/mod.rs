@@ -1,8 +1,8 @@
 //! Tables that can be sorted and searched.
 //!
-//! The first rows are HTML, so that they are there without the script and on paper. A
-//! program may have many thousand locks, so the others are data: the script makes a row of
-//! them when it comes into view. Both are written from the same [`Cell`]s.
+//! The first rows are HTML, so that they are visible without the script and on paper. A
+//! program may have many thousand locks, so the other rows are data: the script makes a row
+//! from the data when the row comes into view. Both kinds are written from the same [`Cell`]s.
 
 mod cell;
 mod data;
@@ -14,7 +14,7 @@ pub use cell::{Cell, Row, text};
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{compact, count, counted, duration, grouped, percent, rate};
 
-/// Rows that are written as HTML.
+/// How many rows are written as HTML.
 pub const ROWS: usize = 100;
 
 /// The kind of a column's values, which decides how they are written and sorted.
@@ -69,7 +69,7 @@ pub type Column = (&'static str, &'static str, Format);
 
 /// A table.
 pub struct Table<'a> {
-    /// What it lists.
+    /// What the table lists.
     pub caption: &'a str,
     /// One of its rows, as a noun in the singular.
     pub one: &'a str,

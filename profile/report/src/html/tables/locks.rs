@@ -14,7 +14,7 @@ use syncline_present::page::number::{count, duration, percent};
 const NAMES: [Column; 2] =
     [("lock", "its name", Format::Text), ("kind", "what it is", Format::Words)];
 
-/// Call sites and holders that an opened row lists.
+/// The number of call sites and holders that an opened row lists.
 const LISTED: usize = 8;
 
 /// How many call sites the brief row of a lock far down the table names.

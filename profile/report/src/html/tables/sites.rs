@@ -13,7 +13,7 @@ const NAMES: [Column; 3] = [
     ("locks", "locks that were used there", Format::Count),
 ];
 
-/// Stacks that an opened row shows.
+/// How many call stacks an opened row shows.
 const STACKS: usize = 3;
 
 /// The table of a process's call sites. Its rows have ids that begin with `id`.

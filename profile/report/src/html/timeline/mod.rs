@@ -16,7 +16,7 @@ use syncline_present::page::Json;
 use syncline_present::page::number::{compact, counted, duration};
 use table::title;
 
-/// Threads that are drawn: those that waited and held most.
+/// The number of threads that are drawn: those that waited and held most.
 const LANES: usize = 128;
 
 /// A timeline with at least this share of the run is complete: its first moments have no window.
@@ -67,8 +67,8 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
     let kept: f64 = timeline.windows.iter().map(|(from, to)| to - from).sum();
     if timeline.windows.len() != 1 || kept < timeline.to * WHOLE {
         remarks.push(format!(
-            "More happened than the logs hold: of {} they have {}, {} in all, and what is shaded is \
-             not complete.",
+            "More happened than the logs hold: of {} they have {}, {} in all. The shaded parts \
+             are incomplete.",
             duration(timeline.to),
             counted(timeline.windows.len(), "window"),
             duration(kept)
@@ -76,7 +76,7 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
     }
     if cell > 0.0 {
         remarks.push(format!(
-            "There is more than a page holds: what took less than {} is added up.",
+            "There is more than a page has room for: events shorter than {} are added up.",
             duration(cell)
         ));
     }

@@ -8,7 +8,8 @@ use crate::engine::emit::{RSP, Reg};
 use crate::engine::exits;
 use crate::engine::operands::{number, operands};
 
-/// Instructions of a block. A limit, since a block needs room in the log and in the cache.
+/// The number of instructions of a block. A limit, since a block needs room in the log and in the
+/// cache.
 const LONGEST: usize = 32;
 
 impl Translator<'_> {

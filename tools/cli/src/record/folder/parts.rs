@@ -75,7 +75,7 @@ pub fn failed(what: &str, path: &Path, error: io::Error) -> Failure {
 /// The existing folder is not a recording.
 pub fn not_ours(path: &Path) -> Failure {
     let message = format!(
-        "{} exists and holds something else than a recording; it was left alone",
+        "{} exists and holds something other than a recording; it was left alone",
         path.display()
     );
     Failure::message(RECORD_FAILED, message).hint("move it away, or choose another folder with -o")

@@ -1,8 +1,8 @@
-//! The file of expected differences: a line each, `program | ways | reason`.
+//! The file of expected differences. Each has a line, `program | ways | reason`.
 //!
 //! A program is named by the end of its path (`pthread_kill/6-1`, or with its suite in front), ways
-//! by their names, with commas between them; `*` stands for any characters. An empty line and one
-//! that begins with `#` say nothing.
+//! by their names, with commas between them; `*` stands for any characters. Empty lines, and lines
+//! that begin with `#`, are ignored.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ impl Expectations {
     /// Reads the file.
     ///
     /// # Errors
-    /// A sentence if it can't be read, or a line is not as it has to be.
+    /// A sentence that says why the file can't be read, or which line is wrong.
     pub fn read(path: &Path) -> Result<Expectations, String> {
         let shown = path.display();
         let text = fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
@@ -49,7 +49,7 @@ impl Expectations {
         self.0.iter().find(|line| line.is_about(program, way))
     }
 
-    /// The lines that were tried by one of these rows, and came true in none.
+    /// The lines that apply to one of these rows, and whose difference none of the rows has.
     pub fn no_longer<'a>(&'a self, rows: &[Row], ways: &[Way]) -> Vec<&'a Expectation> {
         let tried = |line: &&Expectation| {
             let cells = rows.iter().flat_map(|row| {
@@ -87,7 +87,7 @@ impl std::fmt::Display for Expectation {
     }
 }
 
-/// Whether a text is of this pattern, in which `*` stands for any characters.
+/// Whether a text matches this pattern, in which `*` stands for any characters.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else { return pattern == text };
     let Some(rest) = text.strip_prefix(before) else { return false };

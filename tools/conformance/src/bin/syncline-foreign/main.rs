@@ -1,12 +1,12 @@
 //! `syncline-foreign`: runs test programs that others wrote, already built, with and without
-//! Syncline, and lists what ends otherwise. `./x foreign DIR...` runs it; docs/foreign.md has the
-//! rules and the last results.
+//! Syncline, and lists the programs that end differently. `./x foreign DIR...` runs it;
+//! docs/foreign.md has the rules and the last results.
 //!
-//! - `find` tells which files of a folder are test programs;
+//! - `find` says which files of a folder are test programs;
 //! - `ways` are the commands of Syncline that a program runs under;
-//! - `supervise` runs one command with a limit on its time, and ends what it leaves behind;
+//! - `supervise` runs one command with a limit on its time, and ends the processes that are left;
 //! - `laboratory` gives each run the same surroundings;
-//! - `verdict` tells a difference from chance, by repeating;
+//! - `verdict` distinguishes a difference from chance, by repeating runs;
 //! - `expected` is the file of differences that are known, with a reason each;
 //! - `report` adds up, and prints.
 
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Status 0 if all programs end as they do natively, or as is expected; 1 if not.
+/// Returns status 0 if all programs end as they do natively, or as expected; otherwise 1.
 fn compare(arguments: &Arguments) -> Result<ExitCode, String> {
     let expectations = Expectations::read(&arguments.expected)?;
     let ways = ways::chosen(&arguments.ways)?;
@@ -65,7 +65,7 @@ fn compare(arguments: &Arguments) -> Result<ExitCode, String> {
     Ok(if report.has_unexpected() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Several programs at once, each in all ways before the next.
+/// Runs several programs at once, each under all commands before the next.
 fn run_all(arguments: &Arguments, programs: &[TestProgram], ways: &[Way]) -> Vec<Row> {
     let waiting = Mutex::new(programs.iter());
     let rows = Mutex::new(Vec::new());

@@ -56,7 +56,7 @@ impl Supervised {
         match end {
             Some(End::Status(status)) => println!("{status} {seconds}"),
             Some(End::Hang) => println!("hang {seconds}"),
-            // Nobody is there to read it.
+            // The process that would read the answer is gone.
             None => return ExitCode::FAILURE,
         }
         ExitCode::SUCCESS
@@ -72,7 +72,7 @@ impl Supervised {
         Some(Pid::from_raw(i32::try_from(child.id()).ok()?))
     }
 
-    /// `None` if nobody waits for the answer any more.
+    /// `None` if the process that waits for the answer is gone.
     fn wait(&self, child: Pid, mut abandoned: impl FnMut() -> bool) -> Option<End> {
         let deadline = Instant::now() + self.limit;
         loop {

@@ -1,10 +1,11 @@
 //! Whether a program ends under Syncline as it does natively.
 //!
-//! Compared are how it ends and, if it is the same in all native runs, the lines of its standard
-//! output. A difference is repeated, in turns with native runs: what ends differently each time is a rule,
-//! what does not is chance, and chance is told only if the program, natively, shows none in more runs
-//! than before. A program that does is unstable, and says nothing. So it is with what is printed: a
-//! program that prints one of two things may print the same one in a few native runs.
+//! The end of the program is compared and, if all native runs print the same, the lines of its
+//! standard output. If there is a difference, the program runs again, in turn with native runs. A
+//! difference in each of these runs is reported. A difference in some of them is reported only if
+//! further native runs all end alike: otherwise the program is unstable natively, and nothing can
+//! be concluded. Differences in what is printed are treated the same way, since a program that
+//! prints one of two things may print the same one in a few native runs.
 
 use std::time::Duration;
 
@@ -13,30 +14,30 @@ use crate::laboratory::Outcome;
 use crate::supervise::End;
 use crate::ways::Way;
 
-/// Native runs before anything is compared.
+/// The number of native runs before anything is compared.
 const FIRST: usize = 2;
-/// Runs in a way, if the first one differs.
+/// The number of runs in each way, if the first one differs.
 const REPEATS: usize = 3;
-/// Native runs more, if not all of these end differently.
+/// The number of further native runs, if not all of these end differently.
 const MORE: usize = 6;
 
-/// About one program in one way.
+/// The verdict on one program under one command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// It ends as it does natively.
     Same,
-    /// It doesn't.
+    /// It ends or prints differently.
     Differs(Difference),
     /// It ends in several ways natively, or not at all.
     Unstable,
 }
 
-/// A program, and its verdict in each way.
+/// A program, and its verdict under each command of Syncline.
 #[derive(Debug)]
 pub struct Row {
-    /// Which.
+    /// The program.
     pub program: TestProgram,
-    /// In the order of the ways.
+    /// The verdicts, in the order of the commands.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -45,19 +46,20 @@ pub struct Row {
 pub struct Difference {
     /// How it ends natively.
     pub native: String,
-    /// How it ends in that way.
+    /// How it ends under the command.
     pub ours: String,
-    /// The last line that it printed there.
+    /// The last line that it printed under the command.
     pub last_line: String,
-    /// Whether its time was up.
+    /// Whether it exceeded the time limit.
     pub hangs: bool,
     /// How many runs were different.
     pub times: usize,
-    /// Of how many.
+    /// How many runs were made.
     pub of: usize,
 }
 
-/// One program in all ways; `run` runs it in a way, or natively if there is none.
+/// Examines one program under all commands; `run` runs it under a command, or natively if given
+/// none.
 pub fn examine<'a>(
     ways: &'a [Way],
     mut run: impl FnMut(Option<(&'a Way, Duration)>) -> Outcome,
@@ -109,7 +111,8 @@ impl Native {
         run: &mut impl FnMut(Option<(&'a Way, Duration)>) -> Outcome,
     ) {
         for _ in 0..runs {
-            // A second look at what never ends, or has shown itself unstable, tells nothing.
+            // Another run of a program that never ends, or is known to be unstable, shows nothing
+            // new.
             if self.runs.is_empty() || self.is_stable() {
                 self.runs.push(run(None));
             }
@@ -166,8 +169,8 @@ mod tests {
         Outcome { end, output, last_line, took: Duration::from_millis(1) }
     }
 
-    /// The verdict if native runs and those in a way end, one after the other, as these lists say;
-    /// the last of a list goes on for ever.
+    /// The verdict if native runs, and runs under a command, end one after the other as these lists
+    /// say. The last entry of a list is repeated without end.
     fn verdict(natively: &[(i32, &str)], ours: &[(i32, &str)]) -> Verdict {
         let (mut native_runs, mut our_runs) = (0, 0);
         let ways = [Way::Record];

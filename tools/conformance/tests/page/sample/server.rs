@@ -135,7 +135,7 @@ pub fn server() -> Process {
         seconds: 2.1,
         share: 0.026,
         idle: false,
-        why: "1,204 waits of 1.74 ms on the average; 3.1 % found it taken.".to_owned(),
+        why: "1,204 waits of 1.74 ms on average; 3.1 % found it taken.".to_owned(),
         open_question: None,
     };
     let asleep = Remaining {

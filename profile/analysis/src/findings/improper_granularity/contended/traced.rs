@@ -5,7 +5,7 @@ use super::{Hot, LONG};
 use crate::findings::evidence::{count, share, traced};
 use crate::model::{Data, Finding, Inspected, Remedy};
 
-/// Lines that an advice names.
+/// The number of lines that an advice names.
 const NAMED: usize = 3;
 
 impl<'a> Hot<'a> {
@@ -75,8 +75,8 @@ impl<'a> Hot<'a> {
         finding.evidence.extend(traced(inspected));
         finding.evidence.push(share("independent pairs without the field", without));
         finding.advice = format!(
-            "Split {field} off: an atomic, or one for each thread that is added up when it is \
-             read. The rest can have several locks."
+            "Split {field} off: make it an atomic, or give each thread a copy and add the copies \
+             up when the value is read. The rest can have several locks."
         );
         // A thread waits for those sections that are left in its way.
         limit_parts(&mut finding, 1.0 / (1.0 - without).max(f64::MIN_POSITIVE));

@@ -53,8 +53,8 @@ fn finding(process: &Process, number: usize, semaphore: &Lock) -> Option<Finding
             count("threads that take it and give it back", takes.by_thread.len() as u64),
         ],
         advice: format!(
-            "The thread that has taken it keeps the others out until it gives it back, at \
-             {given}. Do less in between, take it less often, or use several."
+            "While one thread holds the semaphore, the others are kept out; it is posted at \
+             {given}. Do less in between, take the semaphore less often, or use several."
         ),
         open_question: None,
         remedy: Remedy::Unknown,
