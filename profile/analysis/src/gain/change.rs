@@ -26,7 +26,12 @@ pub fn changed(tracks: &[Track], process: &Process, remedy: &Remedy) -> Vec<Trac
         Remedy::ShortenSections { sites, to } => {
             (sites, 0.0, 1.0, Some(Earlier::new(process, sites, *to)))
         }
-        Remedy::Rebalance { .. } | Remedy::Unknown => return tracks.to_vec(),
+        Remedy::Rebalance { .. }
+        | Remedy::AtOnce { .. }
+        | Remedy::FreeProcessors { .. }
+        | Remedy::Unknown => {
+            return tracks.to_vec();
+        }
     };
     let at: HashSet<usize> = sites.iter().copied().collect();
     let mut tracks = tracks.to_vec();

@@ -70,6 +70,14 @@ impl Predictor<'_> {
                 let seconds = assignment::seconds(groups, self.process.ran() / self.processors);
                 (seconds / self.process.seconds.max(f64::MIN_POSITIVE), Method::Assignment)
             }
+            Remedy::AtOnce { seconds, pieces } => {
+                let saved = seconds * (1.0 - 1.0 / (*pieces).max(1) as f64);
+                (saved / self.process.seconds.max(f64::MIN_POSITIVE), Method::Assignment)
+            }
+            Remedy::FreeProcessors { seconds } => {
+                let used = self.process.times.running + self.process.times.spinning;
+                (seconds / used.max(f64::MIN_POSITIVE), Method::Processors)
+            }
             _ if self.before <= 0.0 || self.process.seconds < SHORTEST => return None,
             _ => {
                 let after = replay(&changed(&self.tracks, self.process, remedy), self.processors);

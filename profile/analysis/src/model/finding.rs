@@ -120,6 +120,18 @@ pub enum Remedy {
         /// The groups.
         groups: Vec<Group>,
     },
+    /// Pieces of work that are done one after the other are done at the same time.
+    AtOnce {
+        /// Seconds that they take one after the other.
+        seconds: f64,
+        /// How many are done at the same time.
+        pieces: usize,
+    },
+    /// Threads no longer take processors from others that could run on them.
+    FreeProcessors {
+        /// Seconds of processor time.
+        seconds: f64,
+    },
     /// A change without a predictable gain.
     Unknown,
 }
@@ -159,4 +171,6 @@ pub enum Method {
     Replay,
     /// Work divided among the threads.
     Assignment,
+    /// The share of the processor time that is not needed.
+    Processors,
 }

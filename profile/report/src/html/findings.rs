@@ -159,6 +159,7 @@ fn gain(gain: Option<Gain>) -> String {
     let how = match gain.method {
         Method::Replay => "predicted by replaying the recorded waits",
         Method::Assignment => "predicted by dividing the work among the threads",
+        Method::Processors => "predicted from the processor time that is not needed",
     };
     format!(
         "<p class=\"gain\"><b>{}</b> of the run time, {}<small>{how}</small></p>",

@@ -65,7 +65,7 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
                  (asynchronous calls, requests that are suspended)."
             .to_owned(),
         open_question: None,
-        remedy: Remedy::Unknown,
+        remedy: Remedy::AtOnce { seconds: site.figures.waited, pieces: waiting },
         gain: None,
     })
 }
@@ -94,6 +94,7 @@ fn waits(thread: &Thread) -> bool {
 mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
+    use crate::gain::Predictor;
     use crate::model::{OnPath, PathPart};
 
     /// A thread that sleeps 800 times for 8 of 10 seconds, and so many clients that wait in the kernel.
@@ -137,6 +138,14 @@ mod tests {
         assert!(places(&unknown).is_empty(), "it may keep a clock");
         unknown.sites[0].repeats = Some(false);
         assert_eq!(places(&unknown).len(), 1);
+    }
+
+    #[test]
+    fn with_a_worker_for_each_of_four_clients_a_quarter_of_the_sleeps_is_left() {
+        let drawn = server(4, 9.0, Some(false));
+        let finding = &find(&drawn, &Thresholds::default())[0];
+        let gain = Predictor::new(&drawn).gain(&finding.remedy).expect("it is predicted");
+        assert!((gain.share - 0.6).abs() < 1e-9, "{}", gain.share);
     }
 
     #[test]

@@ -94,7 +94,8 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
         advice,
         sites: numbers,
         open_question: None,
-        remedy: Remedy::Unknown,
+        // Where processors are short, the rest of the work gets those that are spun on.
+        remedy: if short { Remedy::FreeProcessors { seconds: lost } } else { Remedy::Unknown },
         gain: None,
     }
 }
@@ -113,6 +114,7 @@ mod tests {
 
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
+    use crate::gain::Predictor;
 
     /// Two threads of ten seconds each: what both spin and work, in seconds; the rest they have no
     /// processor, or sleep.
@@ -150,6 +152,17 @@ mod tests {
         let mut short = spinning(0.02, 0.02, 0.0);
         short.seconds = 0.1;
         assert!(found(&short).is_empty(), "eight samples");
+    }
+
+    #[test]
+    fn what_is_spun_away_is_gained_if_others_need_the_processors() {
+        let gain = |ready: f64| {
+            let mut drawn = spinning(2.0, 1.0, 1.0);
+            drawn.times.ready = ready;
+            let finding = find(&drawn, &Thresholds::default()).remove(0);
+            Predictor::new(&drawn).gain(&finding.remedy).map(|gain| gain.share)
+        };
+        assert_eq!((gain(8.0), gain(1.0)), (Some(0.75), None));
     }
 
     #[test]
