@@ -1,10 +1,10 @@
 /* Two threads pass numbers to two others through a queue with ten slots. It is alternately full
  * and empty, so most numbers put a thread to sleep.
  *
- * Fixed: a queue with four thousand slots. */
+ * Fixed: a queue with four thousand slots, and sixteen numbers at a time. */
 #include "workload.h"
 
-enum { SHORT = 10, LONG = 4096, SIDES = 2 };
+enum { SHORT = 10, LONG = 4096, SIDES = 2, SEVERAL = 16 };
 static const long NUMBERS = 400000, STEPS = 60;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -14,34 +14,42 @@ static uint64_t queue[LONG];
 static long put_so_far, taken_so_far;
 static uint64_t sums[SIDES];
 
-static void put(uint64_t number) {
+static void put(const uint64_t *numbers, int count) {
     pthread_mutex_lock(&lock);
-    while (put_so_far - taken_so_far == (fixed ? LONG : SHORT))
+    while (put_so_far - taken_so_far > (fixed ? LONG : SHORT) - count)
         pthread_cond_wait(&not_full, &lock); /* FINDING short-queue */
-    queue[put_so_far++ % LONG] = number;
+    for (int n = 0; n < count; n++) queue[put_so_far++ % LONG] = numbers[n];
     pthread_mutex_unlock(&lock);
     pthread_cond_signal(&not_empty);
 }
 
-static uint64_t take(void) {
+static void take(uint64_t *numbers, int count) {
     pthread_mutex_lock(&lock);
-    while (put_so_far == taken_so_far)
+    while (put_so_far - taken_so_far < count)
         pthread_cond_wait(&not_empty, &lock); /* FINDING short-queue */
-    uint64_t number = queue[taken_so_far++ % LONG];
+    for (int n = 0; n < count; n++) numbers[n] = queue[taken_so_far++ % LONG];
     pthread_mutex_unlock(&lock);
     pthread_cond_signal(&not_full);
-    return number;
 }
 
 static void *operate(void *argument) {
     long me = (intptr_t)argument;
     uint64_t state = seed_of(me);
-    for (long i = 0; i < scaled(NUMBERS); i++) {
-        state = work(state, STEPS);
+    uint64_t numbers[SEVERAL];
+    for (long i = 0; i < scaled(NUMBERS);) {
+        long left = scaled(NUMBERS) - i, most = fixed ? SEVERAL : 1;
+        int count = (int)(left < most ? left : most);
+        if (me >= SIDES)
+            take(numbers, count);
+        for (int n = 0; n < count; n++, i++) {
+            state = work(state, STEPS);
+            if (me < SIDES)
+                numbers[n] = 1;
+            else
+                sums[me - SIDES] += numbers[n];
+        }
         if (me < SIDES)
-            put(1);
-        else
-            sums[me - SIDES] += take();
+            put(numbers, count);
     }
     return NULL;
 }

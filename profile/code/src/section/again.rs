@@ -45,6 +45,8 @@ pub enum Around {
     Repeats,
     /// It sleeps once.
     Once,
+    /// It sleeps in a loop that hands something over in each round.
+    Works,
     /// It does nothing but sleep, for its caller.
     Wraps,
     /// Its instructions are not known.
@@ -72,6 +74,9 @@ fn around(image: &Image, code: &Code, address: u64, frame: usize) -> Around {
     let goes_on = |call: &Instruction| !exchanges(code, call);
     if comes_back(fetch, goes_on, call.next_ip(), call.ip()) {
         return Around::Repeats;
+    }
+    if comes_back(fetch, |_| true, call.next_ip(), call.ip()) {
+        return Around::Works;
     }
     if only_sleeps(code, range.clone(), inside) { Around::Wraps } else { Around::Once }
 }

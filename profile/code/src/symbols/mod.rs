@@ -220,7 +220,7 @@ impl Symbols {
                     Around::Repeats => return Some(true),
                     Around::Once => return Some(false),
                     Around::Wraps => {}
-                    Around::Unknown => return None,
+                    Around::Works | Around::Unknown => return None,
                 }
             }
         }

@@ -126,8 +126,8 @@ STILL WAITING  for a lock, when the recording ended or was read
   500 ms    4712  clerk  shop+0x7000  at shop+0x200
 
 WHAT COULD NOT BE SEEN
-  - futex locks (Rust's std, parking_lot, std::atomic::wait, GLib): only those who had to wait are
-    seen; uncontended acquisitions make no call, so rates and times held are not known
+  - futex locks (Rust's std, parking_lot, std::atomic::wait, GLib): only threads that had to wait
+    are seen; uncontended acquisitions make no call, so rates and times held are not known
   - /nowhere/bin/shop can't be read: its addresses have no names
 ";
 

@@ -4,7 +4,7 @@
 //! yet to be woken ([`convoy`]).
 
 mod convoy;
-mod holder;
+pub mod holder;
 pub mod preempted;
 mod sleeping;
 mod turns;

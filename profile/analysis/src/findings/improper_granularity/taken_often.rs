@@ -6,6 +6,7 @@
 //! touch little, or the lock belongs to a queue, the lock can't be split; then threads should take
 //! it less often.
 
+use crate::findings::blocked_holder::holder::TIME_SLICE;
 use crate::findings::blocked_holder::preempted;
 use crate::findings::evidence::{ask_inspect, count, rate, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, Family, PAIR, descending};
@@ -19,6 +20,8 @@ const LEAST: f64 = 0.15;
 const SHORT: f64 = 10e-6;
 /// Fewer acquisitions of a lock in a second are no reason to take it less often.
 const OFTEN: f64 = 1000.0;
+/// A longer wait on the average is for a holder that lost its processor.
+const LONGEST: f64 = TIME_SLICE;
 /// If holders had no processor for this share of the time held, threads wait for that.
 const MOSTLY_OFF: f64 = 0.5;
 
@@ -34,7 +37,12 @@ fn finding(process: &Process, family: &Family) -> Option<Finding> {
     let alive: f64 = threads.iter().map(|&thread| could_run(&process.threads[thread])).sum();
     let waited = family.waited();
     let waits: u64 = family.sites.iter().map(|&site| process.sites[site].figures.waits).sum();
+    // Where a thread is always ready to run, no processor is idle because of the waits.
+    let crowded = process.processors.is_some_and(|processors| threads.len() > processors);
     let applies = waits >= FEWEST_TAKEN
+        && !(crowded && process.times.ready > waited)
+        && family.locks.len() < family.threads()
+        && waited <= LONGEST * waits as f64
         && waited >= LEAST * alive
         && alive > 0.0
         && family.mean_held() < SHORT
@@ -103,7 +111,7 @@ mod tests {
         let first = drawn.threads("allocate", 2, 10.0);
         let lock = drawn.lock(Primitive::Mutex, "pool");
         let site = drawn.site(Op::MutexLock, "take at pool.h:10");
-        drawn.uses(lock, site, Use { calls, waits: 5_000, waited, held, ..Use::default() });
+        drawn.uses(lock, site, Use { calls, waits: 20_000, waited, held, ..Use::default() });
         drawn.by_thread(site, [(first, calls / 2), (first + 1, calls / 2)]);
         drawn
     }
@@ -125,6 +133,15 @@ mod tests {
         assert!(found(&pool(20_000_000, 2.9, 1.0)).is_empty(), "14 % of its threads' time");
         assert!(found(&pool(9_000, 6.0, 0.05)).is_empty(), "900 times a second");
         assert!(found(&pool(20_000, 6.0, 4.0)).is_empty(), "200 us held");
+        let mut preempted = pool(20_000_000, 6.0, 1.0);
+        preempted.sites[0].figures.waits = 11_000;
+        assert!(found(&preempted).is_empty(), "each for 545 us");
+        let mut striped = pool(20_000_000, 6.0, 1.0);
+        for _ in 0..2 {
+            let other = striped.lock(Primitive::Mutex, "pool");
+            striped.uses(other, 0, Use { calls: 1, ..Use::default() });
+        }
+        assert!(found(&striped).is_empty(), "as many locks as threads");
     }
 
     #[test]
@@ -137,6 +154,17 @@ mod tests {
         let site = &mut busy.sites[0].figures.holder;
         (site.seconds, site.off_cpu) = (1.0, 0.6);
         assert!(found(&busy).is_empty(), "holders lost their processors");
+    }
+
+    #[test]
+    fn waits_that_leave_the_processors_to_other_threads_cost_nothing() {
+        let mut ready = pool(20_000_000, 6.0, 1.0);
+        ready.times.ready = 7.0;
+        assert_eq!(found(&ready).len(), 1, "other programs have the processors");
+        ready.processors = Some(1);
+        assert!(found(&ready).is_empty());
+        ready.times.ready = 5.0;
+        assert_eq!(found(&ready).len(), 1);
     }
 
     #[test]
