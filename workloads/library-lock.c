@@ -4,7 +4,7 @@
  * Fixed: each thread has a generator of its own. */
 #include "workload.h"
 
-static const long DARTS = 20000000;
+static const long DARTS = 40000000;
 
 static uint64_t hits[MOST_THREADS];
 

@@ -32,6 +32,7 @@ mod build;
 pub mod diff;
 mod findings;
 mod gain;
+mod held;
 mod inspections;
 mod live;
 pub mod model;

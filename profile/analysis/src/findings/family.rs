@@ -9,8 +9,9 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use syncline_recording::{Op, Primitive};
+use syncline_recording::Primitive;
 
+use crate::held::{is_to_read, mean_held, share_of_work};
 use crate::model::{Figures, Kind, Lock, Process, Site, Thread};
 
 /// Seconds that an uncontended acquisition and its release take: 5 ns for a mutex that stays
@@ -27,9 +28,6 @@ const ONE_THREAD: f64 = 1.2;
 /// The part of their processor time that threads which do little else spend in the calls for locks: of our
 /// workloads' (`docs/accuracy.md`), about this much went away with the calls.
 const MOST_OF_TIME: f64 = 0.7;
-/// How much longer than its true length a section is measured, since the clock is read within it: a
-/// section of two instructions is recorded with this length.
-const CLOCK: f64 = 10e-9;
 /// The least share of the run time that calls must take to be a finding, if the section's
 /// instructions show what to do. It is 10,000 acquisitions a second of a shared lock: each of the
 /// bugs of SyncPerf's Table 2 has more, and both false alarms of its section 4.3 (1,252 and 1,916 a
@@ -239,36 +237,9 @@ fn threads_of(lock: &Lock) -> Option<f64> {
     (squares > 0.0).then(|| calls().sum::<f64>().powi(2) / squares)
 }
 
-/// The share of their working time that a lock is held by the threads that take it: what other
-/// threads do meanwhile makes no difference to this.
-pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
-    let worked = |thread: &Thread| {
-        let alive = thread.seconds - thread.waiting.locks - thread.waiting.events;
-        thread.cpu.unwrap_or(alive).max(0.0)
-    };
-    let takers = lock.threads.iter().map(|&(thread, _)| &process.threads[thread]);
-    let worked: f64 = match lock.threads[..] {
-        [] => process.threads.iter().map(worked).sum(),
-        _ => takers.map(worked).sum(),
-    };
-    // Readers that hold a lock together do not keep each other out.
-    let alone = lock.sites.iter().filter(|use_| !is_to_read(use_.op));
-    let held: f64 = alone.map(|use_| mean_held(use_.held, use_.calls) * use_.calls as f64).sum();
-    if worked > 0.0 { (held / worked).min(1.0) } else { 0.0 }
-}
-
-fn is_to_read(op: Op) -> bool {
-    matches!(op, Op::RwlockRead | Op::RwlockTimedRead | Op::RwlockTryRead)
-}
-
 /// A time of all threads together as a share of the run time.
 pub fn share_of_run(process: &Process, seconds: f64) -> f64 {
     if process.seconds > 0.0 { seconds / process.seconds } else { 0.0 }
-}
-
-/// The mean time held in this many holds, in seconds.
-pub fn mean_held(held: f64, calls: u64) -> f64 {
-    if calls == 0 { 0.0 } else { (held / calls as f64 - CLOCK).max(0.0) }
 }
 
 /// A handful of locks.

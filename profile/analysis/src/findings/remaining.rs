@@ -10,9 +10,10 @@ mod tests;
 
 use super::asleep;
 use super::evidence::ask_inspect;
-use super::family::{Family, PAIR, mean_held, share_of_work};
+use super::family::{Family, PAIR};
 use super::meeting::Meeting;
 use super::working::share;
+use crate::held::{mean_held, share_of_work};
 use crate::model::{Figures, Finding, HolderTime, Kind, Lost, Process, Remaining};
 use crate::name;
 use events::event;

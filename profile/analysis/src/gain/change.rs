@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::tracks::{Ends, Track, Wait};
+use super::earlier::Earlier;
+use super::tracks::{Ends, Track};
 use crate::model::{Kind, Process, Remedy};
 
 /// Seconds of processor time that a sleep and its wake-up take: calls of the kernel and two
@@ -14,7 +15,7 @@ pub const WAKING: f64 = 2e-6;
 const SLEEP: f64 = WAKE_UP - WAKING;
 
 /// The tracks as they would have been.
-pub fn changed(tracks: &[Track], process: &Process, remedy: &Remedy) -> Vec<Track> {
+pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<Track> {
     let (sites, saved_per_call, waits_left, earlier) = match remedy {
         Remedy::RemoveLock { sites, seconds_per_call } => (sites, *seconds_per_call, 0.0, None),
         Remedy::NoWaits { sites } => (sites, 0.0, 0.0, None),
@@ -30,11 +31,11 @@ pub fn changed(tracks: &[Track], process: &Process, remedy: &Remedy) -> Vec<Trac
         | Remedy::AtOnce { .. }
         | Remedy::FreeProcessors { .. }
         | Remedy::Unknown => {
-            return tracks.to_vec();
+            return unchanged.to_vec();
         }
     };
     let at: HashSet<usize> = sites.iter().copied().collect();
-    let mut tracks = tracks.to_vec();
+    let mut tracks = unchanged.to_vec();
     let cheaper = matches!(remedy, Remedy::CheaperCalls { .. });
     let mut slept = vec![0u64; tracks.len()];
     for (track, slept) in tracks.iter_mut().zip(&mut slept) {
@@ -62,55 +63,12 @@ pub fn changed(tracks: &[Track], process: &Process, remedy: &Remedy) -> Vec<Trac
         });
         if let Some(earlier) = &earlier {
             for wait in &mut track.waits {
-                earlier.apply(wait);
+                earlier.apply(wait, unchanged);
             }
         }
     }
     cheapen(&mut tracks, process, sites, saved_per_call, &slept);
     tracks
-}
-
-/// Makes sections end earlier, and so the waits for them.
-struct Earlier {
-    /// Work by which a section at these sites becomes shorter.
-    by: f64,
-    /// For each lock, the share of the waiting that was for such a section.
-    shares: Vec<f64>,
-}
-
-impl Earlier {
-    fn new(process: &Process, sites: &[usize], to: f64) -> Earlier {
-        let figures = || sites.iter().map(|&site| &process.sites[site].figures);
-        let (held, calls) = (
-            figures().map(|figures| figures.held).sum::<f64>(),
-            figures().map(|figures| figures.calls).sum::<u64>(),
-        );
-        let mean = if calls > 0 { held / calls as f64 } else { 0.0 };
-        let share = |lock: &crate::model::Lock| {
-            let known = lock.blockers.iter().filter(|blocker| blocker.holder.is_some());
-            let (mut here, mut all) = (0.0, 0.0);
-            for blocker in known {
-                all += blocker.waited;
-                if blocker.holder.is_some_and(|holder| sites.contains(&holder)) {
-                    here += blocker.waited;
-                }
-            }
-            let used = lock.sites.iter().any(|use_| sites.contains(&use_.site));
-            if all > 0.0 { here / all } else { f64::from(used) }
-        };
-        Earlier {
-            by: mean * (1.0 - to.clamp(0.0, 1.0)),
-            shares: process.locks.iter().map(share).collect(),
-        }
-    }
-
-    fn apply(&self, wait: &mut Wait) {
-        let Some(share) = wait.lock.and_then(|lock| self.shares.get(lock)) else { return };
-        match &mut wait.ends {
-            Ends::With { work, .. } => *work = (*work - self.by * share).max(0.0),
-            Ends::After(seconds) => *seconds = (*seconds - self.by * share).max(0.0),
-        }
-    }
 }
 
 /// Takes the cost of calls, and of sleeping, off the threads' work, evenly over all that a

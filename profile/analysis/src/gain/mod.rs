@@ -21,6 +21,7 @@
 
 mod assignment;
 mod change;
+mod earlier;
 mod kept;
 mod replay;
 #[cfg(test)]

@@ -254,7 +254,15 @@ mod tests {
     use super::*;
 
     fn track(work: f64, waits: &[(f64, Ends)]) -> Track {
-        let wait = |&(at, ends)| Wait { at, ends, spins: false, site: None, lock: None, ended: at };
+        let wait = |&(at, ends)| Wait {
+            at,
+            ends,
+            spins: false,
+            site: None,
+            lock: None,
+            ended: at,
+            seconds: 0.0,
+        };
         let waits = waits.iter().map(wait).collect();
         Track { starts: Ends::After(0.0), waits, work, lived: work, demand: 1.0 }
     }

@@ -45,6 +45,8 @@ pub struct Wait {
     pub lock: Option<usize>,
     /// When it ended in the recording.
     pub ended: f64,
+    /// How long it took in the recording.
+    pub seconds: f64,
 }
 
 /// What ends a wait.
@@ -101,6 +103,7 @@ pub fn tracks(process: &Process, processors: f64) -> Vec<Track> {
                 site: wait.site,
                 lock: wait.lock,
                 ended: wait.ended,
+                seconds: wait.ended - wait.began,
             })
             .collect(),
         work: works[number].in_all,

@@ -79,6 +79,7 @@ mod tests {
             site: Some(site),
             lock: Some(lock),
             ended: 0.5,
+            seconds: 0.25,
         };
         let track =
             |waits| Track { starts: Ends::After(0.0), waits, work: 1.0, lived: 1.0, demand: 1.0 };

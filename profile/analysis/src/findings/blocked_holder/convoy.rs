@@ -5,7 +5,8 @@ use syncline_recording::Primitive;
 
 use crate::findings::blocked_holder::holder::draft;
 use crate::findings::evidence::{count, seconds, share};
-use crate::findings::family::{FEWEST_TAKEN, mean_held, share_of_run};
+use crate::findings::family::{FEWEST_TAKEN, share_of_run};
+use crate::held::mean_held;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 
 /// The least share of the acquisitions that wait in a convoy.

@@ -8,7 +8,8 @@ use crate::findings::blocked_holder::holder::{
     FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft,
 };
 use crate::findings::evidence::{count, seconds, share};
-use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, mean_held, share_of_run};
+use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, share_of_run};
+use crate::held::mean_held;
 use crate::model::{Evidence, Figures, Finding, Process, Remedy, Rule};
 
 /// The least share of a mutex's acquisitions that has to wait before the preemption of its holder

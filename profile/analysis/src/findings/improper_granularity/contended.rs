@@ -12,11 +12,11 @@ mod traced;
 use crate::findings::blocked_holder::preempted;
 use crate::findings::evidence::{ask_inspect, count, rate, seconds, share};
 use crate::findings::family::{
-    FEWEST_TAKEN, Family, WAITED_FLOOR, descending, few, mean_held, share_of_run, share_of_work,
-    wanted_at_once,
+    FEWEST_TAKEN, Family, WAITED_FLOOR, descending, few, share_of_run, wanted_at_once,
 };
 use crate::findings::meeting::Meeting;
 use crate::findings::touches::{Movable, Touches, movable_calls};
+use crate::held::{mean_held, share_of_work};
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Section, Thread};
 use crate::options::Thresholds;
 use syncline_code::section::takes_or_releases;

@@ -5,7 +5,8 @@
 //! often, with next to nothing in between.
 
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::findings::family::{COST_FLOOR, Family, UNSURE_COST_FLOOR, mean_held};
+use crate::findings::family::{COST_FLOOR, Family, UNSURE_COST_FLOOR};
+use crate::held::mean_held;
 use crate::model::{Finding, Nesting, Process, Remedy, Rule, Section};
 use crate::options::Thresholds;
 

@@ -13,8 +13,10 @@ use crate::options::Thresholds;
 
 /// The least share of the time in which threads could run that they sleep in one family of functions.
 const LEAST: f64 = 0.05;
-/// Less than this, in seconds, is a few looks.
+/// Less than this, in seconds, says nothing of a run.
 const FLOOR: f64 = 0.3;
+/// Less than this, in seconds, is a single look.
+const TWO_LOOKS: f64 = 0.15;
 /// The C library's file.
 const LIBRARY: &str = "libc.so";
 /// Its functions that sleep until a lock is free.
@@ -150,9 +152,27 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
         sleeping.calls.push((asleep, function));
     }
     let could_run = (process.thread_seconds - process.ready()).max(f64::MIN_POSITIVE);
-    let much = |sleeping: &Sleeping| sleeping.seconds >= (LEAST * could_run).max(FLOOR);
-    let found = families.into_iter().filter(|(_, sleeping)| much(sleeping));
-    found.map(|(family, sleeping)| finding(family, sleeping, could_run)).collect()
+    let much = |sleeping: &mut Sleeping| {
+        let looked = sleeping.seconds;
+        sleeping.seconds = looked.max(in_kernel(process, sleeping));
+        looked >= TWO_LOOKS && sleeping.seconds >= (LEAST * could_run).max(FLOOR)
+    };
+    let mut found = Vec::new();
+    for (family, mut sleeping) in families {
+        if much(&mut sleeping) {
+            found.push(finding(family, sleeping, could_run));
+        }
+    }
+    found
+}
+
+/// The part of its threads' time in the kernel that they sleep here. That time is exact, and looks say
+/// how it is divided; a short run has few.
+fn in_kernel(process: &Process, sleeping: &Sleeping) -> f64 {
+    let here = |asleep: &&Asleep| asleep.threads.iter().any(|t| sleeping.threads.contains(t));
+    let looked: f64 = process.asleep.iter().filter(here).map(|asleep| asleep.seconds).sum();
+    let kernel: f64 = sleeping.threads.iter().map(|&t| process.threads[t].times.kernel).sum();
+    kernel * sleeping.seconds / looked.max(f64::MIN_POSITIVE)
 }
 
 /// The function that the program called, if a thread sleeps in it for a lock of the C library.
@@ -244,7 +264,24 @@ mod tests {
         assert!(found(&sleeping("futex", 2.4, &functions)).is_empty(), "4.8 %");
         let mut short = sleeping("futex", 0.29, &functions);
         short.thread_seconds = 0.5;
-        assert!(found(&short).is_empty(), "a few looks");
+        assert!(found(&short).is_empty(), "a short run");
+    }
+
+    #[test]
+    fn few_looks_divide_the_time_in_the_kernel() {
+        let drawn = |looked: f64, elsewhere: f64| {
+            let mut drawn = sleeping("futex", looked, &["__lll_lock_wait_private", "random"]);
+            let other =
+                Asleep { call: "read".to_owned(), seconds: elsewhere, ..drawn.asleep[0].clone() };
+            drawn.asleep.push(other);
+            for thread in 1..5 {
+                drawn.threads[thread].times.kernel = 1.0;
+            }
+            found(&drawn).len()
+        };
+        assert_eq!(drawn(0.2, 0.1), 1, "2.7 of 50 seconds");
+        assert_eq!(drawn(0.2, 0.2), 0, "2 seconds");
+        assert_eq!(drawn(0.1, 0.0), 0, "one look");
     }
 
     #[test]

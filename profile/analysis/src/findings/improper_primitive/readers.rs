@@ -7,10 +7,9 @@
 use syncline_recording::{Class, Op};
 
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::findings::family::{
-    FEWEST_TAKEN, Family, WAITED_FLOOR, descending, mean_held, share_of_run,
-};
+use crate::findings::family::{FEWEST_TAKEN, Family, WAITED_FLOOR, descending, share_of_run};
 use crate::findings::touches::Touches;
+use crate::held::mean_held;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 

@@ -1,0 +1,131 @@
+//! Sections that end earlier, and so the waits for them.
+//!
+//! A lock that is not handed over may be taken many times by one thread while another one sleeps for it.
+//! Such a wait ends earlier by all these sections.
+
+use super::tracks::{Ends, Track, Wait};
+use crate::held::share_of_work;
+use crate::model::{Lock, Process};
+
+/// Makes waits end earlier.
+pub struct Earlier {
+    /// Work by which a section becomes shorter.
+    by: f64,
+    /// The share of a section that goes away.
+    part: f64,
+    locks: Vec<AtLock>,
+}
+
+/// Waits for a lock.
+#[derive(Clone, Copy)]
+struct AtLock {
+    /// The share of the waiting that was for a section that becomes shorter.
+    for_these: f64,
+    /// The share of their work that its threads do in the lock's sections.
+    of_work: f64,
+}
+
+impl Earlier {
+    /// The sections of these sites shrink to this share.
+    pub fn new(process: &Process, sites: &[usize], to: f64) -> Earlier {
+        let figures = || sites.iter().map(|&site| &process.sites[site].figures);
+        let (held, calls) = (
+            figures().map(|figures| figures.held).sum::<f64>(),
+            figures().map(|figures| figures.calls).sum::<u64>(),
+        );
+        let mean = if calls > 0 { held / calls as f64 } else { 0.0 };
+        let part = 1.0 - to.clamp(0.0, 1.0);
+        let locks = process.locks.iter().map(|lock| AtLock::new(process, lock, sites)).collect();
+        Earlier { by: mean * part, part, locks }
+    }
+
+    /// Makes a wait end earlier. The tracks are those of the recorded run.
+    pub fn apply(&self, wait: &mut Wait, tracks: &[Track]) {
+        let Some(lock) = wait.lock.and_then(|lock| self.locks.get(lock)) else { return };
+        match &mut wait.ends {
+            Ends::With { thread, work, .. } => {
+                let sections = wait.seconds.min(went_on(&tracks[*thread], *work)) * lock.of_work;
+                let by = self.by.max(sections * self.part);
+                *work = (*work - by * lock.for_these).max(0.0);
+            }
+            Ends::After(seconds) => *seconds = (*seconds - self.by * lock.for_these).max(0.0),
+        }
+    }
+}
+
+/// What a thread has done since it waited last, when it has done this much work.
+fn went_on(track: &Track, work: f64) -> f64 {
+    let waited = track.waits.partition_point(|wait| wait.at < work);
+    let since = waited.checked_sub(1).map_or(0.0, |last| track.waits[last].at);
+    work - since
+}
+
+impl AtLock {
+    fn new(process: &Process, lock: &Lock, sites: &[usize]) -> AtLock {
+        let known = lock.blockers.iter().filter(|blocker| blocker.holder.is_some());
+        let (mut here, mut all) = (0.0, 0.0);
+        for blocker in known {
+            all += blocker.waited;
+            if blocker.holder.is_some_and(|holder| sites.contains(&holder)) {
+                here += blocker.waited;
+            }
+        }
+        let used = lock.sites.iter().any(|used| sites.contains(&used.site));
+        AtLock {
+            for_these: if all > 0.0 { here / all } else { f64::from(used) },
+            of_work: if used { share_of_work(process, lock) } else { 0.0 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::{Op, Primitive};
+
+    use super::*;
+    use crate::findings::testing::{Use, process};
+
+    /// When the wait of a first thread ends that took a second, and for which a second thread has done
+    /// two seconds of work. The second one is in sections of a tenth of a second for 0.8 of its work, and
+    /// waited itself when it had done this much. All sections shrink to half.
+    fn ends(waited_at: f64) -> f64 {
+        let mut drawn = process(10.0, 2);
+        let first = drawn.threads("draw", 2, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "face");
+        let site = drawn.site(Op::MutexLock, "draw at face.c:10");
+        drawn.uses(
+            lock,
+            site,
+            Use { calls: 160, waits: 9, waited: 9.0, held: 16.0, ..Use::default() },
+        );
+        drawn.locks[lock].threads = vec![(first, 80), (first + 1, 80)];
+        let wait = |at, ends| Wait {
+            at,
+            ends,
+            spins: false,
+            site: Some(site),
+            lock: Some(lock),
+            ended: 3.0,
+            seconds: 1.0,
+        };
+        let track =
+            |waits| Track { starts: Ends::After(0.0), waits, work: 9.0, lived: 9.0, demand: 1.0 };
+        let for_second = Ends::With { thread: 1, work: 2.0, delay: 0.0 };
+        let mut changed = wait(1.0, for_second);
+        let tracks = [track(vec![changed]), track(vec![wait(waited_at, Ends::After(0.1))])];
+        Earlier::new(&drawn, &[site], 0.5).apply(&mut changed, &tracks);
+        let Ends::With { work, .. } = changed.ends else { panic!("it still waits") };
+        work
+    }
+
+    #[test]
+    fn a_wait_for_many_sections_ends_earlier_by_all_of_them() {
+        assert!((ends(0.5) - (2.0 - 0.4)).abs() < 1e-6, "a second of sections: {}", ends(0.5));
+        assert!((ends(1.5) - (2.0 - 0.2)).abs() < 1e-6, "it waited meanwhile: {}", ends(1.5));
+    }
+
+    #[test]
+    fn a_wait_for_one_section_ends_earlier_by_that() {
+        assert!((ends(1.95) - (2.0 - 0.05)).abs() < 1e-6, "{}", ends(1.95));
+    }
+}
