@@ -3,8 +3,9 @@
 //!
 //! One thread sleeps during most of the run, hardly anything has a processor meanwhile, and at least two
 //! threads of one kind wait during most of their time. If one thread waited, there would be nothing to do
-//! at the same time. The function sleeps once in each call. A loop that sleeps may look for something
-//! ([`polling-sleep`](crate::model::Rule::PollingSleep)), or stand for arrivals.
+//! at the same time. These threads use a processor as well, for each sleep a little: threads of an idle
+//! server, whose housekeeping sleeps, do not. The function sleeps once in each call. A loop that sleeps
+//! may look for something ([`polling-sleep`](crate::model::Rule::PollingSleep)), or stand for arrivals.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,10 @@ use crate::options::Thresholds;
 /// The least share of the run that the thread sleeps, beyond the share of a processor that all threads have.
 const MUCH: f64 = 0.3;
 /// Fewer sleeps may be pauses.
-const OFTEN: u64 = 20;
+const OFTEN: u64 = 100;
+/// The least processor time for each sleep, in seconds, of the threads that wait: what a request takes
+/// that is sent and answered.
+const A_REQUEST: f64 = 10e-6;
 /// A longer sleep on the average, in seconds, keeps a clock.
 const LONGEST: f64 = 0.1;
 /// The least number of threads that wait.
@@ -42,7 +46,8 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
         return None;
     }
     let waiting = most_alike(process, sleeper);
-    if waiting < FEWEST {
+    let ran: f64 = waiting.iter().map(|&thread| process.threads[thread].ran()).sum();
+    if waiting.len() < FEWEST || ran < A_REQUEST * sleeps as f64 {
         return None;
     }
     Some(Finding {
@@ -56,28 +61,28 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
             share("processor time of all threads", meanwhile),
             rate("sleeps", sleeps as f64 / process.seconds),
             seconds("mean sleep", mean),
-            count("threads of one kind that wait meanwhile", waiting as u64),
+            count("threads of one kind that wait meanwhile", waiting.len() as u64),
         ],
         advice: "Have several under way at a time: more threads for this work (a larger pool, a \
                  thread for each connection), or work that does not keep its thread while it sleeps \
                  (asynchronous calls, requests that are suspended)."
             .to_owned(),
         open_question: None,
-        remedy: Remedy::AtOnce { seconds: site.figures.waited, pieces: waiting },
+        remedy: Remedy::AtOnce { seconds: site.figures.waited, pieces: waiting.len() },
         gain: None,
     })
 }
 
 /// The most threads of one start function that mostly wait, besides the one that sleeps.
-fn most_alike(process: &Process, sleeper: usize) -> usize {
-    let mut alike: BTreeMap<&str, usize> = BTreeMap::new();
+fn most_alike(process: &Process, sleeper: usize) -> Vec<usize> {
+    let mut alike: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (number, thread) in process.threads.iter().enumerate() {
         let Some(function) = &thread.start_function else { continue };
         if number != sleeper && waits(thread) {
-            *alike.entry(function).or_default() += 1;
+            alike.entry(function).or_default().push(number);
         }
     }
-    alike.into_values().max().unwrap_or(0)
+    alike.into_values().max_by_key(Vec::len).unwrap_or_default()
 }
 
 /// Whether a thread mostly waits for something other than the end of a thread or of a sleep.
@@ -130,6 +135,15 @@ mod tests {
         let finding = &find(&drawn, &Thresholds::default())[0];
         let gain = Predictor::new(&drawn).gain(&finding.remedy).expect("it is predicted");
         assert!((gain.share - 0.6).abs() < 1e-9, "{}", gain.share);
+    }
+
+    #[test]
+    fn threads_of_an_idle_server_wait_for_nothing() {
+        let mut idle = server(4, 9.0, Some(false));
+        for thread in &mut idle.threads {
+            thread.cpu = Some(1e-3);
+        }
+        assert!(places(&idle).is_empty(), "4 ms for 800 sleeps");
     }
 
     #[test]
