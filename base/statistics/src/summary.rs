@@ -1,17 +1,17 @@
 //! Summarises many samples: their median, their quartiles, and how many are far off.
 //!
 //! Disturbances make a measurement longer, sometimes much longer: an interrupt, another thread, a
-//! hypervisor that takes the processor away. So the median represents the samples, and not the
-//! mean; and samples far above are counted, since many of them mean that the machine is busy.
+//! hypervisor that takes the processor away. So the median, not the mean, represents the samples;
+//! and samples far above are counted, since many of them mean that the machine is busy.
 
 use serde::{Serialize, Serializer};
 
 use crate::order::{quantile, sorted};
 
-/// A sample is far off if it is above the upper quartile by this many times the distance of the
-/// quartiles (Tukey's outer fence) ...
+/// A sample is far off if it is above the upper quartile by more than this many interquartile
+/// ranges (Tukey's outer fence) ...
 const FENCE: f64 = 3.0;
-/// ... and above the median by this factor: where samples hardly differ, the fence alone would
+/// ... and above this many times the median: where samples hardly differ, the fence alone would
 /// count the ticks of a coarse clock.
 const FAR: f64 = 1.5;
 
@@ -44,7 +44,7 @@ impl Summary {
         Some(Summary { median, low, high, samples: sorted.len(), outliers })
     }
 
-    /// Half of the distance of the quartiles: half of all samples are about this near to the
+    /// Half the interquartile range: about half of the samples are within this distance of the
     /// median.
     pub fn spread(&self) -> f64 {
         (self.high - self.low) / 2.0
@@ -56,8 +56,9 @@ fn hundredths<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Err
     serializer.serialize_f64((value * 100.0).round() / 100.0)
 }
 
-/// The mean of the middle half: as robust as the median, and between the steps of a coarse clock.
-/// `None` without samples.
+/// The mean of the middle half. It is nearly as robust as the median: almost a quarter of the
+/// samples may be disturbed. Unlike the median, it can fall between two ticks of a coarse clock.
+/// `None` if there are no samples.
 pub fn middle_mean(samples: &[f64]) -> Option<f64> {
     let of = Summary::of(samples)?;
     let middle = samples.iter().filter(|sample| (of.low..=of.high).contains(sample));

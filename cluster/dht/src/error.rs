@@ -23,7 +23,7 @@ pub enum Error {
     /// A key or a value has 4 GiB or more.
     #[error("a key or a value of {0} bytes is too large: it may have up to 4294967295")]
     TooLong(usize),
-    /// The parts of the ranks are too small or too large, or at an unsuitable position.
+    /// The requested size or offset of the table in each part is unsuitable.
     #[error(
         "no table of {bytes} bytes fits at offset {at} of each part: it takes {least} to {most} bytes, at a multiple of 64"
     )]

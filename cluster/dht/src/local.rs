@@ -1,10 +1,11 @@
 //! Iterates over the entries of one rank's part, while other ranks change it.
 //!
-//! Buckets are split meanwhile, and never merged. So the iteration goes by endings of hashes, with
-//! as many bits as the part has at first. The bucket that has an ending's keys at that moment is
-//! copied as a whole, between two reads of its version. If the bucket is shallower, only the
-//! entries with that ending are taken; if the ending was split meanwhile, its halves are visited
-//! instead.
+//! Meanwhile buckets may be split, but are never merged. So the iterator goes through the values of
+//! a hash's low bits: as many bits as a bucket's number has in the part when the iteration begins,
+//! as far as this rank knows. For each ending, the bucket that now holds its keys is copied as a
+//! whole, between two reads of its version. If the bucket's depth is less than the number of bits,
+//! it also holds keys with other endings: these are skipped. If the ending was split meanwhile, its
+//! halves are visited instead.
 
 use std::collections::VecDeque;
 
@@ -26,7 +27,7 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 pub struct Entries<'t, F, M> {
     table: &'t Table<F, M>,
     rank: usize,
-    /// The next ending with this many bits; halves that were split off come before it.
+    /// The next ending to visit, of `bits` bits; `halves` are visited first.
     next: u64,
     bits: u32,
     halves: Vec<(u64, u32)>,
@@ -37,9 +38,9 @@ pub struct Entries<'t, F, M> {
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// Iterates over the entries of this rank's own part.
     ///
-    /// A key that has a value all the while is returned once, with a value that it has had
-    /// meanwhile. A key that is put or removed meanwhile is returned once or not at all. Each
-    /// bucket is copied at one moment.
+    /// A key that is present throughout the iteration is returned exactly once, with one of the
+    /// values that it had meanwhile. A key that is put or removed meanwhile is returned once or not
+    /// at all. Each bucket is copied at one moment.
     pub fn local(&self) -> Entries<'_, F, M> {
         self.entries_of(self.fabric.rank())
     }

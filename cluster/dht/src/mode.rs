@@ -45,8 +45,8 @@ impl<F: Fabric> Mode<F> for Fine {
     }
 }
 
-/// The paper's method (Figure 2): a reader locks the whole part of the key's rank as shared, a
-/// writer locks it exclusively, with a window's lock `L`.
+/// The method of Christgau and Schnor (Figure 2): all of a rank's part has one window lock `L`.
+/// Readers of the part hold it shared, writers exclusively.
 ///
 /// It exists for comparison. A rank that dies while it holds a part blocks all others from it for
 /// ever.
@@ -62,7 +62,8 @@ pub struct Coarse<F, L, W = Yield> {
 }
 
 impl<F, L, W> Coarse<F, L, W> {
-    /// The position of the window's word, and the offset of the parts' locks in each part.
+    /// `global` is the position of the window's word; `part` is the offset of the lock in each
+    /// rank's part.
     pub(crate) fn new(global: Position, part: usize) -> Self {
         Coarse { global, part, fabric: PhantomData, lock: PhantomData, wait: PhantomData }
     }

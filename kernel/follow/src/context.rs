@@ -115,9 +115,9 @@ pub struct Broken {
     pub other_levels: u64,
     /// Locks held at a return to user space (invariant 3).
     pub held_by_user: u64,
-    /// Words whose value contradicts the state.
+    /// Spinlocks just acquired whose word reads as free.
     pub contradictions: u64,
-    /// Entries, or lock functions, of which no end was seen.
+    /// Entries and lock functions without a return, and returns without an entry.
     pub lost: u64,
 }
 
@@ -219,8 +219,8 @@ impl Task {
         self.levels.last().is_some_and(|level| !level.held.is_empty())
     }
 
-    /// An interrupt or exception arrives after this call: it may arrive between a call and the
-    /// first instruction of the called function.
+    /// An interrupt or exception arrives. `interrupted` is the level's latest call: the interrupt
+    /// may come before the called function's first instruction.
     pub fn enter(&mut self, interrupt: bool, interrupted: Call) {
         if self.levels.len() > MOST_LEVELS {
             self.broken.lost += 1;
@@ -233,7 +233,7 @@ impl Task {
         self.levels.push(level);
     }
 
-    /// The interrupt or exception returns; returns the call after which it came.
+    /// Leaves the level of an interrupt or exception. Gives back the call that `enter` was given.
     pub fn leave(&mut self) -> Option<Call> {
         if self.levels.len() == 1 {
             self.broken.lost += 1;
@@ -305,8 +305,8 @@ impl Task {
         }
     }
 
-    /// The lock that the function in progress waits for; `None` if no function of this kind is in
-    /// progress.
+    /// The lock of the function in progress; `None` if there is no such function of this role's
+    /// kind and mode, or if it has not accessed its lock yet.
     pub fn pending_lock(&self, role: Role) -> Option<u64> {
         let pending = self.levels.last()?.pending.last()?;
         let same = pending.role.kind == role.kind && pending.role.shared == role.shared;
@@ -326,7 +326,8 @@ impl Task {
 
     /// A function of this role returns. If it has taken its lock, the lock is held from now on.
     /// `owned` gets the physical address, and returns whether the lock's word names this task as
-    /// its owner.
+    /// its owner; `None` if the word does not name an owner. Then what counts is whether the
+    /// function has proved that it took the lock.
     pub fn done(
         &mut self,
         role: Role,
@@ -376,7 +377,8 @@ impl Task {
     /// An access to data. The caller has checked [`Task::holds`].
     pub fn access(&mut self, access: Access) {
         let level = self.level();
-        // The log of an earlier section is not this one's.
+        // An access equal to the one before it is dropped, unless that one came before this section
+        // began.
         let start = level.held.last().map_or(0, |held| held.start);
         if level.log.get(start..).is_some_and(|own| own.last() == Some(&access)) {
             return;
@@ -442,8 +444,8 @@ impl Task {
         Some(finished)
     }
 
-    /// Takes the locks that the next task goes on with when this one is suspended: the run queue's
-    /// lock, and all others that can't be held while asleep.
+    /// This task is suspended. Removes and returns the locks that pass to the next task: the run
+    /// queue's, and all others whose holder may not sleep.
     pub fn switch_out(&mut self) -> Vec<Held> {
         let level = self.level();
         let (go, stay) = level.held.iter().partition(|held| !held.role.kind.sleeps());

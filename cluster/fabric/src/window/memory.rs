@@ -1,4 +1,5 @@
-//! The memory itself: nodes come from a fabric's heap, pauses and time from the fabric.
+//! [`Window`], the `Memory` of locks that lie in a fabric's parts. Nodes come from the fabric's
+//! heap; the fabric also makes the pauses, and tells the time.
 
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
@@ -46,8 +47,9 @@ unsafe impl<F: Here> Memory for Window<F> {
     type Data<T> = WindowData<F, T>;
     type Own<T: Default> = Pooled<T, Self>;
 
-    /// Each poll is an operation of the fabric, and the pauses between polls grow. The clock is read once
-    /// in this many polls.
+    /// A poll is an operation of the fabric, and the pauses between polls grow. So waiters look
+    /// less often than in shared memory before they do something slower, such as reading the
+    /// clock.
     const PATIENCE: u32 = 16;
     const BATCH: u32 = 64;
 
@@ -60,8 +62,8 @@ unsafe impl<F: Here> Memory for Window<F> {
         unsafe { node.follow() }
     }
 
-    /// Allocates a node in this rank's part, all zero, which is the default of everything made of
-    /// words, links and data.
+    /// Allocates a zeroed node in this rank's part. All bytes zero is the default of whatever is
+    /// made of words, links and data.
     ///
     /// # Panics
     ///

@@ -7,9 +7,9 @@ use crate::stress::table::Shape;
 /// The machines that are built from published figures.
 pub const MACHINES: [&str; 5] = ["ice-lake", "sapphire-rapids", "zen4", "zen5", "graviton4"];
 
-/// The locks that are compared. If an algorithm has several forms, it is the one without timeouts.
-/// The futex is left out, since it is too good here: waking a thread costs the simulated waker
-/// nothing.
+/// The locks that are compared. Of an algorithm with several forms, the one without timeouts is
+/// compared. The futex is left out, since it is too good here: waking a thread costs the simulated
+/// waker nothing.
 pub const LOCKS: [&str; 11] = [
     "gate",
     "tas",
@@ -42,7 +42,7 @@ pub enum Threads {
 /// What the threads of a situation do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Work {
-    /// They take random ones of this many locks.
+    /// Each acquisition takes one of this many locks, chosen at random.
     Locks(usize),
     /// They use a hash table with a lock in each bucket.
     Table(Shape),

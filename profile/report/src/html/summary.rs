@@ -20,7 +20,8 @@ pub fn heading(process: &Process) -> String {
     )
 }
 
-/// A kind of time has a card if it takes at least this share of the threads' time.
+/// Time spent polling, or otherwise in the kernel, has a card only from this share of the threads'
+/// time on.
 const LEAST: f64 = 0.001;
 
 /// The figures that matter most.
@@ -60,7 +61,7 @@ pub fn cards(process: &Process) -> String {
     html + "</div>\n"
 }
 
-/// What could not be recorded; empty without notes.
+/// What could not be recorded; empty if there are no notes.
 pub fn notes(notes: &[Note], id: &str) -> String {
     if notes.is_empty() {
         return String::new();

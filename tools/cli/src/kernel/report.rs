@@ -8,6 +8,7 @@ use serde_json::json;
 use syncline_conflicts::Options;
 use syncline_kernel::contention;
 use syncline_kernel::run::{self, About, INVARIANTS};
+use syncline_present::number::grouped;
 
 use super::args::Kernel;
 use super::say::{failure, say};
@@ -63,7 +64,8 @@ pub fn print(args: &Kernel, folder: &Path) -> Result<ExitCode, Failure> {
     for line in breaches.lines().take(BREACHES) {
         say(&classes.told(line));
     }
-    let message = format!("the recording contradicts itself {broken} times: the figures are wrong");
+    let times = if broken == 1 { "once".to_owned() } else { format!("{} times", grouped(broken)) };
+    let message = format!("the recording contradicts itself {times}: the figures are wrong");
     Err(Failure::message(REPORT_FAILED, message)
         .hint("please report this, with the kernel's release and the lines above"))
 }

@@ -44,9 +44,8 @@ pub fn check(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let name = path.display();
-    let message = format!(
-        "can't load a library into {name}: it {gains}, and then the loader ignores other libraries"
-    );
+    let message =
+        format!("can't load a library into {name}: it {gains}, so the loader ignores LD_PRELOAD");
     Err(Failure::message(CANNOT_RECORD, message)
         .hint("record as the user that it runs as, or record a copy without these rights"))
 }

@@ -17,13 +17,13 @@ pub struct Decoded {
 
 /// How a block ends.
 pub enum End {
-    /// Continues at an address: a jump, or the block is long enough.
+    /// Continues at this address: the block ends with a direct jump, or was cut because it is long.
     Direct(u64),
     /// A conditional jump.
     Conditional(u64),
     /// Calls an address.
     Call(u64),
-    /// Jumps, or calls with an address to return to, to where an operand says.
+    /// Jumps or calls through an operand; a call has the address to return to.
     Indirect(Option<u64>),
     /// Returns, and takes this many bytes more from the stack.
     Return(u16),
@@ -47,7 +47,8 @@ pub fn end_of(instruction: &Instruction) -> Option<End> {
         Mnemonic::Syscall => return Some(End::SystemCall),
         // Any transaction may be aborted, and what was logged in it would be lost with it.
         Mnemonic::Xbegin => return Some(End::Abort(instruction.near_branch_target())),
-        // Privileged, or with effects on control that are not followed.
+        // Not followed: the ends of transactions, `sysenter`, privileged instructions, and those
+        // that change what an access means (protection keys, the bases of FS and GS).
         Mnemonic::Xend
         | Mnemonic::Xabort
         | Mnemonic::Sysenter
