@@ -112,7 +112,7 @@ fn who_asks_for_the_end_gets_it_and_the_emulator_ends_as_well() {
     assert!(kill("-INT", &child.id().to_string()));
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(errors(&output).contains("ended before the load was"), "{}", errors(&output));
+    assert!(errors(&output).contains("ended before its load had finished"), "{}", errors(&output));
     assert!(!sandbox.path("syncline-kernel").exists(), "a folder was left behind");
     assert!(!kill("-0", fs::read_to_string(started).unwrap().trim()), "the emulator still runs");
 }

@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn one_processor_is_refused_and_so_is_too_little_memory() {
-        assert!(cpus("1").expect_err("one").contains("patches"));
+        assert!(cpus("1").expect_err("one").contains("2 processors or more"));
         assert!(cpus("0").is_err() && cpus("65").is_err());
         assert_eq!((cpus("2"), cpus("64")), (Ok(2), Ok(64)));
         assert_eq!(memory("1G"), Ok(1024));
