@@ -134,7 +134,7 @@ mod tests {
     fn what_is_no_kernel_is_refused() {
         let cache = Path::new("/nowhere");
         let error = find(Some(Path::new("/etc/passwd")), cache).expect_err("a text");
-        assert!(error.to_string().contains("no image of a Linux kernel"), "{error}");
+        assert!(error.to_string().contains("is not an image of a Linux kernel"), "{error}");
         let folder = tempfile::tempdir().expect("a folder");
         let image = folder.path().join("vmlinuz");
         let mut bytes = vec![0; 0x400];
