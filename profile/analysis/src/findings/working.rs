@@ -22,7 +22,7 @@ pub fn running(process: &Process, threads: &[usize]) -> Option<f64> {
 }
 
 /// The time in which a thread was not kept from running by others.
-fn could_run(thread: &Thread) -> f64 {
+pub fn could_run(thread: &Thread) -> f64 {
     (thread.seconds - thread.ready.unwrap_or(0.0)).max(0.0)
 }
 

@@ -97,7 +97,7 @@ struct Hot<'a> {
 }
 
 /// The part of the time held in which the holders had a processor, by the holds that were looked at.
-fn on_processor(process: &Process, sites: &[usize]) -> f64 {
+pub fn on_processor(process: &Process, sites: &[usize]) -> f64 {
     let holders = || sites.iter().map(|&site| &process.sites[site].figures.holder);
     let held: f64 = holders().map(|holder| holder.seconds).sum();
     let off: f64 = holders().map(|holder| holder.off_cpu).sum();

@@ -11,8 +11,11 @@ use crate::findings::blocked_holder::preempted;
 use crate::findings::evidence::{ask_inspect, count, rate, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, Family, PAIR, descending};
 use crate::findings::meeting::Meeting;
-use crate::model::{Finding, Process, Remedy, Rule, Thread};
+use crate::findings::working::could_run;
+use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
+
+use super::contended::on_processor;
 
 /// The least share of the time in which its threads could run that they wait for it.
 const LEAST: f64 = 0.15;
@@ -22,8 +25,8 @@ const SHORT: f64 = 10e-6;
 const OFTEN: f64 = 1000.0;
 /// A longer wait on the average is for a holder that lost its processor.
 const LONGEST: f64 = TIME_SLICE;
-/// If holders had no processor for this share of the time held, threads wait for that.
-const MOSTLY_OFF: f64 = 0.5;
+/// If holders had a processor for no more than this share of the time held, threads wait for that.
+const MOSTLY_ON: f64 = 0.5;
 
 /// Locks that are waited for and taken often, one finding for all of a family.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
@@ -33,7 +36,6 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
 
 fn finding(process: &Process, family: &Family) -> Option<Finding> {
     let threads = process.threads_at(family.sites.iter().copied());
-    let could_run = |thread: &Thread| (thread.seconds - thread.ready.unwrap_or(0.0)).max(0.0);
     let alive: f64 = threads.iter().map(|&thread| could_run(&process.threads[thread])).sum();
     let waited = family.waited();
     let waits: u64 = family.sites.iter().map(|&site| process.sites[site].figures.waits).sum();
@@ -47,7 +49,7 @@ fn finding(process: &Process, family: &Family) -> Option<Finding> {
         && alive > 0.0
         && family.mean_held() < SHORT
         && family.calls_per_second() >= OFTEN
-        && holders_off(process, family) < MOSTLY_OFF
+        && on_processor(process, &family.sites) > MOSTLY_ON
         && Meeting::at(process, family).is_none()
         && !preempted::explains_waits_at(process, &family.sites);
     if !applies {
@@ -88,14 +90,6 @@ fn finding(process: &Process, family: &Family) -> Option<Finding> {
         sites,
         gain: None,
     })
-}
-
-/// The share of the time held for which the holders had no processor, by sampled holds.
-fn holders_off(process: &Process, family: &Family) -> f64 {
-    let holders = || family.sites.iter().map(|&site| &process.sites[site].figures.holder);
-    let held: f64 = holders().map(|holder| holder.seconds).sum();
-    let off: f64 = holders().map(|holder| holder.off_cpu).sum();
-    if held > 0.0 { off / held } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -166,12 +166,13 @@ fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
 
 /// Whether the first thread and these meet at a barrier of OpenMP.
 fn meets_first_at_open_mp(process: &Process, threads: &[usize]) -> bool {
-    let barriers = process.locks.iter().filter(|lock| lock.primitive == Primitive::OmpBarrier);
-    let is_first = |thread: usize| thread == 0 && process.threads[0].start_function.is_none();
-    barriers.into_iter().any(|barrier| {
-        let comes = |number: usize| barrier.threads.iter().any(|&(thread, _)| thread == number);
-        threads.iter().all(|&thread| comes(thread)) && is_first(0) && comes(0)
-    })
+    let mut barriers = process.locks.iter().filter(|lock| lock.primitive == Primitive::OmpBarrier);
+    let is_first = process.threads[0].start_function.is_none();
+    is_first
+        && barriers.any(|barrier| {
+            let comes = |number: usize| barrier.threads.iter().any(|&(thread, _)| thread == number);
+            threads.iter().chain([&0]).all(|&thread| comes(thread))
+        })
 }
 
 /// These threads by their pools.
