@@ -1,21 +1,23 @@
-//! Calls of the kernel that take much time and that no rule knows: a sentence for each.
+//! Calls of the kernel in which threads sleep for long and which no rule covers: a sentence for
+//! each.
 
 use super::improper_primitive::library_lock;
 use super::working::{IDLE, running, share};
 use crate::model::{Asleep, Finding, Kind, Process, Remaining, Rule};
 use syncline_present::number::{counted, duration, percent};
 
-/// The least share of the threads' time that is reported.
+/// Calls with a smaller share of the threads' time are not reported.
 const LEAST: f64 = 0.05;
-/// Less than this, in seconds, is a few looks.
+/// Less than this, in seconds, rests on only a few samples.
 const FLOOR: f64 = 0.5;
 const OPEN_MP: &str = "OpenMP's threads sleep there until a parallel region begins or ends, or for tasks: \
                        where regions are short, have fewer threads (OMP_NUM_THREADS) or more work in each";
-/// Libraries whose threads sleep for a program: starts of their files' names, and what for.
+/// Libraries whose threads sleep: how their files' names begin, and why the threads sleep.
 const LIBRARIES: [(&str, &str); 3] =
     [("libgomp", OPEN_MP), ("libomp", OPEN_MP), ("libiomp", OPEN_MP)];
 
-/// The sentence about these calls. Locks of the C library that have a finding need none.
+/// The sentences about the calls of the kernel in which threads sleep. Locks of the C library need
+/// none if they have a finding.
 pub fn find(process: &Process, findings: &[Finding]) -> impl Iterator<Item = Remaining> {
     let is_found = findings.iter().any(|finding| finding.rule == Rule::LibraryLock);
     let said = move |asleep: &Asleep| is_found && library_lock::function(process, asleep).is_some();
@@ -58,7 +60,7 @@ fn remaining(process: &Process, asleep: &Asleep) -> Option<Remaining> {
     })
 }
 
-/// What a library sleeps for.
+/// Why the threads of a known library sleep in this call; `None` if the stack has no such library.
 fn library(process: &Process, asleep: &Asleep) -> Option<&'static str> {
     let frames = &process.stacks[asleep.stack].frames;
     let mut modules = frames.iter().filter_map(|&frame| process.frames[frame].module);

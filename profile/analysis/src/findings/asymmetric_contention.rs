@@ -3,11 +3,11 @@
 //! the data is split, but not evenly.
 //!
 //! Locks are of one kind if they are taken at the same call sites, were created by the same calls,
-//! and lie at equal distances from each other, as those of an array do. Locks that are only made at
-//! one line may serve as many purposes as they have owners, such as the tables of one class.
-//! SyncPerf compares the highest rate with the lowest, but among thousands of locks two always
-//! differ at random. So here all hot locks together must stand out from the median, and their waits
-//! must be significant.
+//! and lie at equal distances from each other, as those of an array do. To be created at one line
+//! is not enough: such locks may serve as many purposes as they have owners, such as the tables of
+//! one class. SyncPerf compares the highest rate with the lowest, but among thousands of locks two
+//! always differ at random. So here all hot locks together must stand out from the median, and
+//! their waits must be significant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ use crate::options::Thresholds;
 /// Fewer locks than this are not a kind.
 const FEWEST_LOCKS: usize = 4;
 /// A hot lock's acquisitions and contention must be at least this many times those of the median:
-/// SyncPerf's, which has the lowest in place of the median.
+/// The factor is SyncPerf's, which compares with the lowest, not with the median.
 const TIMES: f64 = 2.0;
 /// At most this share of the locks may be hot. If more are hot, there are simply too few locks.
 const FEW: f64 = 0.25;
@@ -32,7 +32,7 @@ const FEW: f64 = 0.25;
 /// did not exclude them. If few threads run at a time, few find a lock taken.
 const AT_ONCE: f64 = 0.3;
 /// The least share of the distances between neighbouring locks that must be multiples of one
-/// distance, for the locks to be elements of an array, some of which are not used.
+/// distance, for the locks to count as an array's elements. Some elements may be unused.
 const IN_STEP: f64 = 0.8;
 /// Heap blocks lie at multiples of this many bytes.
 const ALIGNMENT: u64 = 16;
@@ -45,7 +45,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     kinds.filter_map(|locks| Kind::of(process, locks, thresholds)).map(Kind::finding).collect()
 }
 
-/// The locks of a family by what created them.
+/// The locks of a family, grouped by primitive and by the calls that created them. Groups whose
+/// locks are not in an array are left out.
 fn kinds(process: &Process, locks: &[usize]) -> Vec<Vec<usize>> {
     let mut kinds: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for &number in locks {
@@ -72,7 +73,7 @@ fn are_in_an_array(process: &Process, locks: &[usize]) -> bool {
     })
 }
 
-/// How many locks were created by the calls that created these, if that was recorded.
+/// How many locks were created by the calls that created these; 0 if that was not recorded.
 fn created(process: &Process, locks: &[usize]) -> usize {
     let first = &process.locks[locks[0]];
     let Some(creator) = first.created_at.map(|stack| process.calls_of(stack)) else {
@@ -92,7 +93,7 @@ struct Kind<'a> {
     /// The hot locks, those with most waiting first.
     hot: Vec<usize>,
     locks: usize,
-    /// Those of them that were created and hardly ever taken.
+    /// How many of `locks` were created and hardly ever taken.
     unused: usize,
     /// Fewest and most acquisitions of a lock, and the median.
     calls: (u64, u64, u64),
@@ -194,7 +195,8 @@ impl<'a> Kind<'a> {
             open_question: None,
             remedy: Remedy::SplitLock {
                 sites: sites.clone(),
-                // Two threads meet at a lock with the sum of the squares of the shares.
+                // The probability that two threads meet at a lock is the sum of the squares of the
+                // locks' shares of acquisitions.
                 parts: (self.locks as f64 / self.effective).max(1.0),
             },
             sites,

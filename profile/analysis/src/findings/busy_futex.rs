@@ -4,12 +4,12 @@
 //! with, no holders and no sections.
 //!
 //! Workers that have nothing to do wait in a futex as well. Threads with nothing to do wait long,
-//! and are woken seldom and by other threads. Threads that contend wait shortly and often; or each
-//! waiter wakes others as well, since the thread that has got the lock releases it, and there are
+//! and are woken seldom and by other threads. Threads that contend have short and frequent waits.
+//! Or each waiter also wakes others, since it releases the lock that it has got, and there are
 //! fewer futexes than threads.
 //!
-//! If there are already many locks, such as one for each table, threads occasionally wait for one
-//! of these too, above all while a holder has lost its processor. So if there are more futexes than
+//! If a program has many locks, such as one for each table, threads occasionally wait for one of
+//! them too, above all while a holder has lost its processor. So if there are more futexes than
 //! threads, the waiting in a single futex has to reach the threshold. (Locks may wait in a futex of
 //! each thread, as `parking_lot`'s do: then there are as many futexes as threads.)
 
@@ -26,8 +26,7 @@ use crate::options::Thresholds;
 /// The least share of all threads' time that is waited at one call site. Less is not worth a
 /// finding, since the futex may be an event.
 const LEAST_SHARE: f64 = 0.05;
-/// Longer waits, on average, are those of threads with nothing to do: sections of a millisecond are
-/// rare.
+/// If the mean wait is longer, the threads have nothing to do: sections of a millisecond are rare.
 const LONGEST_WAIT: f64 = 1e-3;
 
 /// The least number of waits in a second, of threads that wake each other.
@@ -38,7 +37,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let sites = process.sites.iter().enumerate();
     let futexes = sites.filter(|(_, s)| s.kind == Kind::Futex && s.op.class() == Class::Wait);
     let least = LEAST_SHARE * process.thread_seconds;
-    // An event loop waits for its timers.
+    // Waits that mostly time out are those of an event loop for its timers.
     let busy = futexes.filter(|(_, site)| site.figures.waited > least && !is_clock(site));
     let busy = busy.filter(|&(number, site)| {
         let (waits, waited) = (site.figures.waits as f64, site.figures.waited);
@@ -54,12 +53,13 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     busy.map(|(number, _)| finding(process, number)).collect()
 }
 
-/// Seconds that are waited in one of them at the site.
+/// Seconds that threads waited in one futex at a site.
 fn waited_here(futex: &Lock, number: usize) -> f64 {
     futex.sites.iter().filter(|used| used.site == number).map(|used| used.waited).sum()
 }
 
-/// Whether all that wait at a site wake others that wait for the same few futexes.
+/// Whether threads that wait at a site also wake each other: as many threads wake others through
+/// these futexes as wait, and there are fewer futexes than threads.
 fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool {
     let waiting = process.sites[number].threads;
     let wakes = |used: &SiteUse| used.op.class() == Class::Notify;
@@ -75,8 +75,8 @@ enum Known {
     Event,
 }
 
-/// Parts of the names of functions that wait for an event: conditions are made of locks, so these are
-/// looked for first.
+/// Parts of the names of functions that wait for an event. These are looked for first, because
+/// conditions are made of locks.
 const EVENTS: [&str; 9] = [
     "condvar",
     "cond_wait",
@@ -168,12 +168,13 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// Four threads that waited so often and so long in ten seconds.
+    /// The number of findings if four threads waited this often and for this many seconds, in ten
+    /// seconds.
     fn waits(waits: u64, waited: f64) -> usize {
         woken_by(1, waits, waited)
     }
 
-    /// As in [`waits`], and this many threads wake others.
+    /// Like [`waits`], with `wakers` threads that wake others.
     fn woken_by(wakers: usize, waits: u64, waited: f64) -> usize {
         let mut drawn = process(10.0, 4);
         drawn.threads("operate", 4, 10.0);

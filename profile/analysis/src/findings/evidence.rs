@@ -31,7 +31,8 @@ fn number_of(what: &str, value: f64, unit: Unit) -> Evidence {
     Evidence { what: what.to_owned(), value, unit }
 }
 
-/// The evidence from a trace: how many sections it has, and of how many threads.
+/// The evidence from a trace: how many sections were traced, in how many threads, and the share of
+/// pairs that are independent.
 pub fn traced(inspected: &Inspected) -> Vec<Evidence> {
     let mut evidence = vec![
         count("sections traced here", inspected.sections),

@@ -2,9 +2,9 @@
 //! data in the same way, so a fault in them is one problem. 92,000 quiet locks that one line of
 //! code takes are one busy family (SyncPerf, section 3.1.2).
 //!
-//! A family also bounds the gain: the most time that the program could save without its locks. A
-//! rule applies only above a floor of that bound, since SyncPerf's thresholds alone (1,000
-//! acquisitions a second) would blame locks that cost a thousandth of a percent.
+//! The calls and waits of a family also bound the gain: the most time that the program could save
+//! without its locks. A rule applies only above a floor of that bound, since SyncPerf's thresholds
+//! alone (1,000 acquisitions a second) would blame locks that cost a thousandth of a percent.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -14,44 +14,44 @@ use syncline_recording::Primitive;
 use crate::held::{is_to_read, mean_held, share_of_work};
 use crate::model::{Figures, Kind, Lock, Process, Site, Thread};
 
-/// Seconds that an uncontended acquisition and its release take: 5 ns for a mutex that stays
-/// in one processor's cache (`docs/benchmarks.md`), more where its line comes from memory.
+/// Seconds that an uncontended acquisition and its release take: 5 ns for a mutex that stays in one
+/// processor's cache (`docs/benchmarks.md`), more if its cache line comes from memory.
 pub const PAIR: f64 = 20e-9;
 /// Seconds for a lock that several threads take in turn: its cache line comes from another
 /// processor, for the acquisition and often again for the release.
 pub const SHARED_PAIR: f64 = 100e-9;
-/// Like [`PAIR`], for locks each of which mostly one thread takes: they stay in its cache, or are
-/// prefetched in a walk over an array.
+/// Like [`PAIR`], for locks that are mostly taken by one thread each: they stay in its cache, or
+/// are prefetched in a walk over an array.
 const OWN_PAIR: f64 = 7e-9;
-/// A lock that fewer threads than this share is mostly one thread's.
+/// A lock whose effective number of threads (`threads_of`) is below this is mostly one thread's.
 const ONE_THREAD: f64 = 1.2;
-/// The part of their processor time that threads which do little else spend in the calls for locks: of our
-/// workloads' (`docs/accuracy.md`), about this much went away with the calls.
+/// The share of their processor time that threads spend in calls for locks if they do little else.
+/// In our workloads (`docs/accuracy.md`), about this share was saved when the calls were removed.
 const MOST_OF_TIME: f64 = 0.7;
 /// The least share of the run time that calls must take to be a finding, if the section's
-/// instructions show what to do. It is 10,000 acquisitions a second of a shared lock: each of the
+/// instructions show what to do. That is 10,000 acquisitions a second of a shared lock: each of the
 /// bugs of SyncPerf's Table 2 has more, and both false alarms of its section 4.3 (1,252 and 1,916 a
 /// second) have less.
 pub const COST_FLOOR: f64 = 0.001;
-/// The least share if the advice is a guess.
+/// Like [`COST_FLOOR`], if the advice is a guess.
 pub const UNSURE_COST_FLOOR: f64 = 0.01;
 /// The least share of the run time that waits of all threads together must take to be a finding.
-/// The smallest that paid off in SyncPerf's Table 2 was canneal's: half a second of 51.
+/// The smallest saving in SyncPerf's Table 2 was canneal's: half a second of 51.
 pub const WAITED_FLOOR: f64 = 0.005;
-/// The least number of waits and refused tries for a share of them to mean anything.
+/// With fewer waits and refused tries than this, a share of them means nothing.
 pub const FEWEST_TAKEN: u64 = 10;
 
 /// If this share of a lock's acquisitions is in functions that wait for a condition or signal it,
 /// the lock is the condition's.
 const OF_CONDITION: f64 = 0.1;
 
-/// The least number of waits and signals of the condition for each acquisition. With fewer, as
-/// where all threads occasionally stop for a garbage collector, the lock does not exist for the
-/// condition.
+/// The least number of waits and signals of the condition for each acquisition. With fewer, the
+/// lock does not exist for the condition; for example, all threads occasionally stop for a garbage
+/// collector.
 const OFTEN_ENOUGH: f64 = 0.001;
 
-/// The share of hand-overs that remains if threads pass on ten things at a time, for which the gain
-/// is predicted.
+/// The share of hand-overs that remains if threads pass on ten things at a time. The predicted gain
+/// is for this case.
 pub const SEVERAL_AT_A_TIME: f64 = 0.1;
 
 /// Locks that are taken at the same call sites.
@@ -142,18 +142,19 @@ impl Family<'_> {
         mean_held(self.figures().map(|figures| figures.held).sum(), self.calls())
     }
 
-    /// The most threads that take them at one call site.
+    /// The largest number of threads that take the locks at one call site.
     pub fn threads(&self) -> usize {
         self.sites.iter().map(|&site| self.process.sites[site].threads).max().unwrap_or(0)
     }
 
-    /// The most seconds that an acquisition and its release take without contention.
+    /// An upper bound of the seconds that an uncontended acquisition and its release take.
     pub fn pair(&self) -> f64 {
         // With fewer locks than threads, threads share a lock. With more, that isn't known.
         if self.locks.len() < self.threads() { SHARED_PAIR } else { PAIR }
     }
 
-    /// The mean instead of the bound, as fixes that removed the calls have shown.
+    /// The mean of these seconds, where [`Family::pair`] is the bound: what fixes saved that
+    /// removed the calls, and no more than the threads' processor time allows.
     pub fn likely_pair(&self) -> f64 {
         let mut locks = self.locks.iter().map(|&lock| &self.process.locks[lock]);
         let one_thread = |lock: &Lock| threads_of(lock).is_none_or(|threads| threads < ONE_THREAD);
@@ -165,7 +166,7 @@ impl Family<'_> {
     }
 
     /// An upper bound of the mean time of a call and its release, from the processor time of the
-    /// threads that make them.
+    /// threads that make them. Infinite if these threads are not known.
     fn affordable(&self) -> f64 {
         let threads = self.process.threads_at(self.sites.iter().copied());
         let threads = || threads.iter().map(|&thread| &self.process.threads[thread]);
@@ -184,7 +185,7 @@ impl Family<'_> {
         share_of_run(self.process, self.waited())
     }
 
-    /// The first of its locks.
+    /// A handful of the locks, those with most waiting.
     pub fn few_locks(&self) -> Vec<usize> {
         few(&self.locks)
     }
@@ -196,8 +197,8 @@ impl Family<'_> {
         self.in_functions_of(sites.filter(|site| site.op.primitive() == Primitive::Condvar)) > 0
     }
 
-    /// Whether the locks exist for the condition: a queue's, whose sides wait for each other. A condition
-    /// that no thread waited for is no evidence of that, even if threads signalled it.
+    /// Whether the locks exist for the condition: a queue's, whose sides wait for each other. A
+    /// condition that no thread waited for is no evidence of this, even if threads signalled it.
     pub fn is_of_condition(&self) -> bool {
         let waited_for =
             |lock: &&Lock| lock.primitive == Primitive::Condvar && lock.figures.waits > 0;
@@ -218,8 +219,8 @@ impl Family<'_> {
 }
 
 /// How many threads would be in the sections of a lock at the same time if it did not exclude them
-/// and each had a processor: the share of their working time for which it is held, times the number
-/// of threads that take it. If that is more than one, waiting is unavoidable, whatever the
+/// and each had a processor. This is the share of the threads' working time for which the lock is
+/// held, times the number of threads that take it. Above one, waiting is unavoidable, whatever the
 /// processors and the load of the machine. Contention does not measure this: if few threads run at
 /// a time, few find the lock taken.
 pub fn wanted_at_once(process: &Process, lock: &Lock) -> f64 {
@@ -229,8 +230,8 @@ pub fn wanted_at_once(process: &Process, lock: &Lock) -> f64 {
 }
 
 /// The effective number of threads that share a lock: the number of threads if all take it equally
-/// often, and fewer otherwise. A lock that another thread takes once in a while is nearly its own
-/// thread's. `None` if no thread took it.
+/// often, and fewer otherwise. If one thread makes nearly all acquisitions, the result is little
+/// more than 1. `None` if no thread took it.
 fn threads_of(lock: &Lock) -> Option<f64> {
     let calls = || lock.threads.iter().map(|&(_, calls)| calls as f64);
     let squares: f64 = calls().map(|calls| calls * calls).sum();
@@ -257,7 +258,7 @@ pub fn descending(a: f64, b: f64) -> Ordering {
 pub struct Sets(Vec<usize>);
 
 impl Sets {
-    /// This many elements, each in a set of its own.
+    /// Creates `sites` sets of one element each.
     pub fn new(sites: usize) -> Sets {
         Sets((0..sites).collect())
     }
@@ -271,7 +272,7 @@ impl Sets {
         site
     }
 
-    /// Joins the sets of both.
+    /// Joins the sets of `a` and `b`.
     pub fn unite(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         self.0[a.max(b)] = a.min(b);

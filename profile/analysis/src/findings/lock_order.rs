@@ -2,21 +2,21 @@
 //! wants A, and both wait for ever. It is a fault even if no deadlock happened in the recorded run.
 //! Circles of three and more locks count as well.
 //!
-//! Locks are the nodes of a graph, with an edge from each lock to those that were taken with
-//! it held; locks that can be reached from each other in both directions are one finding. These are
-//! no danger:
+//! Locks are the nodes of a graph, with an edge from each lock to those that were taken with it
+//! held; locks that can be reached from each other in both directions are one finding. The
+//! following are no danger:
 //!
 //! - a try: a thread that is refused releases what it has;
-//! - a lock that is only held and only requested for reading;
+//! - a lock that is only ever held or requested for reading;
 //! - two orders under one and the same third lock, which admits one thread at a time;
 //! - locks that one thread alone uses;
 //! - a lock that is taken once right after it was created: no other thread can know it yet;
-//! - orders that were seen no more often than one of the two locks was made at its address: they may be of
-//!   different locks;
-//! - a circle of three and more whose locks are all taken at one pair of call sites, or which is
-//!   one of many locks, if no two were seen in both orders. If any lock may be taken first, pairs
-//!   in both orders are as frequent as circles. So these are rather locks of objects whose memory
-//!   was freed and used again, or of a cache's slots.
+//! - orders that were seen no more often than locks were created at the address of one of the two:
+//!   they may be of different locks;
+//! - a circle of three or more locks, if no two locks were seen in both orders, and all are taken
+//!   at one pair of call sites or the circle is one of many locks. If any lock could be taken
+//!   first, pairs in both orders would be as frequent as circles. So these are probably locks of
+//!   objects whose memory was freed and used again, or of a cache's slots.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -27,30 +27,31 @@ use crate::findings::family::few;
 use crate::model::{Finding, Nesting, Outer, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// A function makes a lock, and takes it, through at most this many functions.
+/// From the function that has a lock created and then taken, each of the two paths leads through at
+/// most this many frames.
 const MOST_BETWEEN: usize = 3;
 /// With at least this many locks that can be reached from each other, two would be seen in both
 /// orders.
 const MANY: usize = 8;
 
-/// Locks taken in both orders. How often it was seen does not matter.
+/// Locks taken in both orders, however seldom that was seen.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let graph = Graph::of(process);
     graph.knots().into_iter().filter_map(|knot| graph.finding(&knot)).collect()
 }
 
-/// The locks that were taken with another one held, and that other one.
+/// Which locks were taken with which other locks held.
 struct Graph<'a> {
     process: &'a Process,
     /// By the lock that was held and the one that was taken.
     edges: BTreeMap<(usize, usize), Vec<&'a Nesting>>,
 }
 
-/// Whether a lock was taken once, in the call of a function that has just made it.
+/// Whether a lock was taken once, in the call of a function that had just created it.
 fn is_by_creator(process: &Process, nesting: &Nesting) -> bool {
     let Some(created_at) = process.locks[nesting.lock].created_at else { return false };
     let (made, taken) = (process.calls_of(created_at), process.calls_of(nesting.stack));
-    // From there both paths may go through different functions.
+    // Below that function, the two paths may go through different functions.
     let from = |calls: &[usize]| (1..=MOST_BETWEEN.min(calls.len())).collect::<Vec<usize>>();
     let same = |of_made: usize, of_taken: usize| {
         let (made, taken) = (&made[of_made..], &taken[of_taken..]);
@@ -59,14 +60,14 @@ fn is_by_creator(process: &Process, nesting: &Nesting) -> bool {
     nesting.seen <= 1 && from(made).iter().any(|&m| from(taken).iter().any(|&t| same(m, t)))
 }
 
-/// Whether an order was seen no more often than other locks were created at the addresses of its
-/// two locks.
+/// Whether an order was seen no more often than locks were created at the address of one of its two
+/// locks.
 fn may_be_of_several(process: &Process, nesting: &Nesting, held: usize) -> bool {
     let made = process.locks[held].created.max(process.locks[nesting.lock].created);
     made > 1 && nesting.seen <= made
 }
 
-/// The lock that was held and the one that was taken, and when that was seen.
+/// The lock that was held and the one that was taken, with the nestings in which that was seen.
 type Edge<'g, 'a> = (&'g (usize, usize), &'g Vec<&'a Nesting>);
 
 impl<'a> Graph<'a> {
@@ -90,7 +91,7 @@ impl<'a> Graph<'a> {
         Graph { process, edges }
     }
 
-    /// Sets of locks of which each can be reached from each other, with two locks at least.
+    /// Sets of at least two locks, in which each lock can be reached from each other.
     fn knots(&self) -> Vec<Vec<usize>> {
         let mut next: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut previous: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -149,7 +150,7 @@ impl<'a> Graph<'a> {
             );
             evidence.push(count(&what, most.seen));
         }
-        // The call site where the second of two locks is taken: there a thread waits for ever.
+        // Call sites where the second of two locks is taken: there a thread would wait for ever.
         let mut seen_at: BTreeMap<usize, u64> = BTreeMap::new();
         for nesting in &nestings {
             *seen_at.entry(nesting.site).or_default() += nesting.seen;
@@ -188,7 +189,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// The shortest circle that begins with an edge.
+    /// The shortest circle that begins with an edge; `None` if the edge is in no circle.
     fn shortest(&self, (held, taken): (usize, usize)) -> Option<Vec<(usize, usize)>> {
         let mut came_from = HashMap::from([(taken, held)]);
         let mut queue = VecDeque::from([taken]);
@@ -212,7 +213,7 @@ impl<'a> Graph<'a> {
         None
     }
 
-    /// Whether one of the locks is nowhere held or wanted but to read.
+    /// Whether one of the locks is only ever held or requested for reading.
     fn reads_only(&self, nestings: &[&Nesting]) -> bool {
         let mut exclusive: HashMap<usize, bool> = HashMap::new();
         for nesting in nestings {
@@ -225,7 +226,8 @@ impl<'a> Graph<'a> {
         exclusive.values().any(|&exclusive| !exclusive)
     }
 
-    /// Whether a circle is one of addresses rather than of locks.
+    /// Whether a circle is probably one of addresses that several locks had in turn, and not of
+    /// locks.
     fn is_of_used_memory(
         &self,
         knot: &[usize],
@@ -245,13 +247,13 @@ impl<'a> Graph<'a> {
         self.edges.contains_key(&(held, taken))
     }
 
-    /// Whether all of the locks were used by one and the same thread.
+    /// Whether one thread alone used all of the locks.
     fn is_of_one_thread(&self, knot: &[usize]) -> bool {
         let users = knot.iter().flat_map(|&lock| &self.process.locks[lock].threads);
         users.map(|&(thread, _)| thread).collect::<BTreeSet<_>>().len() == 1
     }
 
-    /// Whether the first lock was always taken under one and the same third one.
+    /// Whether the first lock of each order was always taken under one and the same third lock.
     fn is_gated(&self, nestings: &[&Nesting]) -> bool {
         let firsts: HashSet<(usize, usize)> = nestings
             .iter()
@@ -289,7 +291,7 @@ fn place(process: &Process, stack: usize) -> String {
     frame.map_or_else(|| "an unknown place".to_owned(), |frame| process.frames[frame].place())
 }
 
-/// The locks that can be reached from a lock, with that lock.
+/// The locks that can be reached from a lock, including itself.
 fn reached(lock: usize, next: &HashMap<usize, Vec<usize>>) -> HashSet<usize> {
     let mut reached = HashSet::from([lock]);
     let mut left = vec![lock];
@@ -307,9 +309,9 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, process};
 
-    /// Locks taken in the drawn orders: `a b` stands for b taken with a held, and `a b c` for c
-    /// taken in b in a. A lock has one call site for each text that it appears in; `?` after a lock
-    /// is a try, `r` a read.
+    /// The findings for locks taken in these orders: `a b` stands for b taken with a held, and `a b
+    /// c` for c taken with b held as well. A lock has one call site for each text that it appears
+    /// in; `?` after a lock is a try, `r` a read.
     fn orders(drawn: &[&str]) -> Vec<Finding> {
         found(&nested(drawn))
     }
@@ -341,7 +343,8 @@ mod tests {
         find(drawn, &Thresholds::default())
     }
 
-    /// Locks that are taken at one pair of call sites: which were taken with which held.
+    /// The number of findings for locks that are taken at one pair of call sites. Each order is the
+    /// lock held and the lock taken.
     fn at_one_pair_of_sites(orders: &[(usize, usize)]) -> usize {
         let mut drawn = process(1.0, 4);
         let locks: Vec<usize> = (0..9).map(|_| drawn.lock(Primitive::Mutex, "lock")).collect();
@@ -400,8 +403,8 @@ mod tests {
         );
     }
 
-    /// As in GDAL, where each mutex is created and taken for the first time under one mutex for
-    /// all.
+    /// Modelled on GDAL, where each mutex is created, and taken for the first time, under one
+    /// global mutex.
     #[test]
     fn a_lock_that_was_just_made_is_known_to_nobody() {
         let order = |seen: u64, maker: &str| {

@@ -1,8 +1,8 @@
 //! Barriers that a program made of a lock and a condition.
 //!
 //! All threads that arrive count themselves under the lock; all but the last wait for the
-//! condition, and the last one wakes them. So there are as many arrivals for each broadcast as there
-//! are threads that meet, and, unlike at a queue, threads wait and wake in the same functions:
+//! condition, and the last one wakes them. So for each broadcast there are as many arrivals as
+//! threads that meet. Unlike at a queue, threads wait and wake in the same functions:
 //!
 //! - in one function, whose lock they may take for other things as well; or
 //! - in several, for example if one thread hands out work and takes part in it. Then each arrival has
@@ -15,23 +15,24 @@ use syncline_recording::{Class, Op, Primitive};
 use super::family::Family;
 use crate::model::{Lock, Process, Site, SiteUse};
 
-/// How far the arrivals for a broadcast may be from a whole number: the run may end within a round.
+/// How far the number of arrivals for each broadcast may be from a whole number, and the share of
+/// calls that may be unaccounted for: the run may end within a round.
 const WHOLE: f64 = 0.02;
 
 /// A barrier of the program's own.
 pub struct Meeting<'a> {
     process: &'a Process,
     functions: BTreeSet<&'a str>,
-    /// The condition's place in [`Process::locks`].
+    /// The condition's index in [`Process::locks`].
     pub condition: usize,
-    /// How often all came.
+    /// How often the threads met.
     pub rounds: u64,
-    /// How many come.
+    /// How many threads meet.
     pub threads: usize,
 }
 
 impl<'a> Meeting<'a> {
-    /// The place where threads meet at the locks of a family, if they meet.
+    /// The barrier that a family's locks form with a condition; `None` if they form none.
     pub fn at(process: &'a Process, family: &Family) -> Option<Meeting<'a>> {
         let conditions = process.locks.iter().enumerate();
         let mut conditions = conditions.filter(|(_, lock)| lock.primitive == Primitive::Condvar);
@@ -50,7 +51,7 @@ impl<'a> Meeting<'a> {
         })
     }
 
-    /// Whether a site is in a function in which they meet.
+    /// Whether a site is in a function in which the threads meet.
     pub fn is_in(&self, site: &Site) -> bool {
         self.process.is_in(site, &self.functions)
     }
@@ -86,7 +87,7 @@ fn in_several<'a>(process: &'a Process, family: &Family, condition: &Lock) -> Op
         wakes.iter().filter(|used| of(used)).map(|used| used.calls).sum()
     };
     let (rounds, others) = (calls(&wakes_all), calls(&|used| !wakes_all(used)));
-    // Elsewhere the threads may be told to end, once.
+    // Another function may wake the threads once, to end them.
     if rounds == 0 || others as f64 > WHOLE * rounds as f64 {
         return None;
     }
@@ -102,8 +103,8 @@ fn in_several<'a>(process: &'a Process, family: &Family, condition: &Lock) -> Op
         .then_some((functions, rounds, came))
 }
 
-/// Whether this many arrivals are a whole number for each round, of two threads or more, and of no
-/// more threads than come there.
+/// Whether the number of arrivals in each round is a whole number, at least two, and not more than
+/// the number of threads that arrive.
 fn is_whole(arrivals: u64, rounds: u64, threads: usize) -> bool {
     let each = arrivals as f64 / rounds.max(1) as f64;
     let most = threads as f64 + WHOLE;
@@ -115,7 +116,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// Whether three threads that arrive and broadcast so often, the latter in this function, meet.
+    /// Whether three threads meet that arrive and broadcast this often, and broadcast in the
+    /// function `waker`.
     fn meet(arrivals: u64, broadcasts: u64, waker: &str) -> bool {
         let mut drawn = process(10.0, 4);
         drawn.threads("work", 3, 10.0);
@@ -163,8 +165,8 @@ mod tests {
         assert!(Meeting::at(&drawn, &Family::all(&drawn)[0]).is_none());
     }
 
-    /// Two lines wake all threads, each in some of the rounds, so that by coincidence one does for
-    /// every tenth arrival.
+    /// Two lines wake all threads, each in some of the rounds. By coincidence, one of them
+    /// broadcasts once for every ten arrivals.
     #[test]
     fn arrivals_that_are_accounted_for_say_how_many_meet() {
         let mut drawn = process(10.0, 4);
@@ -183,9 +185,10 @@ mod tests {
         assert_eq!(meeting.map(|meeting| (meeting.threads, meeting.rounds)), Some((8, 10_000)));
     }
 
-    /// As in numexpr: workers and the thread that hands out their work meet before and after the
-    /// work; that thread meets in a function of its own. It waits this often, and may signal in
-    /// another function. At the end, another function wakes the threads.
+    /// The number of threads that meet, in a program modelled on numexpr: workers, and the thread
+    /// that hands out their work, meet before and after the work. That thread meets the workers in
+    /// a function of its own, where it waits `own_waits` times, and broadcasts in the function
+    /// `wakes_in`. At the end, another function wakes the threads.
     fn in_two_functions(own_waits: u64, wakes_in: &str) -> Option<usize> {
         let mut drawn = process(10.0, 4);
         drawn.threads("work", 4, 10.0);

@@ -30,7 +30,7 @@ use crate::gain::Predictor;
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
 
-/// A kind of problem: what is found in a process.
+/// The rules of one kind of problem: finds their findings in a process.
 type Rules = fn(&Process, &Thresholds) -> Vec<Finding>;
 
 /// Every kind of problem.

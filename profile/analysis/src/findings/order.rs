@@ -1,6 +1,6 @@
-//! The order of findings: those with most gain come first. Predictions are off by some points. So
-//! of findings with about the same gain, the one whose calls and waits take most time comes first:
-//! that time would be the gain if threads had more processors.
+//! The order of findings: those with most gain come first. Predictions are off by some percentage
+//! points. So among findings with about the same gain, the one whose calls and waits take most time
+//! comes first: that time would be the gain if threads had more processors.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -14,7 +14,8 @@ use crate::model::{Finding, Kind, Lost, Process, Rule, Site};
 /// (`docs/accuracy.md`).
 const ERROR: f64 = 0.1;
 
-/// Which of two findings comes first. Lock orders, which may hang a program and take no time, come last.
+/// Compares two findings: most gain first. Lock orders, which may hang a program and take no time,
+/// come last.
 pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
     let step = |finding: &Finding| finding.gain.map_or(0, |gain| (gain.share / ERROR) as i64);
     let seconds = |finding: &Finding| finding.gain.map_or(0.0, |gain| gain.seconds);
@@ -27,10 +28,10 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
         .then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))
 }
 
-/// Seconds that all threads spent at a finding's call sites, in whatever its problem is about:
-/// waits, refused tries, or the calls themselves. Of waits for events and in futexes only those count
-/// that the end of the run waited for, if that is known: others may be of threads that have nothing to
-/// do.
+/// Seconds that all threads spent at a finding's call sites: waits, refused tries, and the calls
+/// themselves. Waits for events and in futexes only count as far as the end of the run waited for
+/// them, if that is known: others may be of threads that have nothing to do. Events of a rule that
+/// is not about all waiting don't count.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
     if finding.rule == Rule::LibraryLock {
         return slept_at(process, &finding.place);
@@ -65,8 +66,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, finding, process};
 
-    /// As of a queue whose one side looks for something now and then: both sides wait about as long,
-    /// and the run waits for the one that sleeps.
+    /// Modelled on a queue one of whose sides polls with a sleep: both sides wait about equally
+    /// long, and the run waits for the side that sleeps.
     #[test]
     fn waits_for_events_count_as_far_as_the_run_waits_for_them() {
         let mut drawn = process(10.0, 2);

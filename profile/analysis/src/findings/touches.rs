@@ -2,25 +2,25 @@
 //! its instructions, and to a trace if there is one.
 //!
 //! Instructions show what a section may touch; a trace shows what it touched, and which data
-//! threads share. Of the two results, the one that requires less counts.
+//! threads share. If there are two results, the one that requires less counts.
 
 use crate::findings::family::descending;
 use crate::model::{Data, Inspected, Process, Section, Site};
 
-/// The most instructions of a section that only changes one word: what loads it, computes and
-/// stores it, and computes the two addresses.
+/// The most instructions of a section that only changes one word: they load the word, compute its
+/// new value, store it, and compute two addresses.
 const ONE_WORD_INSTRUCTIONS: usize = 16;
 /// The most instructions of a section that ends before a waiter has fallen asleep: some tens of
 /// nanoseconds.
 const FEW_INSTRUCTIONS: usize = 48;
-/// This many traced sections represent all of a call site: they include what one section in thirty
-/// does.
+/// This many traced sections represent all of a call site: with a probability of 97 %, something
+/// that one section in thirty does is among them.
 const ENOUGH_SECTIONS: u64 = 100;
 
 /// What a section touches; the variants that require least come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Touches {
-    /// Nothing that others can reach.
+    /// Nothing that other threads can reach.
     Nothing,
     /// Shared data is changed by atomic instructions only.
     Atomics,
@@ -30,12 +30,12 @@ pub enum Touches {
     ReadsOnly,
     /// Several words, in a few instructions.
     FewWords,
-    /// More than that.
+    /// More than a few instructions, a loop, or calls of functions that may touch anything.
     More,
 }
 
 impl Touches {
-    /// What a section touches; `None` if its reading is not complete.
+    /// What a section touches; `None` if not all of its instructions could be read.
     pub fn of(section: &Section) -> Option<Touches> {
         if !section.complete {
             return None;
@@ -64,7 +64,8 @@ impl Touches {
         })
     }
 
-    /// The data that traced sections touched; `None` if too few were traced.
+    /// The data that traced sections touched; `None` if too few were traced, or if the trace does
+    /// not show it.
     pub fn of_inspected(inspected: &Inspected) -> Option<Touches> {
         match inspected.data {
             Data::Local => Some(Touches::Nothing),
@@ -89,8 +90,8 @@ impl Touches {
         read.into_iter().chain(traced).min()
     }
 
-    /// The data that all sections at these sites touch together, counting every site that makes at
-    /// least the share `least` of the calls; `None` if one of them is not known.
+    /// The most that sections at these sites touch. Only sites that make at least the share `least`
+    /// of the calls count; `None` if what one of these touches is not known.
     pub fn of_all(process: &Process, sites: &[usize], least: f64) -> Option<Touches> {
         let calls = |site: &usize| process.sites[*site].figures.calls as f64;
         let all: f64 = sites.iter().map(calls).sum();
@@ -123,7 +124,7 @@ const READS: &[&str] = &[
     "wmemcmp",
 ];
 
-/// Functions that seldom or never belong into a critical section, and about how many seconds a call
+/// Functions that seldom or never belong in a critical section, and about how many seconds a call
 /// takes: they read the time, draw random numbers, allocate, format, write, or sleep.
 const MOVABLE: &[(f64, &[&str])] = &[
     (50e-9, &["rand", "random", "rand_r", "drand48", "clock_gettime", "gettimeofday", "time"]),
@@ -180,12 +181,12 @@ const MOVABLE: &[(f64, &[&str])] = &[
 
 /// A call that takes a smaller share of the time held is not what makes a section long.
 const SHARE_OF_HELD: f64 = 0.05;
-/// Of the calls that could be outside, those that take most time are named.
+/// At most this many of the calls that could be outside are named: those that take most time.
 const MOST_NAMED: usize = 5;
-/// Nor are calls that take a smaller share of it all together.
+/// Calls that together take a smaller share of the time held are not what makes a section long.
 const SHARE_OF_ALL: f64 = 0.25;
-/// The share of a section that is assumed to remain at least, once its calls are outside; canneal's
-/// section kept 28 of 46,979 accesses.
+/// The share of a section that is assumed to remain at least after its calls are moved out;
+/// canneal's section kept 28 of 46,979 accesses.
 const LEFT: f64 = 0.1;
 
 /// Calls that could mostly be outside of a section.
@@ -197,9 +198,9 @@ pub struct Movable<'a> {
     pub left: f64,
 }
 
-/// The functions called by sections at a site that could mostly be called outside, and that matter
-/// for a section that is held for this many seconds; a function called in a loop always matters.
-/// `None` if there are none.
+/// The functions that a section calls, that could mostly be called outside, and that take a
+/// relevant part of the `held` seconds. If the section has a loop, each such function is relevant.
+/// `None` if there are none, or if they take too small a share together.
 pub fn movable_calls(section: &Section, held: f64) -> Option<Movable<'_>> {
     let takes = |call: &str| {
         let of = MOVABLE.iter().find(|(_, names)| names.contains(&plain(call)));
@@ -218,7 +219,8 @@ pub fn movable_calls(section: &Section, held: f64) -> Option<Movable<'_>> {
     (!calls.is_empty() && share >= SHARE_OF_ALL).then_some(Movable { calls, left })
 }
 
-/// A function's name without arguments, versions and the marks of how it is reached.
+/// A function's name without arguments, a symbol's version or `@plt`, and the `__` and `_chk` of
+/// checked variants.
 fn plain(call: &str) -> &str {
     let call = call.split(['(', '@']).next().unwrap_or(call);
     call.strip_prefix("__").unwrap_or(call).trim_end_matches("_chk")

@@ -9,7 +9,7 @@ use crate::model::{Process, Site};
 /// This share of the waiting threads counts as all of them.
 const NEARLY_ALL: f64 = 0.8;
 
-/// Whether threads wait there for a condition, a semaphore or in a futex.
+/// Whether an operation waits for a condition or a semaphore, or in a futex.
 pub fn is_wait(op: Op) -> bool {
     match op.primitive() {
         Primitive::Condvar | Primitive::Futex => op.class() == Class::Wait,
@@ -18,17 +18,18 @@ pub fn is_wait(op: Op) -> bool {
     }
 }
 
-/// Whether waits there mostly time out, as those of a clock do.
+/// Whether at least half of the waits at a site time out, like those of a thread that acts as a
+/// clock.
 pub fn is_clock(site: &Site) -> bool {
     2 * site.figures.timeouts >= site.figures.waits
 }
 
-/// The threads that came to a site, and how often.
+/// The threads that made calls at a site, each with its number of calls.
 pub fn called_by(site: &Site) -> impl Iterator<Item = (usize, u64)> + Clone {
     site.by_thread.iter().copied().filter(|&(_, calls)| calls > 0)
 }
 
-/// The threads that wake others through these objects, and how often.
+/// The threads that wake others through these objects, each with its number of calls.
 pub fn wakes(process: &Process, objects: &[usize]) -> BTreeMap<usize, u64> {
     let uses = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
     let mut wakes = BTreeMap::new();

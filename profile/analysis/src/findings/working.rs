@@ -2,18 +2,19 @@
 
 use crate::model::{Process, Thread};
 
-/// Threads that run for less than this share of their time have nothing to do. Time in which they were
-/// ready and had no processor is not theirs.
+/// Threads that run for less than this share of their time have nothing to do. Time in which they
+/// were ready and had no processor does not count as theirs.
 pub const IDLE: f64 = 0.1;
 
-/// The share of the threads' time, if it is this one at least.
+/// These seconds as a share of all threads' time; `None` if it is less than `least`.
 pub fn share(process: &Process, seconds: f64, least: f64) -> Option<f64> {
     let share = seconds / process.thread_seconds;
     (process.thread_seconds > 0.0 && share >= least).then_some(share)
 }
 
-/// The share of their time that these threads are on a processor and do not spin, without that in which
-/// they were ready and had no processor; `None` if that is not known of all of them.
+/// The share of these threads' time in which they are on a processor and do not spin. Time in which
+/// they were ready and had no processor does not count. `None` if the processor time of one is not
+/// known.
 pub fn running(process: &Process, threads: &[usize]) -> Option<f64> {
     let threads = || threads.iter().map(|&thread| &process.threads[thread]);
     let seconds: f64 = threads().map(could_run).sum();
@@ -21,13 +22,13 @@ pub fn running(process: &Process, threads: &[usize]) -> Option<f64> {
     cpu.filter(|_| seconds > 0.0).map(|cpu| (cpu / seconds).min(1.0))
 }
 
-/// The time in which a thread was not kept from running by others.
+/// Seconds of a thread's life, without those in which it was ready and had no processor.
 pub fn could_run(thread: &Thread) -> f64 {
     (thread.seconds - thread.ready.unwrap_or(0.0)).max(0.0)
 }
 
-/// The share of their time that these threads work, without that in which they were ready and had no
-/// processor; `None` if no thread is known.
+/// The share of these threads' time in which they work. Time in which they were ready and had no
+/// processor does not count. `None` if that leaves no time.
 pub fn worked(process: &Process, threads: impl Iterator<Item = usize> + Clone) -> Option<f64> {
     let threads = || threads.clone().map(|thread| &process.threads[thread]);
     let seconds: f64 = threads().map(could_run).sum();

@@ -1,10 +1,12 @@
-//! Work divided among threads: the time of a pipeline is that of its slowest stage.
+//! The gain of dividing work among threads in another way: a pipeline takes as long as its slowest
+//! stage.
 
 use crate::model::Group;
 
-/// By how many seconds the run gets shorter if each group has the proposed threads and all threads
-/// of a group have the same work. The run can't get shorter than the processor time of all threads,
-/// divided by the processors. Work may be more than that, where threads sleep or wait for devices.
+/// Seconds by which the run gets shorter if each group has the proposed number of threads and all
+/// threads of a group have the same work. The run takes no less than `least`: the processor time of
+/// all threads divided by the processors. Work may be more than processor time if threads sleep or
+/// wait for devices.
 pub fn seconds(groups: &[Group], least: f64) -> f64 {
     let slowest = |time: fn(&Group) -> f64| groups.iter().map(time).fold(least, f64::max);
     let before = slowest(|group| group.busiest);

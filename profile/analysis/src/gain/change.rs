@@ -9,12 +9,13 @@ use crate::model::{Kind, Process, Remedy};
 /// Seconds of processor time that a sleep and its wake-up take: calls of the kernel and two
 /// switches. Measured as the system time of programs that do nothing else: 2.5 to 5 microseconds.
 pub const WAKE_UP: f64 = 5e-6;
-/// The part of the thread that wakes.
+/// The part of these seconds that the waking thread spends.
 pub const WAKING: f64 = 2e-6;
-/// The part of the thread that sleeps.
+/// The part that the sleeping thread spends.
 const SLEEP: f64 = WAKE_UP - WAKING;
 
-/// The tracks as they would have been.
+/// The tracks as they would have been with the remedy. A remedy that is not predicted by replay
+/// leaves them as they are.
 pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<Track> {
     let (sites, saved_per_call, waits_left, earlier) = match remedy {
         Remedy::RemoveLock { sites, seconds_per_call } => (sites, *seconds_per_call, 0.0, None),
@@ -39,11 +40,11 @@ pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<T
     let cheaper = matches!(remedy, Remedy::CheaperCalls { .. });
     let mut slept = vec![0u64; tracks.len()];
     for (track, slept) in tracks.iter_mut().zip(&mut slept) {
-        // If waits become fewer, every n-th stays.
+        // If waits become fewer, every n-th remains.
         let mut due = 0.0;
         track.waits.retain_mut(|wait| {
             let Some(site) = wait.site.filter(|site| at.contains(site)) else { return true };
-            // The event that a thread waits for has to happen, however the thread learns of it.
+            // A thread still waits until the event has happened, but continues sooner after it.
             if cheaper
                 && process.sites[site].kind == Kind::Event
                 && let Ends::With { delay, .. } = &mut wait.ends
@@ -71,8 +72,8 @@ pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<T
     tracks
 }
 
-/// Takes the cost of calls, and of sleeping, off the threads' work, evenly over all that a
-/// thread does. Each thread's share of the calls is assumed to be its share of all acquisitions.
+/// Subtracts the cost of calls, and of sleeping, from the threads' work, evenly over each thread's
+/// track. Each thread's share of the calls is assumed to be its share of all acquisitions.
 pub fn cheapen(
     tracks: &mut [Track],
     process: &Process,

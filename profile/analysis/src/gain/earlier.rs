@@ -1,7 +1,7 @@
-//! Sections that end earlier, and so the waits for them.
+//! Sections that become shorter, so that the waits for them end earlier.
 //!
-//! A lock that is not handed over may be taken many times by one thread while another one sleeps for it.
-//! Such a wait ends earlier by all these sections.
+//! If a lock is not handed over, one thread may take it many times while another sleeps for it.
+//! Such a wait ends earlier by what all these sections save.
 
 use super::tracks::{Ends, Track, Wait};
 use crate::held::share_of_work;
@@ -11,7 +11,7 @@ use crate::model::{Lock, Process};
 pub struct Earlier {
     /// Work by which a section becomes shorter.
     by: f64,
-    /// The share of a section that goes away.
+    /// The share of a section that is saved.
     part: f64,
     locks: Vec<AtLock>,
 }
@@ -26,7 +26,7 @@ struct AtLock {
 }
 
 impl Earlier {
-    /// The sections of these sites shrink to this share.
+    /// The change if the sections of these sites shrink to the share `to`.
     pub fn new(process: &Process, sites: &[usize], to: f64) -> Earlier {
         let figures = || sites.iter().map(|&site| &process.sites[site].figures);
         let (held, calls) = (
@@ -53,7 +53,7 @@ impl Earlier {
     }
 }
 
-/// What a thread has done since it waited last, when it has done this much work.
+/// The work that a thread has done since its last wait, when it has done `work` in all.
 fn went_on(track: &Track, work: f64) -> f64 {
     let waited = track.waits.partition_point(|wait| wait.at < work);
     let since = waited.checked_sub(1).map_or(0.0, |last| track.waits[last].at);
@@ -85,9 +85,10 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// When the wait of a first thread ends that took a second, and for which a second thread has done
-    /// two seconds of work. The second one is in sections of a tenth of a second for 0.8 of its work, and
-    /// waited itself when it had done this much. All sections shrink to half.
+    /// The work of a second thread at which a first thread's wait ends, if all sections shrink to
+    /// half. The wait took a second, and ended when the second thread had done two seconds of work.
+    /// That thread spends 0.8 of its work in sections of a tenth of a second, and waited itself
+    /// when it had done `waited_at`.
     fn ends(waited_at: f64) -> f64 {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("draw", 2, 10.0);

@@ -1,7 +1,7 @@
-//! The run without the stretches that its logs lack: the kept windows, joined end to end.
+//! The run without the stretches that are missing in its logs: the kept windows, joined end to end.
 //!
-//! Logs keep windows of a long run, evenly spaced over it. The prediction replays the windows,
-//! and each thread goes straight from one to the next. So a thread's delay in one window carries
+//! Logs keep windows of a long run, evenly spaced over it. The prediction replays the windows, and
+//! each thread goes straight from one window to the next. So a thread's delay in one window carries
 //! over to all later windows, and threads wait for the slowest only at the very end.
 
 use crate::model::{Activity, Process, Span};
@@ -15,13 +15,13 @@ const FEWEST: usize = 8;
 pub struct Kept {
     /// The windows in order: start and end.
     windows: Vec<(f64, f64)>,
-    /// Seconds in windows before each.
+    /// Seconds of all windows before each window.
     before: Vec<f64>,
 }
 
 impl Kept {
-    /// The parts of a process that are replayed: all windows of its timeline, or parts of them
-    /// if that is too much.
+    /// The parts of a process that are replayed: all windows of its timeline, or parts of them if
+    /// they have too many waits.
     pub fn of(process: &Process) -> Kept {
         let waits = || {
             let spans = process.timeline.threads.iter().flatten();
@@ -51,13 +51,14 @@ impl Kept {
         self.before[last] + moment.min(to) - from
     }
 
-    /// Whether a part of it was kept.
+    /// Whether a part of a span was kept.
     fn has(&self, span: &Span) -> bool {
         self.until(span.began) < self.until(span.ended)
     }
 }
 
-/// Half of the windows' time.
+/// Half of the windows' time: the first half of each window, or, with fewer than [`FEWEST`]
+/// windows, the first half of each half.
 fn halved(windows: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let middle = |from: f64, to: f64| from + (to - from) / 2.0;
     let first_half = |(from, to)| (from, middle(from, to));

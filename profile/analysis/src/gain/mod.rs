@@ -1,23 +1,23 @@
 //! The gain of a fix: the recorded run is replayed as it would have gone with the fix.
 //!
-//! 1. [`tracks`] turns the recorded waits into what each thread had to do: this much work, then a
-//!    wait that ends once a certain other thread has reached a certain point, then more work.
-//! 2. [`change`] takes away, moves or shortens what the remedy does.
-//! 3. [`replay`] lets the threads run again, on as many processors, and says when the last
-//!    one is done.
+//! 1. [`tracks`] turns the recorded waits into what each thread had to do: some work, then a wait
+//!    that ends when another thread has reached a certain point, then more work.
+//! 2. [`change`] removes, moves or shortens the waits and the work that the remedy affects.
+//! 3. [`replay`] lets the threads run again, on as many processors, and finds when the last one is
+//!    done.
 //!
 //! Recording slows a run down, most of all in short contended sections: the recorder counts while
-//! the lock is held, and the next thread waits for that. The recording has the time that this took,
-//! so that time is removed from the run first ([`unrecorded`]).
+//! the lock is held, and the next thread waits longer for it. The recording has the time that the
+//! recorder took there; it is removed from the run first ([`unrecorded`]).
 //!
 //! The gain is the difference between the run times of the unchanged and the changed tracks. So
 //! removing a wait that no thread depended on gains nothing; a thread that no longer waits for a
 //! lock arrives earlier at the barrier behind it; and if all processors are busy, less waiting
 //! gains nothing at all.
 //!
-//! The prediction does not know which data the threads would touch, and so how caches would behave;
-//! and threads that no longer wait for one lock may contend for another. `docs/accuracy.md` holds
-//! predictions against measurements.
+//! The prediction does not know which data the threads would touch, so it does not know how caches
+//! would behave. And threads that no longer wait for one lock may contend for another.
+//! `docs/accuracy.md` compares predictions with measurements.
 
 mod assignment;
 mod change;
@@ -36,16 +36,17 @@ use replay::replay;
 use tracks::{Track, tracks};
 use unrecorded::unrecorded;
 
-/// If sleeping and waking takes at least this share of the run, fewer hand-overs save more than
-/// that: making, passing and taking each piece costs time too, and how much is not known.
+/// If sleeping and waking take at least this share of the run, fewer hand-overs save more than the
+/// replay shows: to make, pass on and take each piece costs time as well, and how much is not
+/// known.
 const MUCH_HANDED_OVER: f64 = 0.1;
-/// A gain below this would then be no prediction.
+/// In that case, a replayed gain below this is not reported as a prediction.
 const LITTLE: f64 = 0.05;
 
-/// In seconds. A shorter run is mostly start-up and shutdown, and nothing is predicted for it.
+/// Seconds. For a shorter run, which is mostly start-up and shutdown, nothing is replayed.
 pub const SHORTEST: f64 = 0.05;
 
-/// A process, made ready for predictions.
+/// Predicts gains for a process.
 pub struct Predictor<'a> {
     process: &'a Process,
     processors: f64,
@@ -55,7 +56,7 @@ pub struct Predictor<'a> {
 }
 
 impl Predictor<'_> {
-    /// Makes a process ready.
+    /// Prepares the tracks of a process, and replays them unchanged.
     pub fn new(process: &Process) -> Predictor<'_> {
         let processors = process.processors.map_or(f64::INFINITY, |n| n.max(1) as f64);
         let tracks = unrecorded(tracks(process, processors), process);
@@ -63,7 +64,7 @@ impl Predictor<'_> {
         Predictor { process, processors, tracks, before }
     }
 
-    /// What a remedy would bring; `None` if unknown.
+    /// The gain of a remedy; `None` if unknown.
     pub fn gain(&self, remedy: &Remedy) -> Option<Gain> {
         let (share, method) = match remedy {
             Remedy::Unknown => return None,
@@ -92,7 +93,7 @@ impl Predictor<'_> {
         Some(Gain { share, seconds: share * self.process.seconds, method })
     }
 
-    /// Whether the run is hand-overs for a good part, and the remedy makes them fewer.
+    /// Whether hand-overs take much of the run, and the remedy makes them fewer.
     fn hands_over_much(&self, remedy: &Remedy) -> bool {
         let Remedy::FewerHandOvers { sites, .. } = remedy else { return false };
         let waits: u64 = sites.iter().map(|&site| self.process.sites[site].figures.waits).sum();

@@ -1,9 +1,10 @@
 //! Lets threads do what their tracks say, on a number of processors, and finds out how long
 //! that takes.
 //!
-//! All threads that work at a moment advance at one pace: 1, or the number of processors divided by
-//! what the threads demand, if that is more. So there is one clock of work for all threads, besides
-//! the clock of time, and the next event is the earliest of two heaps.
+//! All threads that work at a moment advance at one pace: 1, or, if the threads demand more
+//! processors than there are, the number of processors divided by the demand. So there is one clock
+//! of work for all threads, besides the clock of time, and the next event is the earliest of two
+//! heaps.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,14 +32,14 @@ struct Replay<'a> {
     processors: f64,
     /// Seconds so far.
     now: f64,
-    /// Work that a thread which never waited would have done so far.
+    /// Work that a thread without waits would have done so far.
     worked: f64,
     /// The processors that working and spinning threads demand.
     wanted: f64,
     threads: Vec<Thread>,
-    /// Threads that reach a stop, by `worked`.
+    /// The next stop of each thread that works, at a value of `worked`.
     stops: BinaryHeap<Reverse<(Moment, usize)>>,
-    /// Threads whose wait ends, by `now`.
+    /// The ends of waits whose time is known, at a value of `now`.
     timers: BinaryHeap<Reverse<(Moment, usize)>>,
     ended: f64,
 }
@@ -60,8 +61,8 @@ struct Thread {
     /// Amounts of its work that other threads wait for, in order, and the next of them.
     awaited: Vec<f64>,
     next_awaited: usize,
-    /// The threads that wait for it now, for how much work, and how long they take to continue
-    /// after that.
+    /// The threads that wait for it now, each with the work that it waits for and the time that it
+    /// then takes to continue.
     waiters: Vec<Waiter>,
     /// Whether it spins while it waits; `None` if it does not wait.
     waits: Option<bool>,
@@ -162,7 +163,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Makes a thread that does not work wait for an event, or continue if that has happened.
+    /// Makes a thread wait for an event, or continue if the event has happened already.
     fn wait_for(&mut self, number: usize, ends: Ends, spins: bool) {
         self.threads[number].waits = Some(spins);
         if spins {
@@ -205,9 +206,9 @@ impl<'a> Replay<'a> {
         self.stops.push(Reverse((Moment(thread.since + left.max(0.0)), number)));
     }
 
-    /// If threads wait for each other in a circle, the one whose recorded wait ended first
-    /// continues. The recorded run had no circle, but the holder of a lock is not always known for
-    /// sure.
+    /// The thread that continues if threads wait for each other in a circle: the one whose recorded
+    /// wait ended first. `None` if no thread waits. The recorded run had no circle, but the holder
+    /// of a lock is not always known for sure.
     fn first_stuck(&mut self) -> Option<usize> {
         let stuck = (0..self.threads.len()).filter(|&n| self.threads[n].waits.is_some());
         let ended = |n: usize| {
@@ -224,7 +225,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// The work at which a thread comes to its next stop.
+/// The work at which a thread reaches its next stop.
 fn stop_of(thread: &Thread, track: &Track) -> f64 {
     let wait = track.waits.get(thread.next_wait).map_or(track.work, |wait| wait.at);
     let awaited = thread.awaited.get(thread.next_awaited).copied().unwrap_or(f64::INFINITY);

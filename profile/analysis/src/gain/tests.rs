@@ -1,5 +1,5 @@
 //! Predictions for runs of a small scheduler in this file. The true gain comes from the same
-//! program, scheduled without what the remedy takes away.
+//! program, scheduled without the waits or the work that the remedy removes.
 
 use syncline_recording::{Op, Primitive};
 
@@ -10,7 +10,7 @@ use crate::model::{Activity, Remedy, Span};
 /// A step of a thread.
 #[derive(Clone, Copy)]
 enum Do {
-    /// Works, for this many ticks of the scheduler.
+    /// Works for a number of the scheduler's ticks.
     Work(u32),
     Lock(usize),
     Unlock(usize),
@@ -18,8 +18,8 @@ enum Do {
     Barrier,
 }
 
-/// A program: the steps of each thread. Site and lock have the same number; the barrier is
-/// the last lock.
+/// A program: the steps of each thread. A lock and its call site have the same number; the
+/// barrier's number follows that of the last lock.
 struct Program {
     threads: Vec<Vec<Do>>,
     locks: usize,
@@ -102,7 +102,7 @@ impl Program {
         }
     }
 
-    /// The program with no use of a lock.
+    /// The program without the acquisitions and releases of a lock.
     fn without(&self, lock: usize) -> Program {
         let keep = |step: &Do| !matches!(step, Do::Lock(l) | Do::Unlock(l) if *l == lock);
         let thread = |steps: &Vec<Do>| steps.iter().copied().filter(keep).collect();
@@ -165,7 +165,7 @@ impl Program {
         drawn
     }
 
-    /// Work in all sections of a lock.
+    /// Ticks of work in all sections of a lock.
     fn held(&self, lock: usize) -> u32 {
         let mut held = 0;
         for steps in &self.threads {
@@ -204,7 +204,7 @@ fn span(began: u32, ended: u32, lock: usize, by: Option<usize>) -> Span {
     }
 }
 
-/// Threads that alternate: about `outside` ticks of work without the lock, then `inside` ticks
+/// Threads that alternate between about `outside` ticks of work without the lock and `inside` ticks
 /// under it.
 fn workers(threads: usize, rounds: usize, outside: u32, inside: u32) -> Program {
     let mut random = fastrand::Rng::with_seed(7);
@@ -219,7 +219,7 @@ fn workers(threads: usize, rounds: usize, outside: u32, inside: u32) -> Program 
     Program { threads: (0..threads).map(&mut thread).collect(), locks: 1 }
 }
 
-/// Points of the run time by which a prediction may be off.
+/// The largest error of a prediction, as a share of the run time.
 const ERROR: f64 = 0.05;
 
 #[track_caller]
@@ -257,8 +257,8 @@ fn a_lock_off_the_critical_path_brings_nothing() {
 
 #[test]
 fn what_is_gained_before_a_barrier_may_be_lost_at_it() {
-    // Round after round, one thread has three times the work; the others wait for a lock
-    // first, and then for that thread.
+    // In each round, one thread has more than three times the work of the others, which wait for a
+    // lock first, and then for that thread.
     let round =
         |alone: u32| [Do::Work(alone), Do::Lock(0), Do::Work(10), Do::Unlock(0), Do::Barrier];
     let slow = [Do::Work(100), Do::Barrier].repeat(50);
@@ -267,7 +267,7 @@ fn what_is_gained_before_a_barrier_may_be_lost_at_it() {
     let (predicted, truth) = program.compare(&program.without(0), &remove(), 4);
     assert!(truth.abs() < 0.01, "the barrier comes as late as before: {truth}");
     assert_close((predicted, truth));
-    // Once the slow thread is as quick as the others, the lock is what all wait for.
+    // If the slow thread is as quick as the others, all wait for the lock.
     let quick = round(5).repeat(50);
     let program = Program { threads: vec![quick.clone(), quick.clone(), quick], locks: 1 };
     let (predicted, truth) = program.compare(&program.without(0), &remove(), 4);
@@ -284,7 +284,7 @@ fn shorter_sections() {
     assert_close((predicted, truth));
 }
 
-/// The logs have an eighth of the run, in windows of some ten rounds each.
+/// The logs have an eighth of the run, in windows of about 15 rounds each.
 #[test]
 fn windows_stand_for_the_whole_run() {
     let mut program = workers(4, 1500, 30, 20);
@@ -306,7 +306,7 @@ fn windows_stand_for_the_whole_run() {
     let (predicted, truth) = recorded(&program, &remove());
     assert!(truth > 0.3, "{truth}");
     assert_close((predicted, truth));
-    // Only the first third of the run waits at all.
+    // Threads only wait in the first third of their rounds.
     for steps in &mut program.threads {
         let waiting = steps.len() / 3;
         steps.truncate(waiting);
@@ -329,7 +329,8 @@ fn calls_that_cost_less_are_less_work() {
     assert_close((gain.share, 0.1));
 }
 
-/// Four threads with unequal work in each of many rounds: with ten rounds in one, it evens out.
+/// Four threads with unequal work in each of many rounds. If ten rounds become one, the differences
+/// even out.
 #[test]
 fn fewer_meetings_wait_less_for_the_slowest() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -348,7 +349,7 @@ fn fewer_meetings_wait_less_for_the_slowest() {
     assert_close((predicted, truth));
 }
 
-/// Threads that only work, and a site at which they are said to have waited so often.
+/// A thread that only works, and a site whose figures say that waits took a share of the run.
 #[test]
 fn a_little_gain_of_hand_overs_that_take_much_is_no_prediction() {
     let program = workers(1, 1000, 90, 10);

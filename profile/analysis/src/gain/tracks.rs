@@ -10,8 +10,8 @@ use syncline_recording::{Op, Primitive};
 use super::kept::Kept;
 use crate::model::{Activity, Process, Span, Thread};
 
-/// A thread with at least this share of a processor counts as demanding a whole one while it runs:
-/// the clock of processor time is not exact.
+/// A thread that had at least this share of a processor while it ran counts as demanding a whole
+/// one: the clock of processor time is not exact.
 const WHOLE: f64 = 0.9;
 
 /// What one thread had to do.
@@ -21,9 +21,9 @@ pub struct Track {
     pub starts: Ends,
     /// Its waits, in order.
     pub waits: Vec<Wait>,
-    /// Work in all.
+    /// Its work from start to end.
     pub work: f64,
-    /// Seconds of the recording that it stands for.
+    /// Seconds of the recorded life that it represents.
     pub lived: f64,
     /// The part of a processor that it demands while it works: less than 1 if it sleeps or reads
     /// files in between, which recordings do not show.
@@ -33,11 +33,11 @@ pub struct Track {
 /// A wait in a track.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wait {
-    /// Work done before.
+    /// Work of the thread before the wait.
     pub at: f64,
     /// What ends it.
     pub ends: Ends,
-    /// Whether it keeps its processor busy.
+    /// Whether the thread keeps its processor busy while it waits.
     pub spins: bool,
     /// Site.
     pub site: Option<usize>,
@@ -61,7 +61,7 @@ pub enum Ends {
         /// Seconds from then until the waiter continues: the wake-up.
         delay: f64,
     },
-    /// This many seconds have passed: the cause of its end is not known.
+    /// This many seconds have passed; used if the cause of the wait's end is not known.
     After(f64),
 }
 
@@ -81,7 +81,8 @@ pub fn tracks(process: &Process, processors: f64) -> Vec<Track> {
     let ends = |by: Option<usize>, from: f64, to: f64| match by {
         Some(thread) if thread < works.len() => {
             let life = &lives[thread];
-            // A thread that was waiting itself at that time had done it before its wait began.
+            // If the other thread was itself waiting at that time, it had ended this wait before
+            // its own began.
             let since = life.waiting_at(to).map_or(to, |wait| wait.began).max(from);
             Ends::With { thread, work: works[thread].by(to, life, &pace), delay: to - since }
         }
@@ -117,7 +118,7 @@ pub fn tracks(process: &Process, processors: f64) -> Vec<Track> {
 struct Life {
     began: f64,
     ended: f64,
-    /// In order, and none within another.
+    /// The waits in order, none within another.
     waits: Vec<Span>,
 }
 
@@ -167,7 +168,7 @@ fn spins(op: Op) -> bool {
     op.primitive() == Primitive::Spinlock
 }
 
-/// How fast the running threads got on, over time: 1 while there was a processor for each.
+/// The speed at which running threads did work, over time: 1 while each had a processor.
 struct Pace {
     /// The moments at which the pace changed, each with the work that one thread could have done
     /// until then, and the pace after it.
@@ -210,7 +211,7 @@ impl Pace {
     }
 }
 
-/// The part of a processor that a thread wanted while it ran.
+/// The part of a processor that a thread demanded while it ran.
 fn demand(thread: &Thread, life: &Life, pace: &Pace) -> f64 {
     let (Some(cpu), 1) = (thread.cpu, thread.lifetimes) else { return 1.0 };
     let could: f64 = life.running().map(|(began, ended)| pace.between(began, ended)).sum();
@@ -222,7 +223,7 @@ fn demand(thread: &Thread, life: &Life, pace: &Pace) -> f64 {
 
 /// A thread's work.
 struct Work {
-    /// Done before each wait.
+    /// The work done before each wait.
     before: Vec<f64>,
     in_all: f64,
 }
@@ -239,7 +240,7 @@ impl Work {
         Work { before, in_all: sum + pace.between(ran_from, life.ended.max(ran_from)) }
     }
 
-    /// Done by a moment.
+    /// The work done by a moment.
     fn by(&self, moment: f64, life: &Life, pace: &Pace) -> f64 {
         if moment >= life.ended {
             return self.in_all;

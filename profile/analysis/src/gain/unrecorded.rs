@@ -1,16 +1,16 @@
 //! The tracks of a run as it would have been without the recorder.
 //!
-//! After a wait the recorder notes how long that was and which thread was in the way, and before
-//! the release how long the lock was held: some hundred nanoseconds, in which the lock is held for
-//! nothing. A contended section of twenty nanoseconds becomes ten times as long by that, and its
-//! waits are those of the longer one. Without the recorder, each wait for such a section ends
-//! earlier by that time, and a thread has that much less to do.
+//! After a wait, the recorder notes how long the wait was and which thread held the lock; before
+//! the release, it notes how long the lock was held. That takes some hundred nanoseconds, by which
+//! the lock is held longer. It makes a contended section of twenty nanoseconds ten times as long,
+//! and others wait for the longer section. Without the recorder, each wait for such a section ends
+//! earlier by that time, and the threads have less to do by the same time.
 
 use super::change::cheapen;
 use super::tracks::{Ends, Track};
 use crate::model::{Kind, Lock, Process};
 
-/// Below this share of the threads' time it does not matter.
+/// The recorder's time in sections is ignored below this share of the threads' time.
 const LEAST: f64 = 1e-3;
 
 /// Takes the recorder's own time in sections out of the tracks.
@@ -35,9 +35,9 @@ pub fn unrecorded(mut tracks: Vec<Track>, process: &Process) -> Vec<Track> {
     tracks
 }
 
-/// By how many seconds a wait for a lock would end earlier: the recorder's time in the holder's
-/// section. The holder had waited itself in some of the cases: their share is that of the time held
-/// by sections after waits.
+/// Seconds by which a wait for a lock would end earlier without the recorder. The recorder's time
+/// is only in sections whose holder had itself waited. The share of waits that are for these
+/// sections is assumed to be the sections' share of the time held.
 fn earlier(lock: &Lock) -> f64 {
     let figures = &lock.figures;
     let waits = figures.waits as f64;
@@ -57,8 +57,10 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// Two threads of a second's work each, of which the second ends a wait of the first; the lock was
-    /// waited for this often of a hundred times, and the recorder took a millisecond each time.
+    /// The work at which a wait ends, and the second thread's work, without the recorder. Two
+    /// threads have a second of work each, and the second ends a wait of the first. Of a hundred
+    /// acquisitions of the lock, `waits` waited, and the recorder took a millisecond in each of
+    /// these.
     fn ends(waits: u64) -> (f64, f64) {
         let mut drawn = process(1.0, 2);
         drawn.threads("work", 2, 1.0);
@@ -90,12 +92,12 @@ mod tests {
 
     #[test]
     fn waits_end_earlier_and_threads_have_less_to_do() {
-        // A hundred milliseconds in all, half of them each thread's; all threads in the way had
-        // waited.
+        // The recorder took a hundred milliseconds in all, half of them in each thread; all holders
+        // had waited.
         let (ended, work) = ends(100);
         assert!((work - 0.95).abs() < 1e-9, "{work}");
         assert!((ended - 0.95 * 0.499).abs() < 1e-9, "{ended}");
-        // A half had waited, and their sections are twice as long.
+        // Half of the holders had waited, and their sections are twice as long.
         let (ended, work) = ends(50);
         assert!((work - 0.975).abs() < 1e-9, "{work}");
         assert!((ended - 0.975 * (0.5 - 1e-3 * 2.0 / 3.0)).abs() < 1e-9, "{ended}");

@@ -9,10 +9,11 @@ pub struct Asleep {
     pub call: String,
     /// The call site, as [`super::Site::place`].
     pub place: String,
-    /// Seconds that all threads slept there, an estimate from looks at them some ten times a second.
+    /// Seconds that all threads slept there, an estimate from samples taken about ten times a
+    /// second.
     pub seconds: f64,
     /// The threads, as indexes of [`super::Process::threads`].
     pub threads: Vec<usize>,
-    /// The stack with most of it, as an index of [`super::Process::stacks`].
+    /// The stack with most of this time, as an index of [`super::Process::stacks`].
     pub stack: usize,
 }

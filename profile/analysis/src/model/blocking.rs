@@ -11,7 +11,7 @@ pub struct Blocker {
     pub holder_stack: usize,
     /// Site of that acquisition, if it is known.
     pub holder: Option<usize>,
-    /// Index in [`super::Process::threads`] of the latest thread that was in the way.
+    /// Index in [`super::Process::threads`] of the thread that was the holder most recently.
     pub thread: Option<usize>,
     /// Waits.
     pub waits: u64,
@@ -30,7 +30,7 @@ pub struct Blocking {
     pub holder: Option<usize>,
     /// The holder's call site, as [`super::Site::place`].
     pub holder_place: String,
-    /// Locks that this happened with.
+    /// The number of locks at which this happened.
     pub locks: usize,
     /// Waits.
     pub waits: u64,

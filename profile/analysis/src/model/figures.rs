@@ -4,20 +4,21 @@ use serde::Serialize;
 use syncline_recording::Primitive;
 use syncline_recording::layout::{BUCKETS, FIRST_BUCKET_LOG2};
 
-/// What waiting for an object means.
+/// What it means that a thread waits for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Waiting for another thread to leave a critical section: time lost.
     Lock,
-    /// A futex word of the program's own: a lock or an event, which can't be distinguished.
+    /// Waiting in a futex of the program's own: for a lock or for an event, which can't be
+    /// distinguished.
     Futex,
     /// Waiting for something to happen. It may be time lost, or a worker with nothing to do.
     Event,
 }
 
 impl Kind {
-    /// What waiting for such an object means.
+    /// The kind of waiting for objects of a primitive.
     pub fn of(primitive: Primitive) -> Kind {
         use Primitive::*;
         match primitive {
@@ -55,7 +56,7 @@ impl Waiting {
 /// What was done to a lock, or at a call site.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// Calls that did what they are for: acquisitions, returns from waiting, wake-ups.
+    /// Calls that succeeded: acquisitions, returns from waiting, wake-ups.
     pub calls: u64,
     /// Calls that had to wait and whose wait has ended, with success or not.
     pub waits: u64,
@@ -63,17 +64,17 @@ pub struct Figures {
     pub timeouts: u64,
     /// Try operations that were refused.
     pub refused: u64,
-    /// Seconds that threads spent polling: between refused tries, or yields, of a thread that
-    /// followed each other within 5 microseconds; and, by samples, in loops that only wait. It is
-    /// not part of `waited`.
+    /// Seconds that threads spent polling: the time between refused tries, or between yields, of
+    /// one thread that came within 5 microseconds of each other; and, by samples, time in loops
+    /// that only wait. These seconds are not part of `waited`.
     pub spun: f64,
-    /// Seconds that the recorder itself took while a lock was held that had been waited for. They
-    /// are not part of the time held, but they are part of other threads' waits.
+    /// Seconds that the recorder itself took while a lock was held whose acquisition had waited.
+    /// These are not part of the time held, but they are part of other threads' waits.
     pub recorder: f64,
     /// Waits that had not ended when the recording did.
     pub unfinished: u64,
     /// The share of the calls for a lock that found it taken: they had to wait or were refused
-    /// (SyncPerf, figure 1). 0 where no lock is wanted.
+    /// (SyncPerf, figure 1). 0 if the calls are not for locks.
     pub contention: f64,
     /// `calls` in a second of the process's run time.
     pub calls_per_second: f64,
@@ -81,9 +82,9 @@ pub struct Figures {
     pub waited: f64,
     /// The longest wait, in seconds.
     pub waited_max: f64,
-    /// Seconds held, an estimate: the timed ones, and for the others the mean of the
-    /// sample, of a large one without its longest. Contended acquisitions are all timed,
-    /// uncontended ones are sampled.
+    /// Seconds held, an estimate: the measured seconds of timed holds, and the mean of the sample
+    /// for each of the others. A large sample's longest hold is left out of the mean. Contended
+    /// acquisitions are all timed, uncontended ones are sampled.
     pub held: f64,
     /// The longest of the timed holds, in seconds.
     pub held_max: f64,
@@ -99,7 +100,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Seconds that threads waited, or did little but try.
+    /// Seconds that threads waited or polled.
     pub fn lost(&self) -> f64 {
         self.waited + self.spun
     }
@@ -136,7 +137,7 @@ pub struct Bucket {
     pub from: f64,
     /// The upper bound of these waits, in seconds; `None` for the last bucket, which is open.
     pub to: Option<f64>,
-    /// How many.
+    /// The number of waits.
     pub waits: u64,
 }
 

@@ -41,7 +41,7 @@ fn with_category<S: Serializer>(&rule: &Rule, serializer: S) -> Result<S::Ok, S:
     Both { rule, category: rule.about().category }.serialize(serializer)
 }
 
-/// A number, with what it is.
+/// A number that supports a finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evidence {
     /// What was counted or measured.
@@ -52,7 +52,7 @@ pub struct Evidence {
     pub unit: Unit,
 }
 
-/// What a number of a finding counts.
+/// The unit of a finding's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -64,7 +64,7 @@ pub enum Unit {
     Seconds,
     /// A share from 0 to 1.
     Share,
-    /// How many times as much.
+    /// A factor: how many times as much.
     Times,
 }
 
@@ -79,21 +79,21 @@ pub enum Remedy {
         /// Seconds that an acquisition and its release take without contention.
         seconds_per_call: f64,
     },
-    /// The lock becomes this many locks, and a thread waits only for its own share of them.
+    /// One lock becomes several, and a thread waits only for threads that use the same one.
     SplitLock {
         /// Sites whose waits become fewer.
         sites: Vec<usize>,
-        /// Locks instead of one.
+        /// The number of locks instead of one.
         parts: f64,
     },
-    /// Sections at these sites shrink to this share.
+    /// Sections at these sites become shorter.
     ShortenSections {
         /// The sites.
         sites: Vec<usize>,
-        /// The share, from 0 to 1.
+        /// The share of their time that remains, from 0 to 1.
         to: f64,
     },
-    /// Each call becomes cheaper by this much, and its waits as well.
+    /// Each call takes less time, and fewer of the waits remain.
     CheaperCalls {
         /// The sites.
         sites: Vec<usize>,
@@ -102,10 +102,10 @@ pub enum Remedy {
         /// The share of the waits that remains, from 0 to 1.
         waits_left: f64,
     },
-    /// Threads hand over several things at a time at these sites: this share of the waits remains,
-    /// and of the processor time for sleeping and waking.
+    /// Threads hand over several things at a time at these sites. Only a share remains of the
+    /// waits, and of the processor time for sleeping and waking.
     FewerHandOvers {
-        /// Where threads wait.
+        /// The sites where threads wait.
         sites: Vec<usize>,
         /// The share that is left, from 0 to 1.
         left: f64,
@@ -115,7 +115,7 @@ pub enum Remedy {
         /// The sites.
         sites: Vec<usize>,
     },
-    /// Groups of threads get other numbers of threads, or their threads get equal work.
+    /// The numbers of threads in groups change, or the threads of a group get equal work.
     Rebalance {
         /// The groups.
         groups: Vec<Group>,
@@ -141,9 +141,9 @@ pub enum Remedy {
 pub struct Group {
     /// The start function.
     pub start_function: String,
-    /// Threads that it has.
+    /// The number of threads that it has.
     pub threads: usize,
-    /// Threads that it should have.
+    /// The number of threads that it should have.
     pub proposed: usize,
     /// Seconds that its threads worked, all together.
     pub work: f64,
@@ -151,10 +151,10 @@ pub struct Group {
     pub busiest: f64,
 }
 
-/// What a fix is predicted to bring.
+/// The predicted gain of a fix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gain {
-    /// The share of the run time that goes away, from 0 to 1.
+    /// The share of the run time that would be saved, from 0 to 1.
     pub share: f64,
     /// The gain in seconds of the recorded run.
     pub seconds: f64,
@@ -166,10 +166,10 @@ pub struct Gain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The recorded waits were replayed without those that the fix takes away, and
-    /// with calls that cost less.
+    /// The recorded waits were replayed without those that the fix removes, and with calls that
+    /// cost less.
     Replay,
-    /// Work divided among the threads.
+    /// The threads' work was divided anew among them.
     Assignment,
     /// The share of the processor time that is not needed.
     Processors,

@@ -2,37 +2,37 @@
 
 use serde::Serialize;
 
-/// The sections of a call site as they were traced by `syncline inspect`, and what they say of
-/// the locks that are taken there.
+/// The sections of a call site that `syncline inspect` traced, and what they show about the locks
+/// that are taken there.
 ///
-/// A trace shows what happened in some sections: it knows which data threads really shared, which
-/// reading the instructions does not show. A trace does not show what a rare path does.
+/// A trace shows what happened in some sections. Unlike the instructions, it shows which data
+/// threads really shared; it does not show what a rare path does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Inspected {
     /// Sections traced here.
     pub sections: u64,
     /// How many of those wrote outside of the thread's stack.
     pub writing: u64,
-    /// How many of those allocated or freed memory, or called the system.
+    /// How many of those allocated or freed memory, or made system calls.
     pub calling: u64,
-    /// Instructions of a section, the median.
+    /// The median number of a section's instructions.
     pub instructions: u64,
-    /// Instructions of the longest.
+    /// The number of instructions of the longest section.
     pub most_instructions: u64,
-    /// Share of its instructions that touch nothing shared.
+    /// Share of the sections' instructions that touch nothing shared.
     pub unshared: f64,
-    /// Lines that touch nothing shared, those with most instructions first.
+    /// Source lines that touch nothing shared, those with most instructions first.
     pub unshared_lines: Vec<String>,
-    /// Threads in traced sections of these locks.
+    /// The number of threads in traced sections of these locks.
     pub threads: usize,
     /// Share of pairs of sections of different threads that are independent; `None` if there was no
     /// pair.
     pub independent: Option<f64>,
-    /// Independent pieces of data that the locks guard, as far as was seen.
+    /// The number of independent pieces of data that the locks guard, as far as was seen.
     pub pieces: u64,
     /// The verdict on the locks.
     pub data: Data,
-    /// Whether sections are long, and for the most part about nothing shared.
+    /// Whether sections are long, and most of their instructions touch nothing shared.
     pub too_long: bool,
 }
 
@@ -40,15 +40,15 @@ pub struct Inspected {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Data {
-    /// No section touched what another thread touched.
+    /// No section touched data that another thread touched.
     Local,
     /// All writes are atomic instructions.
     Atomic,
-    /// One shared word.
+    /// The only shared data is one word.
     OneWord,
     /// Many pieces that have nothing to do with each other.
     Pieces,
-    /// Mostly independent, except for one field.
+    /// Sections would be mostly independent, except for one field.
     OneField {
         /// The field.
         field: String,
@@ -57,7 +57,7 @@ pub enum Data {
     },
     /// Sections are mostly independent, but the data is one piece.
     MostlyIndependent {
-        /// Few sections write.
+        /// Whether few sections write.
         mostly_read: bool,
     },
     /// Sections depend on each other.

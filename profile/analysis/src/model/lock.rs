@@ -1,4 +1,4 @@
-//! A lock, or what else threads wait for.
+//! A lock, or another object that threads wait for.
 
 use serde::Serialize;
 use syncline_recording::{Class, Op, Primitive};
@@ -7,8 +7,8 @@ use super::blocking::Blocker;
 use super::figures::{Figures, Kind};
 use super::quadrant::Quadrant;
 
-/// A lock, or what else threads wait for: all that was done at one address with one kind of
-/// primitive.
+/// A lock, or another object that threads wait for: all that was done with one primitive at one
+/// address.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Lock {
     /// Its address.
@@ -18,8 +18,8 @@ pub struct Lock {
     pub primitive: Primitive,
     /// What waiting for it means.
     pub kind: Kind,
-    /// Its name: that of a global variable, such as `table+0x40 (program)`; otherwise where it was
-    /// created, `mutex created at FILE:LINE`; otherwise its address.
+    /// Its name: that of a global variable, such as `table+0x40 (program)`; otherwise the line that
+    /// created it, `mutex created at FILE:LINE`; otherwise its address.
     pub name: String,
     /// Other variables on its cache line, if it is a variable itself.
     pub beside: Vec<String>,
@@ -28,25 +28,25 @@ pub struct Lock {
     /// How often an object of its kind was created at its address, if that was recorded: freed
     /// memory may become another lock.
     pub created: u64,
-    /// The value that a semaphore began with, if its creation was recorded.
+    /// The initial value of a semaphore, if its creation was recorded.
     pub begins_with: Option<u64>,
     /// What was done to it. `calls` leaves out wake-ups and creation.
     pub figures: Figures,
-    /// Whether it was used at a call site with so many locks that they were not counted one by one:
-    /// its `calls` are then an estimate, and other threads may have used it as well. Its waits are
-    /// exact.
+    /// Whether it was used at a call site with so many locks that they were not counted one by one.
+    /// Then its `calls` are an estimate, and threads that are not in `threads` may have used it.
+    /// Its waits are exact.
     pub sampled: bool,
     /// Wake-ups: signals, broadcasts, posts.
     pub wake_ups: u64,
     /// Its quadrant, by contention and acquisitions; `None` if it is not a lock.
     pub quadrant: Option<Quadrant>,
-    /// The sites that used it, including those that wake others; those with most waiting come
+    /// The sites that used it, including those that wake threads; those with most waiting come
     /// first.
     pub sites: Vec<SiteUse>,
-    /// The holders when others waited, most time first.
+    /// The threads that held it while others waited, most time first.
     pub blockers: Vec<Blocker>,
-    /// The threads that used it: places in [`super::Process::threads`], each with its calls. Not
-    /// part of the JSON report.
+    /// The threads that used it, as indexes of [`super::Process::threads`], each with its number of
+    /// calls. Not part of the JSON report.
     #[serde(skip)]
     pub threads: Vec<(usize, u64)>,
 }
@@ -63,7 +63,7 @@ impl Lock {
 pub struct SiteUse {
     /// The site.
     pub site: usize,
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// As in [`Figures`].
     pub calls: u64,
@@ -75,8 +75,8 @@ pub struct SiteUse {
     pub waited: f64,
     /// Seconds held, an estimate.
     pub held: f64,
-    /// The calls of each thread, with its index in [`super::Process::threads`]. Not part of the JSON
-    /// report.
+    /// The number of calls of each thread, with its index in [`super::Process::threads`]. Not part
+    /// of the JSON report.
     #[serde(skip)]
     pub by_thread: Vec<(usize, u64)>,
 }

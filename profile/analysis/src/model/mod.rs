@@ -1,11 +1,11 @@
 //! The outcome of an analysis: plain data, in seconds and names.
 //!
-//! A [`Process`] holds tables; their entries refer to each other by index: a [`Lock`] names its
+//! A [`Process`] holds tables; their entries refer to each other by index: a [`Lock`] refers to its
 //! [`Site`]s by their index in [`Process::sites`], a site its [`Stack`]s by their index in
 //! [`Process::stacks`], a stack its [`Frame`]s by their index in [`Process::frames`].
 //!
-//! Times are in seconds, rates in 1/s, shares from 0 to 1, and addresses are those of the
-//! process. A [`Process`] is also what the JSON report holds: `docs/report-json.md`.
+//! Times are in seconds, rates in 1/s, shares from 0 to 1, and addresses are those of the process.
+//! The JSON report is a serialized [`Process`]: `docs/report-json.md`.
 
 mod asleep;
 mod blocking;

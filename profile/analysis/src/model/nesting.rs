@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// How often a lock was taken at a site with a certain lock held, among the sampled acquisitions: a
-/// site's first by each thread, one in 128, and all that waited.
+/// How often a lock was taken at a site with a certain lock held, among the sampled acquisitions.
+/// These are each thread's first at a site, one in 128 of the others, and all that waited.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Nesting {
     /// Index in [`super::Process::locks`] of the lock that was taken.
@@ -12,19 +12,20 @@ pub struct Nesting {
     pub site: usize,
     /// Stack at which it was taken.
     pub stack: usize,
-    /// The lock that was already held, the innermost of them; `None` for acquisitions without one.
+    /// The lock that was already held, the innermost if there were several; `None` if no lock was
+    /// held.
     pub outer: Option<Outer>,
     /// Sampled acquisitions with that lock held.
     pub seen: u64,
 }
 
-/// The lock that was held already.
+/// A lock that was already held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Outer {
     /// Its address.
     #[serde(serialize_with = "syncline_code::model::hex::one")]
     pub address: u64,
-    /// Place in [`super::Process::locks`].
+    /// Index in [`super::Process::locks`].
     pub lock: Option<usize>,
     /// Stack at which it had been taken.
     pub stack: usize,

@@ -1,4 +1,4 @@
-//! What could not be recorded, and what that means for the figures.
+//! Limits of a recording, and what they mean for the figures.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use syncline_code::file::files::REPLACED;
 
-/// A limit of a recording that its reader should know of.
+/// A limit of a recording that readers of the report should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the messages say it")]

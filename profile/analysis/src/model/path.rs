@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What the end of the run waited for, traced back from it to the start: the critical path. Empty if
-/// the process had one thread only, or did not exit by itself.
+/// The critical path: what the end of the run waited for, traced back to the start of the run.
+/// Empty if the process had one thread only, or did not exit by itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CriticalPath {
-    /// Seconds of the run that were traced: those for which the logs of all threads are complete.
+    /// Seconds of the run that were traced back: those for which the logs of all threads are
+    /// complete.
     pub seconds: f64,
-    /// How often it goes from one thread to another.
+    /// How often the path goes from one thread to another.
     pub hand_overs: u64,
-    /// What it consists of, most time first. Their seconds add up to `seconds`.
+    /// The parts of the path, most time first. Their seconds add up to `seconds`.
     pub parts: Vec<PathPart>,
-    /// Seconds that it owes to waits at each site, by index in [`super::Process::sites`]: the waits that
-    /// ended by themselves, the wake-ups, and what the threads did from the end of such a wait until
-    /// their next one.
+    /// Seconds of the path that are due to waits at each site, by index in
+    /// [`super::Process::sites`]: the waits that no thread ended, the wake-ups, and what threads
+    /// did from the end of such a wait until their next wait.
     #[serde(skip)]
     pub through: BTreeMap<usize, f64>,
 }
@@ -50,24 +51,25 @@ pub enum OnPath {
     Sleep,
     /// It had been woken and did not run yet.
     WakeUp,
-    /// It waited, and which thread ended that is not known; or what it did is not known.
+    /// It waited, and the thread that ended the wait is not known; or what it did is not known.
     Unknown,
 }
 
-/// A path of which more than this is not known, or is in the kernel, says nothing of what is not on it.
+/// If a larger share of a path is not known, or in the kernel, the path does not show what is not
+/// on it.
 const IN_THE_DARK: f64 = 0.2;
 
 /// Waits with less than this share of the critical path do not delay the run.
 const ON_PATH: f64 = 0.02;
 
 impl CriticalPath {
-    /// The part of the path, from 0 to 1, that consists of this.
+    /// The share of the path, from 0 to 1, that a part takes.
     pub fn share(&self, part: &PathPart) -> f64 {
         part.seconds / self.seconds.max(f64::MIN_POSITIVE)
     }
 
-    /// The part of the path, from 0 to 1, that is owed to waits at this site; `None` if too little of the
-    /// path is known.
+    /// The share of the path, from 0 to 1, that is due to waits at this site; `None` if too little
+    /// of the path is known.
     pub fn through(&self, site: usize) -> Option<f64> {
         let seconds = || self.through.get(&site).copied().unwrap_or(0.0);
         self.is_known().then(|| seconds() / self.seconds)
@@ -78,7 +80,7 @@ impl CriticalPath {
         self.through(site).map(|share| share >= ON_PATH)
     }
 
-    /// Whether enough of the path is known for what is not on it to be known as well.
+    /// Whether enough of the path is known to say that a site is not on it.
     pub fn is_known(&self) -> bool {
         let dark = |part: &&PathPart| [OnPath::Kernel, OnPath::Unknown].contains(&part.kind);
         let dark: f64 = self.parts.iter().filter(dark).map(|part| part.seconds).sum();

@@ -42,8 +42,8 @@ pub enum State {
     /// It still ran when the recording was read, with its file mapped; or recording ended before
     /// the process did.
     Running,
-    /// It ended without notice, replaced itself by another program, or still runs in a place that
-    /// is not visible from here.
+    /// It ended without a trace in the recording, replaced itself with another program, or still
+    /// runs, for example in a container, where it can't be seen.
     Unknown,
 }
 
@@ -60,7 +60,7 @@ pub struct Process {
     pub arguments: Vec<String>,
     /// When recording began, in nanoseconds since 1970.
     pub started: u64,
-    /// Seconds from then to the end, or until it was last sampled.
+    /// Seconds from then to the process's end, or to its last sample.
     pub seconds: f64,
     /// How it ended.
     pub state: State,
@@ -80,12 +80,12 @@ pub struct Process {
     pub processors: Option<usize>,
     /// Threads that can't continue.
     pub stuck: Vec<Stuck>,
-    /// What is wrong, most to gain first. Of several runs, a gain is the mean of all, with 0 for
-    /// runs without the finding.
+    /// The findings, most gain first. If several runs were read as one, a gain is the mean over all
+    /// runs, with 0 for runs without the finding.
     pub findings: Vec<Finding>,
     /// In how many runs each finding was seen, if several were read as one.
     pub runs: Option<Runs>,
-    /// Other things that take time, most first.
+    /// Locks and events that take time and that no finding explains, most time first.
     pub remaining: Vec<Remaining>,
     /// What the end of the run waited for.
     pub critical_path: CriticalPath,
@@ -93,11 +93,12 @@ pub struct Process {
     pub asleep: Vec<Asleep>,
     /// The results of `syncline whatif`, if it was run.
     pub whatif: Vec<WhatIf>,
-    /// The locks and what else was waited for: locks first, most time waited first.
+    /// The locks and the other objects that were waited for: locks first, and most time waited
+    /// first.
     pub locks: Vec<Lock>,
     /// The call sites, in the same order.
     pub sites: Vec<Site>,
-    /// Who blocks whom, most time first.
+    /// Which call sites make which others wait, most time first.
     pub blocking: Vec<Blocking>,
     /// Locks that were taken with others held.
     pub nesting: Vec<Nesting>,
@@ -108,7 +109,7 @@ pub struct Process {
     pub threads: Vec<Thread>,
     /// The call stacks. Index 0 is the empty stack.
     pub stacks: Vec<Stack>,
-    /// The places in the code that they go through.
+    /// The frames of the stacks: positions in the code.
     pub frames: Vec<Frame>,
     /// The program and its libraries.
     pub modules: Vec<Module>,
@@ -126,7 +127,8 @@ impl Process {
         }
     }
 
-    /// The sleeps of one call site, if much of the run waited for them while hardly a thread worked.
+    /// The sleeps of one call site, if they are the largest part of the critical path, and the run
+    /// waited for them for long while hardly any thread ran. `None` otherwise.
     pub fn held_up_by_sleep(&self) -> Option<&PathPart> {
         const MUCH: f64 = 0.3;
         let path = &self.critical_path;
@@ -136,13 +138,14 @@ impl Process {
         (again_and_again && path.share(slept) - meanwhile >= MUCH).then_some(slept)
     }
 
-    /// The result of slowing this call site down. It may belong to a finding or to another item
-    /// that takes time.
+    /// The results of slowing this call site down. The call site may be that of a finding, or of
+    /// another item that takes time.
     pub fn whatif(&self, place: &str) -> impl Iterator<Item = &WhatIf> {
         self.whatif.iter().filter(move |whatif| whatif.place == place)
     }
 
-    /// Findings that only other runs have, if several were read as one, and how many runs there are.
+    /// Findings that only other runs have, if several were read as one, each with the number of all
+    /// runs.
     pub fn in_other_runs(&self) -> impl Iterator<Item = (&Seen, usize)> {
         let runs = self.runs.iter();
         runs.flat_map(|all| all.findings.iter().map(|seen| (seen, all.runs.len())))
@@ -155,23 +158,23 @@ impl Process {
     }
 
     /// Seconds that all threads together had a processor. For a thread whose processor time is
-    /// unknown, the seconds that it did not wait.
+    /// unknown, the seconds that it worked.
     pub fn ran(&self) -> f64 {
         self.threads.iter().map(Thread::ran).sum()
     }
 
-    /// Seconds that threads did little but try for locks that were taken, or yield.
+    /// Seconds that threads spent polling, as [`super::Figures::spun`].
     pub fn spun(&self) -> f64 {
         self.sites.iter().map(|site| site.figures.spun).sum()
     }
 
-    /// Indices of the locks, and of other objects that are waited for, that are used at a site.
+    /// Indices of the locks, and of the other objects to wait for, that are used at a site.
     pub fn used_at(&self, site: usize) -> impl Iterator<Item = usize> {
         let here = move |lock: &Lock| lock.sites.iter().any(|used| used.site == site);
         (0..self.locks.len()).filter(move |&lock| here(&self.locks[lock]))
     }
 
-    /// Indices of the threads that came to these sites.
+    /// Indices of the threads that made calls at these sites.
     pub fn threads_at(&self, sites: impl Iterator<Item = usize>) -> BTreeSet<usize> {
         sites.flat_map(|site| &self.sites[site].by_thread).map(|&(thread, _)| thread).collect()
     }
@@ -191,14 +194,15 @@ impl Process {
         self.function_of(site).is_some_and(|function| functions.contains(function))
     }
 
-    /// Where the program's own code calls the lock's function, even if that code is a function that
-    /// takes the lock on behalf of the site's.
+    /// The frame in which the program's own code calls the lock's function: the innermost that is
+    /// not a lock wrapper of a library. It may be a function that takes the lock on behalf of the
+    /// site's function. `None` if there is no such frame.
     pub fn call_of(&self, site: &Site) -> Option<usize> {
         let frames = &self.stacks.get(*site.stacks.first()?)?.frames;
         frames.iter().copied().find(|&frame| !wraps_locks(&self.frames[frame], &self.modules))
     }
 
-    /// All calls of a stack, to distinguish what one line does for different callers.
+    /// All frames of a stack, to distinguish what one line does for different callers.
     pub fn calls_of(&self, stack: usize) -> &[usize] {
         self.stacks.get(stack).map_or(&[], |stack| &stack.frames)
     }
@@ -209,7 +213,7 @@ impl Process {
         frames.iter().map(|&frame| &self.frames[frame])
     }
 
-    /// The locks, without what is not one.
+    /// The locks, without the other objects that threads wait for.
     pub fn only_locks(&self) -> impl Iterator<Item = &Lock> {
         self.locks.iter().filter(|lock| lock.kind == Kind::Lock)
     }

@@ -20,8 +20,8 @@ pub enum Quadrant {
 }
 
 impl Quadrant {
-    /// Sorts by contention (a share) and acquisitions in a second; a value at its
-    /// threshold is still low.
+    /// The quadrant for a contention (a share) and a number of acquisitions in a second. A value
+    /// equal to its threshold is still low.
     pub fn of(contention: f64, acquisitions_per_second: f64, thresholds: &Thresholds) -> Quadrant {
         let contended = contention > thresholds.contention;
         let busy = acquisitions_per_second > thresholds.acquisitions_per_second;
@@ -34,7 +34,7 @@ impl Quadrant {
     }
 }
 
-/// How many stand where.
+/// The number of locks, or of call sites, in each quadrant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "they are the variants of Quadrant")]
 pub struct QuadrantCounts {

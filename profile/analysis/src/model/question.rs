@@ -10,17 +10,17 @@ use syncline_recording::command_line;
 pub struct OpenQuestion {
     /// The question.
     pub question: String,
-    /// The command that answers it. In the JSON report it is its text.
+    /// The command that answers it. The JSON report has the text of the command.
     pub command: Answer,
 }
 
-/// The command that answers a question; as text, what a user is to type.
+/// The command that answers a question; as text, the command line to type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// What critical sections touch: `syncline inspect`, with the call sites of this recording,
-    /// once its path is known.
+    /// What critical sections touch: `syncline inspect`. With a recording, the command traces that
+    /// recording's call sites; `None` until its path is known.
     Inspect(Option<Recorded>),
-    /// The program recorded again, after a change.
+    /// To record the program again after a change.
     Record,
     /// Which system calls block.
     SystemCalls,
@@ -28,7 +28,7 @@ pub enum Answer {
     CacheLines,
 }
 
-/// A recording, and the program that it is of.
+/// A recording, and the recorded program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// Path of the recording.

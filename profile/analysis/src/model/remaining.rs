@@ -1,4 +1,4 @@
-//! Things that take time and that no finding explains.
+//! Locks and events that take time and that no finding explains.
 
 use serde::Serialize;
 
@@ -18,12 +18,12 @@ pub struct Remaining {
     pub sites: Vec<usize>,
     /// Seconds of all threads: waits and, for locks, refused tries.
     pub seconds: f64,
-    /// Of the time of all threads, from 0 to 1.
+    /// These seconds as a share of all threads' time, from 0 to 1.
     pub share: f64,
     /// Whether the threads that wait there do hardly anything else: a pool that has no work, or a
     /// thread that waits for others to end.
     pub idle: bool,
-    /// Which threads wait for which, and what was ruled out by which numbers.
+    /// Which threads wait for which, and which causes are ruled out by which numbers.
     pub why: String,
     /// The question to ask next, and the command that answers it.
     pub open_question: Option<OpenQuestion>,

@@ -1,20 +1,20 @@
-//! The rules: one table, from which follow the order of findings about the same waits, the names,
-//! what `tune` and `whatif` try, and the lists of tests and documents.
+//! The rules: one table. The precedence of findings about the same waits, the names, what `tune`
+//! and `whatif` try, and the lists in tests and documents all follow from it.
 //!
-//! A rule's thresholds, and what it looks at, are in its file below `findings`.
+//! Each rule's thresholds and conditions are in its file below `findings`.
 
 use serde::Serialize;
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use super::whatif::Delayed;
 
-/// The kind of a problem: SyncPerf's five (Table 1), and kinds that it could not see.
+/// The kind of a problem: SyncPerf's five (Table 1), and kinds that SyncPerf could not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
-    /// Another primitive would do the same for less.
+    /// Another primitive would do the same at less cost.
     ImproperPrimitive,
-    /// A lock covers too much, or too little at a time.
+    /// A lock covers too much data or work, or each acquisition too little.
     ImproperGranularity,
     /// A lock that nothing needs.
     OverSynchronization,
@@ -32,13 +32,13 @@ pub enum Category {
     LockOrder,
 }
 
-/// The rules: one for each row of SyncPerf's Table 1, and ours. Its name is what `--rule` and the
-/// workloads of `docs/accuracy.md` call it.
+/// The rules: one for each row of SyncPerf's Table 1, and ours. `--rule` and the workloads of
+/// `docs/accuracy.md` use a rule's name.
 ///
-/// Their order is their precedence if several apply to the same waits or calls: rules whose fix
-/// resolves the others come first. First come needless locks, then waits for the wrong thing,
-/// better primitives, better use of the same primitives, symptoms, and small gains; rules that
-/// never coincide with another one are at the end.
+/// Their order is their precedence if several apply to the same waits or calls: a rule whose fix
+/// resolves the problems of others comes before those. Needless locks are first, then waits for the
+/// wrong thing, better primitives, better use of the same primitives, symptoms, and small gains;
+/// the rules that never coincide with another are at the end.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, EnumIter, IntoStaticStr,
 )]
@@ -47,7 +47,7 @@ pub enum Category {
 pub enum Rule {
     /// An inner lock that is only ever taken under one and the same outer lock.
     SerializedByOuter,
-    /// The section touches nothing that others can reach.
+    /// The section touches nothing that other threads can reach.
     LocalDataOnly,
     /// The data that the lock protects is already atomic, or already protected by another lock.
     AlreadyExclusive,
@@ -77,7 +77,7 @@ pub enum Rule {
     AtomicInstead,
     /// Most sections only read a few words.
     LookUnderLock,
-    /// Sections that only read, under a lock for one at a time.
+    /// Sections that only read, under a lock that admits one thread at a time.
     ReadersExcludeEachOther,
     /// Locks of one kind, some of them far more contended than others.
     AsymmetricContention,
@@ -85,11 +85,11 @@ pub enum Rule {
     TooMuchData,
     /// Each hand-over goes through a sleeping thread.
     Convoy,
-    /// A section that does more than it has to.
+    /// A section that does more than it needs to do under the lock.
     TooLongSection,
     /// The holder lost its processor.
     PreemptedHolder,
-    /// A lock with short sections that threads wait for during much of their time.
+    /// A lock with short sections, for which threads wait during much of their time.
     TakenTooOften,
     /// A lock for readers and writers that only writers take.
     OnlyWriters,
@@ -99,7 +99,7 @@ pub enum Rule {
     BusyFutex,
     /// A lock inside a function of the C library.
     LibraryLock,
-    /// A thread that is made for each small piece of work.
+    /// A thread that is created for each small piece of work.
     ThreadForEachTask,
     /// Pieces of work that sleep, one after the other in one thread, while others wait.
     OneAtATime,
@@ -120,12 +120,12 @@ pub enum Rule {
 pub struct About {
     /// The kind of problem.
     pub category: Category,
-    /// Whether other rules may apply to the same waits and calls: then only one of their findings
-    /// stays.
+    /// Whether other rules may apply to the same waits and calls. If several do, only one of their
+    /// findings is reported.
     pub shares_waits: bool,
     /// Which of the waits at its call sites are the problem.
     pub waiting: Lost,
-    /// The kind of lock that, instead of the program's, would fix the problem.
+    /// The kind of lock that would fix the problem if it replaced the program's.
     pub mended_by: AnotherLock,
     /// The operations that `whatif` slows down to measure the cost; `None` for all operations of
     /// the call site.
@@ -137,23 +137,23 @@ pub struct About {
 pub enum Lost {
     /// None: the problem is the cost of calls, or a possible deadlock.
     Nothing,
-    /// Waits for locks. Threads that wait for an event there may have nothing to do.
+    /// Waits for locks only. Threads that wait for an event there may have nothing to do.
     AtLocks,
     /// Waits for events as well: for a lock of the program's own, for room in a queue, or for
     /// something that comes soon.
     All,
 }
 
-/// Whether another lock instead of the program's own fixes a problem.
+/// Whether replacing the program's lock with another fixes a problem, and with which kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnotherLock {
-    /// It does not.
+    /// Another lock does not fix it.
     No,
-    /// One that costs less without contention.
+    /// A lock that costs less without contention.
     Cheaper,
-    /// One that lets a holder without a processor run.
+    /// A lock whose waiters let a holder without a processor run.
     Yielding,
-    /// One that hands over sooner, or that sleeps differently.
+    /// A lock that hands over sooner, or whose waiters sleep differently.
     HandingOver,
 }
 
@@ -173,7 +173,7 @@ const fn alone(category: Category, waiting: Lost) -> About {
 }
 
 impl Rule {
-    /// The table.
+    /// The rule's row of the table.
     #[rustfmt::skip]
     pub const fn about(self) -> About {
         use AnotherLock::{Cheaper, HandingOver, No, Yielding};
@@ -218,12 +218,12 @@ impl Rule {
         }
     }
 
-    /// All of them, in their order.
+    /// All rules, in the order of precedence.
     pub fn all() -> impl Iterator<Item = Rule> {
         Rule::iter()
     }
 
-    /// Its name: `polling-try`.
+    /// The rule's name, such as `polling-try`.
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use super::rule::Rule;
 
-/// A run, in few numbers.
+/// The main numbers of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// Its arguments, the program's name first.
     pub arguments: Vec<String>,
     /// Seconds that it ran.
     pub seconds: f64,
-    /// Threads.
+    /// The number of its threads.
     pub threads: usize,
     /// Seconds that its threads lived, all together.
     pub thread_seconds: f64,
@@ -26,9 +26,9 @@ pub struct Run {
 /// The runs that were read as one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Runs {
-    /// Each of them, in the order in which they were given.
+    /// The runs, in the order in which they were given.
     pub runs: Vec<Run>,
-    /// The one that is shown.
+    /// Index of the run that is shown.
     pub shown: usize,
     /// The findings of all runs: first those of the run that is shown, in its order, and then those
     /// that only other runs have.
@@ -42,19 +42,19 @@ pub struct Seen {
     pub rule: Rule,
     /// What is wrong.
     pub title: String,
-    /// The place.
+    /// The call site, as [`super::Finding::place`].
     pub place: String,
-    /// The runs that it was seen in.
+    /// The number of runs in which it was seen.
     pub runs: usize,
-    /// The least gain that one of these runs predicts, as a share of the run time; `None` if none
-    /// predicts one.
+    /// The smallest gain predicted for one of these runs, as a share of the run time; `None` if no
+    /// gain was predicted.
     pub least: Option<f64>,
-    /// The largest.
+    /// The largest such gain.
     pub most: Option<f64>,
 }
 
 impl Runs {
-    /// In how many runs a finding of the process that is shown was seen, by its index in the list.
+    /// In how many runs a finding was seen, by the finding's index in the process that is shown.
     pub fn seen(&self, finding: usize) -> Option<&Seen> {
         self.findings.get(finding)
     }

@@ -8,33 +8,34 @@ use super::figures::{Figures, Kind};
 use super::inspected::Inspected;
 use super::quadrant::Quadrant;
 
-/// A position in the source with one operation, summed over all locks and threads: many thousand
+/// A position in the source with one operation, summed over all locks and threads: thousands of
 /// quiet locks that one line takes are one busy site.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Site {
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// What waiting here means.
     pub kind: Kind,
     /// The position, as `FUNCTION at FILE:LINE`, or the part of that which is known.
     pub place: String,
-    /// The frame of that position: the innermost one that is not a library's lock wrapper; `None`
-    /// if no stack is known.
+    /// The frame of that position: the innermost that is not a lock wrapper; `None` if no stack is
+    /// known.
     pub frame: Option<usize>,
     /// The stacks that lead here, those with most waiting first.
     pub stacks: Vec<usize>,
     /// The figures of each of these stacks, in the same order. Not part of the JSON report.
     #[serde(skip)]
     pub ways: Vec<Way>,
-    /// Locks that were used here, or were seen to be.
+    /// The number of locks used here; of those that were seen, if `sampled`.
     pub locks: usize,
-    /// Whether these were too many to be counted one by one: the distribution of the calls over the
-    /// locks is then an estimate, and there may be more of them. The site's own figures are exact.
+    /// Whether the locks were too many to be counted one by one. Then the distribution of the calls
+    /// over the locks is an estimate, and there may be more locks. The site's own figures are
+    /// exact.
     pub sampled: bool,
-    /// Threads that came here.
+    /// The number of threads that made calls here.
     pub threads: usize,
-    /// The calls of each of them, with its index in [`super::Process::threads`]. Not part of the
-    /// JSON report.
+    /// The number of calls of each thread, with its index in [`super::Process::threads`]. Not part
+    /// of the JSON report.
     #[serde(skip)]
     pub by_thread: Vec<(usize, u64)>,
     /// What was done here.
@@ -48,7 +49,7 @@ pub struct Site {
     /// part of the JSON report.
     #[serde(skip)]
     pub repeats: Option<bool>,
-    /// What a trace says of its critical sections, if there is one.
+    /// What a trace says about its critical sections, if there is a trace.
     pub inspected: Option<Inspected>,
 }
 

@@ -8,14 +8,14 @@ use serde::Serialize;
 pub enum Trap {
     /// Each waits for a lock that the next one holds.
     Deadlock,
-    /// A thread waits for a condition, and no thread runs that could signal it.
+    /// A thread waits for a condition, and no thread that could signal it is running.
     LostWakeUp,
     /// All threads wait, and have done so for long.
     Standstill,
 }
 
 impl Trap {
-    /// Its name, and its kind.
+    /// Its name, and a description.
     pub fn in_words(self) -> (&'static str, &'static str) {
         match self {
             Trap::Deadlock => ("DEADLOCK", "each thread waits for a lock that the next one holds"),
@@ -37,7 +37,7 @@ pub struct Stuck {
     /// Indices in [`super::Process::threads`]; in a deadlock each waits for the next, and the last
     /// for the first.
     pub threads: Vec<usize>,
-    /// Seconds for which the latest of them waited.
+    /// Seconds for which the thread that began to wait last has waited.
     pub seconds: f64,
     /// Which thread waits where, for what, and for which thread.
     pub why: String,

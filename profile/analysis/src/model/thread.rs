@@ -19,7 +19,7 @@ pub struct Thread {
     pub tid: u32,
     /// Its name.
     pub name: String,
-    /// How many threads this record stands for: 1, unless it is several successive ones.
+    /// How many threads this record stands for: 1, or the number of successive threads added up.
     pub lifetimes: u32,
     /// Its start function; `None` for the first thread.
     pub start_function: Option<String>,
@@ -27,8 +27,8 @@ pub struct Thread {
     pub created_at: Option<usize>,
     /// Index in [`super::Process::threads`] of the thread that created it.
     pub creator: Option<usize>,
-    /// When it began, in seconds since the recording began; that of the latest, if it stands for
-    /// several.
+    /// When it began, in seconds since the recording began. If the record stands for several
+    /// threads, when the latest began.
     pub started: f64,
     /// Seconds from its start to its end.
     pub seconds: f64,
@@ -38,11 +38,11 @@ pub struct Thread {
     /// last sample, if that was in the second half of its life; `None` without such a sample.
     pub cpu: Option<f64>,
     /// Seconds that it was ready to run and had no processor, including at the end of a wait;
-    /// `None` if it lived on, and could not be sampled when the process ended.
+    /// `None` if it still lived when the process ended, and could not be sampled then.
     pub ready: Option<f64>,
-    /// Seconds in refused tries and in yields, as [`super::Figures::spun`].
+    /// Seconds that it spent polling, as [`super::Figures::spun`].
     pub spun: f64,
-    /// What it spent its time on.
+    /// How it spent its time.
     pub times: Times,
     /// Acquisitions of locks.
     pub acquisitions: u64,
@@ -72,7 +72,7 @@ impl Thread {
         self.cpu.unwrap_or_else(|| self.worked())
     }
 
-    /// Divides its life into kinds, by what is known of it.
+    /// Divides its life into kinds of time.
     pub fn divided(&self) -> Times {
         Times::of(&Known {
             life: self.seconds,
@@ -86,9 +86,10 @@ impl Thread {
         })
     }
 
-    /// Seconds in which it waited for nothing, not even for a processor, if that is known: it ran,
-    /// slept, or waited for a device. The figure is too small if it waited for a processor at the
-    /// end of other waits, but never smaller than its processor time. Polling is no work.
+    /// Seconds in which it ran, slept, or waited for a device, and did not poll. Waits for other
+    /// threads do not count, nor does the time in which it was ready and had no processor, if that
+    /// is known. The figure is too small if it was without a processor at the end of other waits,
+    /// but never smaller than its processor time without polling.
     pub fn worked(&self) -> f64 {
         let without_ready = self.active() - self.ready.unwrap_or(0.0);
         let worked = without_ready.max(self.cpu.unwrap_or(0.0)).min(self.active());
@@ -101,10 +102,10 @@ impl Thread {
 pub struct WaitingNow {
     /// The operation.
     pub op: Op,
-    /// Address of what it waits for.
+    /// Address of the object that it waits for.
     #[serde(serialize_with = "syncline_code::model::hex::one")]
     pub address: u64,
-    /// Place in [`super::Process::locks`].
+    /// Index in [`super::Process::locks`].
     pub lock: Option<usize>,
     /// Its stack, if there is one.
     pub stack: Option<usize>,

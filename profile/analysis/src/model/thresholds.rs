@@ -1,15 +1,15 @@
-//! What counts as high.
+//! The values above which contention and acquisitions count as high.
 
 use serde::Serialize;
 
 /// The values above which a lock or a call site is called contended, or busy.
 ///
-/// The defaults are those of SyncPerf (section 4.1), which found them by experience.
+/// The defaults are those of SyncPerf (section 4.1), whose authors found them by experience.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Thresholds {
-    /// A higher share of acquisitions that found the lock taken is high contention.
+    /// Contention is high if a larger share of acquisitions found the lock taken.
     pub contention: f64,
-    /// More acquisitions in a second of the process's time are many.
+    /// A lock is busy with more acquisitions than this in a second of the process's run time.
     pub acquisitions_per_second: f64,
 }
 

@@ -3,14 +3,14 @@
 use serde::Serialize;
 use syncline_recording::Op;
 
-/// The timeline of the threads. For a long run the logs keep windows of time, each with all that
-/// happened in it.
+/// The timeline of the threads. Of a long run, the logs keep windows of time, each with all events
+/// in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Timeline {
-    /// Whether acquisitions are there (`syncline record --timeline`), or waits only.
+    /// Whether holds were recorded (`syncline record --timeline`), or only waits.
     pub holds: bool,
     /// The windows for which every thread's log is complete, in order: start and end, in seconds
-    /// since the recording began. If everything was kept, it is one window with the whole run.
+    /// since the recording began. If everything was kept, there is one window, the whole run.
     pub windows: Vec<(f64, f64)>,
     /// When the run ended, in seconds since the recording began.
     pub to: f64,
@@ -20,8 +20,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The thread that ended a wait of another one. At a barrier it is the last to come, which waits
-    /// there as well, for a moment at most.
+    /// The thread that ended a wait of another; `None` if unknown. At a barrier it is the last to
+    /// arrive, whose own wait there lasts a moment at most.
     pub fn ended_by(&self, thread: usize, wait: &Span) -> Option<usize> {
         if !wait.op.primitive().is_barrier() {
             return wait.by;
@@ -45,22 +45,22 @@ pub struct Span {
     pub began: f64,
     /// When it ended.
     pub ended: f64,
-    /// What it was.
+    /// Whether it was a wait or a hold.
     pub activity: Activity,
     /// The operation.
     pub op: Op,
-    /// Place in [`super::Process::locks`].
+    /// Index in [`super::Process::locks`].
     pub lock: Option<usize>,
-    /// Place in [`super::Process::sites`].
+    /// Index in [`super::Process::sites`].
     pub site: Option<usize>,
-    /// Place in [`super::Process::stacks`].
+    /// Index in [`super::Process::stacks`].
     pub stack: usize,
     /// For a wait: index in [`super::Process::threads`] of the thread that held the lock, or ended
     /// the wait.
     pub by: Option<usize>,
 }
 
-/// The states of a thread other than running.
+/// What a thread does during a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {

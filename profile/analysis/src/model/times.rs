@@ -1,8 +1,8 @@
-//! How a thread spent its time, in kinds that add up to its life.
+//! How a thread spent its time, divided into kinds that add up to its life.
 //!
-//! Three things are known of a thread: how long each of its waits took, how long it was on a processor,
-//! and how long it was ready for one and had none; the latter two are the kernel's, over its whole life.
-//! The rest of its life follows from these:
+//! Three things are known of a thread: how long each of its waits took, how long it was on a
+//! processor, and how long it was ready to run and had no processor. The kernel reports the latter
+//! two, over the thread's whole life. The division of its life follows from these:
 //!
 //! ```text
 //! life   |---- waits (locks, futexes, events) ----|---- polling ----|--------- outside ---------|
@@ -10,9 +10,9 @@
 //! ```
 //!
 //! Neither the kernel nor the recorder says which part of the ready time was at the ends of waits,
-//! when a thread had been woken and had no processor yet. As much of that time as possible is
-//! assumed to lie outside of waits; the rest must have been within. So `kernel` is a lower bound.
-//! If the processor time is not known, the time outside of waits is `unknown`.
+//! when a thread had been woken and had no processor yet. As much ready time as possible is assumed
+//! to lie outside of waits; the rest must have been within waits. So `kernel` is a lower bound. If
+//! the processor time is not known, the time outside of waits is `unknown`.
 
 use serde::Serialize;
 
@@ -23,20 +23,22 @@ pub struct Times {
     pub running: f64,
     /// Ready to run without a processor, outside of waits.
     pub ready: f64,
-    /// Waiting for locks. For a spinlock that is mostly processor time.
+    /// Waiting for locks. A wait for a spinlock is mostly processor time.
     pub locks: f64,
-    /// In tries for locks that were refused, or in yields, one after the other.
+    /// Polling: refused tries for locks, or yields, that follow each other closely, and loops that
+    /// only wait.
     pub spinning: f64,
     /// Waiting in futexes of the program's own.
     pub futexes: f64,
     /// Waiting for events.
     pub events: f64,
-    /// In the kernel otherwise, outside of waits: asleep, or waiting for a device, a network or a poll.
+    /// In the kernel, outside of the recorded waits: asleep, or waiting for a device, a network or
+    /// a poll.
     pub kernel: f64,
-    /// Outside of waits, time in which the thread's activity is not known.
+    /// Time outside of waits in which the thread's activity is not known.
     pub unknown: f64,
-    /// The part of `locks`, `futexes` and `events` in which it was ready to run without a
-    /// processor, as far as that must have been within them.
+    /// The part of `locks`, `futexes` and `events` in which the thread was ready to run without a
+    /// processor: the ready time that can't have been outside of waits.
     pub ready_in_waits: f64,
 }
 
@@ -47,17 +49,17 @@ pub struct Known {
     pub life: f64,
     /// Waits for locks.
     pub locks: f64,
-    /// Of these, for spinlocks.
+    /// The part of `locks` that was for spinlocks.
     pub spinlocks: f64,
     /// Waits in futexes.
     pub futexes: f64,
     /// Waits for events.
     pub events: f64,
-    /// Refused tries, and yields.
+    /// Polling.
     pub spun: f64,
-    /// On a processor.
+    /// On a processor; `None` if unknown.
     pub cpu: Option<f64>,
-    /// Ready without one.
+    /// Ready to run without a processor; `None` if unknown.
     pub ready: Option<f64>,
 }
 
@@ -98,7 +100,7 @@ impl Times {
         ]
     }
 
-    /// The part of each, if these times are divided by `count`.
+    /// These times divided by `count`.
     #[must_use]
     pub fn over(&self, count: f64) -> Times {
         Times {
@@ -134,7 +136,7 @@ impl Times {
 mod tests {
     use super::*;
 
-    /// The kinds of a thread that lived ten seconds, which they must add up to.
+    /// The times of a thread that lived ten seconds; checks that the kinds add up to these.
     #[track_caller]
     fn ten(known: Known) -> Times {
         let times = Times::of(&Known { life: 10.0, ..known });

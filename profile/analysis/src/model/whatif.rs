@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delayed {
-    /// Critical sections: each was made longer.
+    /// Critical sections: each of them was made longer.
     Section,
     /// Tries that were refused.
     Try,
     /// The ends of waits for an event.
     Wait,
-    /// The calls that acquire, before the acquisition.
+    /// Calls that acquire, delayed before the acquisition.
     Call,
 }
 
@@ -24,18 +24,18 @@ pub enum Shape {
     Straight,
     /// It gets steeper: longer delays have more effect.
     BendsUp,
-    /// It gets flatter.
+    /// It gets flatter: longer delays have less effect.
     BendsDown,
 }
 
-/// A median and the interval of the true one.
+/// A median, and a confidence interval for the true median.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Range {
     /// The median.
     pub median: f64,
     /// The lower end of the interval.
     pub low: f64,
-    /// Where it ends.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
@@ -53,10 +53,11 @@ pub struct Delay {
 /// How the run follows the delays.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Follows {
-    /// The share of the added time by which the run takes longer: 1 if all of it arrives, 0 if
-    /// none. For small delays it is also the share of a saving that arrives.
+    /// The share of the added time by which the run takes longer: 1 if all of the added time
+    /// lengthens the run, 0 if none. For small delays, a saving would shorten the run by the same
+    /// share of it.
     pub arrives: Range,
-    /// Whether it is the same for all sizes.
+    /// Whether that share is the same for delays of all sizes.
     pub shape: Shape,
     /// How far the curve lies above its tangent at the longest delay, as a share of the run.
     pub bend: Range,
@@ -78,23 +79,23 @@ pub struct WhatIf {
     pub seconds: f64,
     /// The results of each size.
     pub sizes: Vec<Delay>,
-    /// The number of rounds that it rests on.
+    /// The number of rounds that the results rest on.
     pub rounds: usize,
     /// How the run follows; `None` if there were too few rounds, or if runs with delays failed.
     pub follows: Option<Follows>,
     /// Why runs with delays failed.
     pub failed: Option<String>,
-    /// Nanoseconds that a section takes, if it was sections that were delayed and a recording says.
+    /// Nanoseconds that a section takes, if sections were delayed and a recording has the figure.
     pub section_nanoseconds: Option<f64>,
-    /// The most by which the run would be shorter if sections took no time, as a share.
+    /// An upper bound of the share by which the run would be shorter if sections took no time.
     pub saves_at_most: Option<Range>,
     /// The gain that the report predicts for the finding, as a share of the run.
     pub predicted: Option<f64>,
 }
 
 impl WhatIf {
-    /// Nanoseconds that the run takes longer for each nanosecond that is added at every call of the
-    /// call site.
+    /// Nanoseconds by which the run becomes longer for each nanosecond that is added to every call
+    /// at the call site; `None` if unknown.
     pub fn slope(&self) -> Option<Range> {
         let Range { median, low, high } = self.follows?.arrives;
         let times = self.times;
@@ -102,7 +103,7 @@ impl WhatIf {
     }
 
     /// The share of the run that the sections of all threads take together; above 1 if several
-    /// threads are in sections at a time.
+    /// threads are in sections at a time. `None` if the time of a section is unknown.
     pub fn share_of_sections(&self) -> Option<f64> {
         Some(self.section_nanoseconds? * 1e-9 * self.times / self.seconds)
     }

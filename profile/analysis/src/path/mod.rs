@@ -1,4 +1,4 @@
-//! The critical path: what the end of the run waited for, traced back from it.
+//! The critical path: what the end of the run waited for, traced back from the end.
 //!
 //! ```text
 //! main    ---- join -------------------|==     ^ end
@@ -6,14 +6,15 @@
 //! other   ==================|---- wait ----
 //! ```
 //!
-//! At each moment the path is in one thread. Where that thread had waited, what came before was up to
-//! the thread that ended the wait, and the path goes on there. A sleep and a time-out end by
-//! themselves. Only what shortens the path makes the run shorter, up to where another path is as long.
-//! (Yang and Miller, Critical Path Analysis for the Execution of Parallel and Distributed Programs,
-//! ICDCS 1988.)
+//! At each moment the path is in one thread. If that thread had waited, its progress depended on
+//! the thread that ended the wait, and the path continues in that thread. A sleep and a time-out
+//! end by themselves. Only a change that shortens the path makes the run shorter, and only until
+//! another path is as long. (Yang and Miller, Critical Path Analysis for the Execution of Parallel
+//! and Distributed Programs, ICDCS 1988.)
 //!
-//! Outside of waits it is not known when a thread ran, was ready or in the kernel, only for how long in
-//! all: a piece of its path is divided as its whole life is.
+//! Outside of waits, it is not known when a thread ran, was ready, or was in the kernel, but only
+//! for how long in all. So a piece of the path in a thread is divided as the thread's whole life
+//! is.
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +48,8 @@ struct Walk<'a> {
     path: CriticalPath,
 }
 
-/// What is added up: pieces at one site, or of threads with one start function and name.
+/// The key by which pieces are added up: their kind, and their site or else the start function and
+/// name of their threads.
 type Key = (OnPath, Option<usize>, Option<(Option<String>, String)>);
 
 #[derive(Default)]
@@ -79,7 +81,8 @@ impl<'a> Walk<'a> {
     fn back(&mut self, from: f64, to: f64) {
         self.path.seconds += to - from;
         let (mut thread, mut now) = (self.at_the_end(to), to);
-        // Threads may seem to have woken each other at one moment.
+        // Steps that did not go back in time: threads may seem to have woken each other at one
+        // moment.
         let mut in_place = 0;
         while now > from {
             let before = now;
@@ -132,8 +135,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The thread with which the process ended, or that had most to do by then: the first one that
-    /// still lived and did not wait.
+    /// The thread in which the path ends: the first that still lived at the end and did not wait,
+    /// or else the one that was active last.
     fn at_the_end(&self, end: f64) -> usize {
         const SOON: f64 = 1e-3;
         let mut threads = 0..self.process.threads.len();
@@ -164,8 +167,9 @@ impl<'a> Walk<'a> {
         next.checked_sub(1).map(|last| self.waits[thread][last])
     }
 
-    /// Which thread ended a wait, and when it did so, by this moment. It did not wait itself then: if it
-    /// waits now, it had done so before that. If the wait goes on, that thread is waited for now.
+    /// The thread that ended a wait, and when it did so, `now` at the latest; `None` if unknown. If
+    /// that thread waits at `now`, it had ended the wait before its own wait began. If the wait
+    /// goes on after `now`, that thread is waited for at `now`.
     fn woken_by(&self, thread: usize, wait: &Span, now: f64) -> Option<(usize, f64)> {
         let by = self.process.timeline.ended_by(thread, wait).or_else(|| self.only_waker(wait));
         let waker = by.filter(|&waker| waker != thread && waker < self.waits.len())?;
@@ -178,8 +182,8 @@ impl<'a> Walk<'a> {
         (woke > since).then_some((waker, woke))
     }
 
-    /// Whether a thread that another one joined had slept in the kernel until then, as helpers do that
-    /// wait for signals or for work: what it waited for was a word of the joining thread, most likely.
+    /// Whether a thread that another joined had slept in the kernel until then, like helpers that
+    /// wait for signals or for work. Most likely, it had waited for the joining thread to end it.
     fn was_told_to_end(&self, waker: usize, wait: &Span) -> bool {
         const A_MOMENT: f64 = 0.02;
         const NEARLY_ALL: f64 = 0.9;
@@ -191,13 +195,14 @@ impl<'a> Walk<'a> {
             && times.kernel > 0.0
     }
 
-    /// The thread that alone wakes those who wait for an object.
+    /// The only thread that wakes threads which wait for the object; `None` if there are several,
+    /// or none.
     fn only_waker(&self, wait: &Span) -> Option<usize> {
         let mut wakers = wakes(self.process, &[wait.lock?]).into_keys();
         wakers.next().filter(|_| wakers.next().is_none())
     }
 
-    /// What a wait was that no other thread is known to have ended.
+    /// The kind of a wait that no other thread is known to have ended.
     fn by_itself(&self, wait: &Span) -> OnPath {
         let clock = || wait.site.is_some_and(|site| is_clock(&self.process.sites[site]));
         match wait.op {
@@ -207,10 +212,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A piece outside of waits.
+    /// Adds a piece outside of waits, divided as the thread's life is.
     fn busy(&mut self, thread: usize, seconds: f64) {
         let times = &self.process.threads[thread].times;
-        // There may have been no room for a log.
+        // A thread without logged waits may have had no room for a log: the piece may include
+        // waits.
         let unlogged = match self.waits[thread][..] {
             [] => times.locks + times.futexes + times.events,
             _ => 0.0,

@@ -4,7 +4,7 @@ use super::*;
 use crate::findings::testing::{Drawn, Use, process};
 use crate::model::Times;
 
-/// Draws a wait of a thread: from when to when, at which site, ended by whom.
+/// Adds a wait of a thread: its begin and end, its site, and the thread that ended it.
 fn wait(
     drawn: &mut Drawn,
     thread: usize,
@@ -21,7 +21,7 @@ fn wait(
     drawn.timeline.threads[thread].push(span);
 }
 
-/// A process of ten seconds with workers, all of whose log was kept.
+/// A process of ten seconds with workers, whose logs are complete.
 fn drawn(workers: usize) -> Drawn {
     let mut drawn = process(10.0, 4);
     drawn.threads("worker", workers, 10.0);
@@ -33,7 +33,7 @@ fn drawn(workers: usize) -> Drawn {
     drawn
 }
 
-/// What the path consists of: kind, site, first thread, seconds rounded to milliseconds.
+/// The parts of the path: kind, site, first thread, seconds rounded to milliseconds.
 fn parts(drawn: &Drawn) -> Vec<(OnPath, Option<usize>, usize, f64)> {
     let path = critical_path(drawn);
     let rounded = |seconds: f64| (seconds * 1e3).round() / 1e3;
@@ -42,7 +42,7 @@ fn parts(drawn: &Drawn) -> Vec<(OnPath, Option<usize>, usize, f64)> {
 }
 
 /// The example at the head of the module: the first thread waits for a worker's end, which has
-/// waited for another one.
+/// waited for another worker.
 fn three() -> Drawn {
     let mut drawn = drawn(2);
     let join = drawn.site(Op::ThreadJoin, "main at main.c:10");
@@ -101,7 +101,7 @@ fn a_sleep_ends_by_itself() {
         wait(&mut drawn, 0, (began, began + 1.5), nap, None);
     }
     assert_eq!(parts(&drawn), [(OnPath::Sleep, Some(0), 0, 6.0), (OnPath::Running, None, 0, 4.0)]);
-    // A wait until a time-out is one as well, and of another wait the end is not known.
+    // A wait until a time-out counts as a sleep; it is not known how another wait ended.
     let until = |timeouts: u64| {
         let mut drawn = self::drawn(1);
         let condition = drawn.lock(Primitive::Condvar, "later");

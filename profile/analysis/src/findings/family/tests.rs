@@ -1,4 +1,4 @@
-//! Which locks belong together, and what they cost.
+//! Tests of which locks form a family, and what they cost.
 
 use syncline_recording::{Op, Primitive};
 
@@ -95,7 +95,8 @@ fn a_lock_is_a_condition_s_only_if_threads_wait_for_that() {
     assert_eq!(of_condition(0), (false, true), "it must still be a mutex");
 }
 
-/// As POCO's cache, whose threads take five locks for each of their 16 million calls in 2.4 seconds.
+/// Modelled on POCO's cache: in 2.4 seconds of processor time, its threads make 16 million calls
+/// and take five locks in each.
 #[test]
 fn calls_take_no_longer_than_their_threads_ran() {
     let mut drawn = process(10.0, 4);
