@@ -1,11 +1,11 @@
-//! Contended locks with much waiting. Either the lock protects more than one section touches, and
-//! should be split; or its sections do more than they have to, and should be shortened (SyncPerf,
-//! Table 1, rows 5 and 6).
+//! Contended locks with much waiting. Either the lock protects more data than one section touches,
+//! and should be split; or its sections do more than they need to, and should be shortened
+//! (SyncPerf, Table 1, rows 5 and 6).
 //!
 //! How long the lock is held, and what its sections call, distinguishes the two cases: a section of
 //! many microseconds contains something that could be outside; a very short one does not, so there
-//! are too many sections for one lock. A trace, if there is one, shows which data they touch
-//! (`traced`).
+//! are too many sections for one lock. A trace, if there is one, shows which data the sections
+//! touch (`traced`).
 
 mod traced;
 
@@ -22,16 +22,17 @@ use crate::options::Thresholds;
 use syncline_code::section::takes_or_releases;
 
 /// If this many threads would be in a section at the same time, the lock is contended even if few
-/// found it taken in the recording. A lock that only one thread uses has the value 1.
+/// acquisitions found it taken in the recording. For a lock that only one thread uses, the number
+/// is at most 1.
 const MOST_AT_ONCE: f64 = 1.2;
 /// If threads wait for one lock for this share of all threads' time, it is contended, however few
-/// the waits: a few long waits cost as much as many short ones, and there are few if one thread
+/// the waits. A few long waits cost as much as many short ones, and waits are few if one thread
 /// keeps its processor and the lock while the others sleep.
 const WAITED_MUCH: f64 = 0.3;
-/// The least wait as a share of the time of the threads that take the lock, if this many of them
-/// would be in its sections at the same time. If fewer would, they wait for a holder that lost its
-/// processor to another program. RocksDB's cache of one shard has 25 % and 0.37, and 5 % of its
-/// acquisitions wait.
+/// A lock is also contended if the threads that take it wait for it during this share of their
+/// time, and at least `AT_ONCE` of them would be in its sections at the same time. If fewer would,
+/// they wait for a holder that lost its processor to another program. RocksDB's cache of one shard
+/// has 25 % and 0.37, and only 5 % of its acquisitions wait.
 const WAITED_BY_ITS_OWN: f64 = 0.2;
 const AT_ONCE: f64 = 0.3;
 /// A thread with a smaller share of the acquisitions does not count among a lock's threads.
@@ -42,7 +43,7 @@ const LONG: f64 = 10e-6;
 /// The mean time held from which on a section is long if it calls functions that could mostly be
 /// called outside.
 const LONG_WITH_CALLS: f64 = 1e-6;
-/// A section that touches at most this many words has no data to be split.
+/// A section that touches at most this many words has no data that could be split.
 const UNSPLITTABLE: usize = 2;
 /// The assumed number of locks for each thread after a split: then a thread meets one of the others
 /// a quarter of the times.
@@ -57,8 +58,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .filter_map(|family| Some((family, Hot::of(process, family, thresholds)?.finding()?)))
         // A barrier's count can't be split, and all threads have to arrive.
         .filter(|(family, _)| Meeting::at(process, family).is_none())
-        // The same holds for a queue's content, and for anything else that threads wait for with
-        // the lock released.
+        // Nor can a queue's content be split, or other data for which threads wait with the lock
+        // released.
         .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.is_of_condition())
         // Nor is the section to blame if a spinning thread waits for a holder that does not run.
         .filter(|(family, _)| !preempted::explains_waits_at(process, &family.sites))
@@ -78,7 +79,7 @@ fn seconds_of_threads(process: &Process, lock: &Lock) -> f64 {
         lock.threads.iter().filter(|(_, calls)| *calls as f64 >= SHARE_OF_CALLS * all as f64);
     let could_run = |thread: &Thread| thread.seconds - thread.times.ready;
     let seconds: f64 = takers.map(|&(thread, _)| could_run(&process.threads[thread])).sum();
-    // Which thread took it may not be known.
+    // If it is not known which threads took the lock, all threads count.
     if seconds > 0.0 { seconds } else { process.thread_seconds }
 }
 
@@ -91,12 +92,13 @@ struct Hot<'a> {
     calls: u64,
     contention: f64,
     waited: f64,
-    /// The share of the threads' working time in which they hold them and have a processor.
+    /// The share of the threads' working time in which they hold these locks and have a processor.
     of_work: f64,
     held: f64,
 }
 
-/// The part of the time held in which the holders had a processor, by the holds that were looked at.
+/// The share of the time held in which the holders had a processor, in the holds that were sampled;
+/// 1 if none was.
 pub fn on_processor(process: &Process, sites: &[usize]) -> f64 {
     let holders = || sites.iter().map(|&site| &process.sites[site].figures.holder);
     let held: f64 = holders().map(|holder| holder.seconds).sum();
@@ -158,7 +160,7 @@ impl<'a> Hot<'a> {
         mean_held(self.held, self.calls)
     }
 
-    /// The section with the longest total time held.
+    /// The site whose sections have the longest total time held.
     fn longest(&self) -> usize {
         let held = |site: &usize| self.process.sites[*site].figures.held;
         *self.sites.iter().max_by(|a, b| held(a).total_cmp(&held(b))).expect("a lock has sites")
@@ -281,7 +283,8 @@ impl<'a> Hot<'a> {
     }
 }
 
-/// The called functions may touch anything.
+/// Whether a section touches too few words for its data to be split. Only calls that take or
+/// release locks are allowed: other functions may touch anything.
 fn unsplittable(section: &Section) -> bool {
     let alone = section.complete && section.calls.iter().all(|call| takes_or_releases(call));
     alone && section.words.is_some_and(|words| words <= UNSPLITTABLE)

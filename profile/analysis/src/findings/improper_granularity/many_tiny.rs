@@ -1,8 +1,8 @@
 //! Many tiny sections in one function: a lock is taken, released and taken again for work that one
 //! section could do (SyncPerf, Table 1, row 7).
 //!
-//! The recording then has several call sites in one function that take the same locks equally
-//! often, with next to nothing in between.
+//! The recording then has several call sites in one function that take the same locks equally often
+//! and hold them for moments.
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::{COST_FLOOR, Family, UNSURE_COST_FLOOR};
@@ -10,11 +10,11 @@ use crate::held::mean_held;
 use crate::model::{Finding, Nesting, Process, Remedy, Rule, Section};
 use crate::options::Thresholds;
 
-/// Up to this mean time held, the acquisition takes as long as the section.
+/// Up to this mean time held, the acquisition takes at least as long as the section.
 const TINY: f64 = 100e-9;
-/// Sections that are entered together are entered equally often, up to this share.
+/// Sections that are entered together are entered equally often, up to a difference of this share.
 const EQUALLY: f64 = 0.1;
-/// The least share of a lock's acquisitions that these sections must have to matter for it.
+/// The least share of a lock's acquisitions that must be in these sections.
 const MOST: f64 = 0.5;
 
 /// Functions with many tiny sections.
@@ -28,8 +28,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .collect()
 }
 
-/// The sites of one function that are used equally often and all with the same locks, most
-/// calls first.
+/// The sites of one function that are used equally often, with the same locks, most calls first.
+/// Empty if some of the sections may lie within others.
 fn together(process: &Process, family: &Family) -> Vec<usize> {
     let main = family.main_site();
     let function = |site: usize| process.function_of(&process.sites[site]);
@@ -47,7 +47,8 @@ fn together(process: &Process, family: &Family) -> Vec<usize> {
     if one_within_another(process, &sites) { Vec::new() } else { sites }
 }
 
-/// Whether some of the sections lie within others: then they are on different locks.
+/// Whether some of the sections may lie within others, and so be on different locks: a section
+/// calls functions, or nesting was recorded.
 fn one_within_another(process: &Process, sites: &[usize]) -> bool {
     let calls = |section: &Section| !section.calls.is_empty();
     let within = |site: usize| sites.contains(&site);
@@ -65,7 +66,7 @@ fn finding(process: &Process, family: &Family, sites: &[usize]) -> Option<Findin
     let floor = if known { COST_FLOOR } else { UNSURE_COST_FLOOR };
     let applies =
         sites.len() > 1 && held <= TINY && of_calls >= MOST && family.cost() * of_calls >= floor;
-    // One section instead of this many.
+    // One section replaces all of these.
     let saved = (sites.len() - usize::from(!sites.is_empty())) as f64 / sites.len().max(1) as f64;
     applies.then(|| Finding {
         rule: Rule::ManyTinySections,
@@ -101,7 +102,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process, sections};
 
-    /// A function with two sections, entered so often in a second, held so long.
+    /// A function with two sections, entered `first` and `second` times in a second, held for
+    /// `held` seconds each time.
     fn two_sections(first: u64, second: u64, held: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);

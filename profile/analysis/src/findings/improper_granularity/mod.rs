@@ -1,6 +1,5 @@
-//! Improper granularity: a lock covers too much, or too little at a time (SyncPerf,
-//! section 2.1.2), a queue holds too little, or a thread
-//! gets too little work.
+//! Improper granularity: a lock covers too much, or each acquisition too little (SyncPerf, section
+//! 2.1.2); a queue holds too little; or a thread gets too little work.
 
 mod contended;
 mod many_tiny;

@@ -1,11 +1,12 @@
 //! One thread does pieces of work that sleep, one after the other, while several others wait: a pool
 //! of one worker, or an event loop that a request blocks.
 //!
-//! One thread sleeps during most of the run, hardly anything has a processor meanwhile, and at least two
-//! threads of one kind wait during most of their time. If one thread waited, there would be nothing to do
-//! at the same time. These threads use a processor as well, for each sleep a little: threads of an idle
-//! server, whose housekeeping sleeps, do not. The function sleeps once in each call. A loop that sleeps
-//! may look for something ([`polling-sleep`](crate::model::Rule::PollingSleep)), or stand for arrivals.
+//! The rule looks for one thread that sleeps during most of the run, while hardly any thread has a
+//! processor, and at least two threads of one kind wait during most of their time. If only one
+//! thread waited, there would be nothing to do at the same time. The waiting threads must also use
+//! some processor time for each sleep: the threads of an idle server, whose housekeeping sleeps, do
+//! not. And the function must sleep once in each call: a loop that sleeps may look for something
+//! ([`polling-sleep`](crate::model::Rule::PollingSleep)), or simulate arrivals.
 
 use std::collections::BTreeMap;
 
@@ -15,21 +16,22 @@ use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
 use crate::options::Thresholds;
 
-/// The least share of the run that the thread sleeps, beyond the share of a processor that all threads have.
+/// The least share of the run that the thread sleeps, less the processor time of all threads as a
+/// share of the run.
 const MUCH: f64 = 0.3;
-/// Fewer sleeps may be pauses.
+/// Fewer sleeps than this may be pauses.
 const OFTEN: u64 = 100;
-/// The least processor time for each sleep, in seconds, of the threads that wait: what a request takes
-/// that is sent and answered.
+/// The least processor time for each sleep, in seconds, of the threads that wait: about what it
+/// takes to send a request and receive the answer.
 const A_REQUEST: f64 = 10e-6;
-/// A longer sleep on the average, in seconds, keeps a clock.
+/// If the mean sleep is longer, in seconds, the thread is a clock.
 const LONGEST: f64 = 0.1;
 /// The least number of threads that wait.
 const FEWEST: usize = 2;
-/// The least share of its time that such a thread waits, in the kernel or for events.
+/// The least share of its time that such a thread waits: in the kernel, in futexes or for events.
 const WAITS: f64 = 0.5;
 
-/// Where one thread sleeps for several others.
+/// The call site with most sleeping, if one thread sleeps there while several others wait for it.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let sleeps = process.sites.iter().enumerate().filter(|(_, site)| site.op == Op::Sleep);
     let most = sleeps.max_by(|(_, a), (_, b)| a.figures.waited.total_cmp(&b.figures.waited));
@@ -73,7 +75,8 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
     })
 }
 
-/// The most threads of one start function that mostly wait, besides the one that sleeps.
+/// The largest group of threads with one start function that mostly wait, without the thread that
+/// sleeps.
 fn most_alike(process: &Process, sleeper: usize) -> Vec<usize> {
     let mut alike: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (number, thread) in process.threads.iter().enumerate() {
@@ -99,7 +102,8 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, process};
     use crate::gain::Predictor;
 
-    /// A thread that sleeps 800 times for 8 of 10 seconds, and so many clients that wait in the kernel.
+    /// A thread that sleeps 800 times for 8 of 10 seconds in all, and clients that each wait in the
+    /// kernel for `kernel` seconds.
     fn server(clients: usize, kernel: f64, repeats: Option<bool>) -> Drawn {
         let mut drawn = process(10.0, 2);
         let worker = drawn.threads("serve", 1, 10.0);

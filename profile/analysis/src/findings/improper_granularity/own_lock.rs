@@ -1,5 +1,5 @@
-//! Locks that a program built of a mutex, a condition and a flag, such as that of an interpreter
-//! (CPython) or of a pool.
+//! Locks that a program built from a mutex, a condition and a flag, such as the lock of an
+//! interpreter (CPython) or of a pool.
 //!
 //! ```text
 //! take   lock the mutex; while it is taken, wait for the condition; mark it taken; unlock
@@ -14,8 +14,8 @@
 //! information separates them, the two call sites have to be used as often as the condition is
 //! signalled.
 //!
-//! Threads may wait in line at another mutex for their turn at the condition, as PyPy's do: one after the
-//! other waits for the condition with that mutex held. The line is part of the lock.
+//! Threads may wait in line at another mutex for their turn at the condition, as PyPy's do: one
+//! thread at a time waits for the condition, with that mutex held. The line is part of the lock.
 //!
 //! A thread may also hand such a lock over and wait in line for it again, in one function that locks the
 //! mutex once, as OCaml's `yield` does. It signals the condition and waits for it as often as it locks
@@ -33,19 +33,19 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 
 /// The least share of the threads' time that they wait for such a lock.
 const FLOOR: f64 = 0.05;
-/// The least number of times that two threads take it.
+/// At least two threads must take the lock this often.
 const OFTEN: u64 = 4;
-/// The share of its acquisitions that a thread may not have given back, beyond its last one: for
-/// waits that were given up.
+/// The share of all acquisitions that may not be balanced by a release, beyond the last one of each
+/// thread: waits may have been given up.
 const UNEVEN: f64 = 0.01;
-/// By how much threads may have taken the lock more often than they gave it back, if there is a
-/// function for each: if no thread waits, a lock may be released by an atomic instruction, without
+/// The share of all acquisitions for which no release may have been seen, if taking and releasing
+/// are different functions: if no thread waits, an atomic instruction may release the lock, without
 /// the mutex.
 const GIVEN_IN_SILENCE: f64 = 0.1;
-/// A mutex under which this share of the acquisitions is made is the queue in front of such a lock.
+/// A mutex that is held during this share of the acquisitions is the line in front of such a lock.
 const NEARLY_ALL: f64 = 0.9;
 
-/// Locks of the program's own that threads wait for.
+/// Locks of the program's own for which threads wait.
 pub fn find(process: &Process) -> Vec<Finding> {
     let conditions = process.locks.iter().enumerate().filter(|(_, lock)| {
         let figures = &lock.figures;
@@ -128,7 +128,8 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
     })
 }
 
-/// Taking or releasing: where the mutex is locked for it, and how often by each thread.
+/// One side of such a lock, taking or releasing: the call sites that lock the mutex for it, and how
+/// often each thread does so.
 struct Side {
     sites: Vec<usize>,
     by_thread: BTreeMap<usize, u64>,
@@ -146,7 +147,7 @@ impl Side {
         side
     }
 
-    /// Where a mutex is locked in these functions.
+    /// The call sites in these functions that lock a mutex.
     fn at(process: &Process, mutex: &Lock, functions: &[&str]) -> Side {
         Side::of(locked_in(process, mutex, functions))
     }
@@ -158,7 +159,8 @@ impl Side {
         Side::of(condition.uses(class).filter(here))
     }
 
-    /// One call site where a mutex is locked as often as the condition is waited for and signalled.
+    /// The sides if one call site locks a mutex as often as the condition is waited for and
+    /// signalled: this call site, and the signals.
     fn of_one_place(
         process: &Process,
         mutex: &Lock,
@@ -173,7 +175,7 @@ impl Side {
         Some([takes, signals])
     }
 
-    /// Two call sites in one function where a mutex is locked as often as the condition is
+    /// Two call sites in one function, each of which locks a mutex as often as the condition is
     /// signalled.
     fn of_one_function(
         process: &Process,
@@ -189,7 +191,7 @@ impl Side {
     }
 }
 
-/// Where a mutex is locked in one of these functions.
+/// The operations that lock a mutex in one of these functions.
 fn locked_in<'a>(
     process: &'a Process,
     mutex: &'a Lock,
@@ -215,8 +217,8 @@ fn line(process: &Process, takes: &Side) -> Vec<usize> {
     under.into_iter().filter(|&(_, seen)| nearly_all(seen)).map(|(site, _)| site).collect()
 }
 
-/// Whether several threads take, and each of them gives back what it takes, except for at most this
-/// share.
+/// Whether at least two threads take often, and each thread gives back what it takes, except for at
+/// most the share `silent` of all.
 fn balanced([takes, gives]: &[Side; 2], silent: f64) -> bool {
     let often = takes.by_thread.values().filter(|&&calls| calls >= OFTEN).count();
     often >= 2 && gives_back_all_but(takes, gives, silent)
@@ -228,7 +230,7 @@ fn gives_back(takes: &Side, gives: &Side) -> bool {
     gives_back_all_but(takes, gives, UNEVEN)
 }
 
-/// Whether each thread gives back what it takes, except for at most this share of all.
+/// Whether each thread gives back what it takes, except for at most the share `silent` of all.
 fn gives_back_all_but(takes: &Side, gives: &Side, silent: f64) -> bool {
     let of = |side: &Side, thread: &usize| side.by_thread.get(thread).copied().unwrap_or(0);
     let threads: BTreeSet<usize> =
@@ -247,13 +249,13 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Threads that lock the mutex this often in each of two functions, wait for a condition in the
-    /// first, and signal it in the second.
+    /// The number of findings if threads lock the mutex this often in each of two functions, wait
+    /// for a condition in the first, and signal it in the second.
     fn found(calls: &[(u64, u64)], give: &str) -> usize {
         find(&drawn(calls, give)).len()
     }
 
-    /// That, with another object's mutex locked this often at each call site.
+    /// Like `found`, with another object's mutex locked this often at each call site.
     fn beside(others: u64, sampled: bool) -> usize {
         let mut drawn = drawn(&[(600, 600), (400, 400)], "give at gil.c:30");
         let other = drawn.lock(Primitive::Mutex, "other.mutex");
@@ -316,8 +318,8 @@ mod tests {
         assert_eq!(waits.map(|waits| waits.value), Some(800.0));
     }
 
-    /// Threads that lock the mutex, signal the condition and wait for it this often each, all in
-    /// one function, and occasionally signal it in another.
+    /// The number of findings if threads lock the mutex, signal the condition and wait for it this
+    /// often each, all in one function, and occasionally signal it in another.
     fn handed_over(calls: &[[u64; 3]]) -> usize {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("interpret", calls.len(), 10.0);
@@ -352,7 +354,7 @@ mod tests {
         assert_eq!(beside(300, true), 0, "so many that they are counted by samples");
     }
 
-    /// As in PyPy: threads queue at a mutex for their turn at the condition.
+    /// Modelled on PyPy: threads queue at a mutex for their turn at the condition.
     #[test]
     fn the_line_in_front_of_a_lock_is_part_of_it() {
         let sites = |seen_in_line: u64| {

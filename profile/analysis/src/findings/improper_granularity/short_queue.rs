@@ -1,16 +1,18 @@
 //! Queues that are full and empty by turns.
 //!
-//! A producer waits while the queue is full, for a condition that consumers signal; a consumer
-//! waits while it is empty, for one that producers signal. If one side is faster, that side waits,
-//! as it must. If both wait again and again, the queue is too short to absorb the moments in which
-//! one side is ahead, and each element costs a sleep and a wake-up instead of some nanoseconds.
+//! While the queue is full, producers wait for a condition that consumers signal; while it is
+//! empty, consumers wait for a condition that producers signal. If one side is faster, that side
+//! waits, as it must. If both wait again and again, the queue is too short to absorb the moments in
+//! which one side is ahead, and each element costs a sleep and a wake-up instead of some
+//! nanoseconds.
 //!
-//! Putting and taking are functions. Each may leave the signal to a function that it calls, as
-//! GStreamer's queue does. A signal that ends a function is a jump, and returns to the caller of that
-//! function. Several queues of the same code are one finding.
+//! Putting and taking are one function each. It may leave the signal to a function that it calls,
+//! as GStreamer's queue does. A signal at the end of a function is a jump and returns to the
+//! function's caller, so it is recorded with the caller's frame. Several queues of the same code
+//! are one finding.
 //!
 //! A request and its reply use the same two conditions, but there each side waits every time. At a
-//! queue of one element a side may wait nearly every time as well, but not both.
+//! queue of one element, one side may also wait nearly every time, but not both sides.
 //!
 //! Conditions that a program or a library builds of futexes, as GLib does, look the same: a futex
 //! for each. These are mostly signalled only if a thread waits, so the number of elements is not
@@ -27,7 +29,7 @@ use crate::gain::WAKE_UP;
 use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 use crate::options::Thresholds;
 
-/// The least share of the run time that these take.
+/// The least share of the run time that the sleeps and wake-ups take.
 const FLOOR: f64 = 0.02;
 /// The share of the elements for which the side that sleeps less often sleeps. Below, a short queue
 /// does not matter; above, the sides wait for answers.
@@ -43,7 +45,7 @@ const MOST_SLEEPS: f64 = 1.5;
 struct Side {
     /// The condition.
     condition: usize,
-    /// Where it is waited for.
+    /// The call site that waits for it.
     site: usize,
     /// Waits whose wake-up found something to do.
     sleeps: f64,
@@ -109,7 +111,7 @@ fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Optio
     })
 }
 
-/// Whether a site's function is called by this one.
+/// Whether `function` calls a site's function.
 fn is_called_in(process: &Process, site: usize, function: &str) -> bool {
     callers(process, site).any(|frame| process.frames[frame].whole_function() == function)
 }
@@ -145,12 +147,12 @@ fn one_by_one(process: &Process, queue: &Queue) -> bool {
     told_if_waited_for(process, &queue.more) || queue.less.sleeps >= NEARLY_EACH * queue.elements
 }
 
-/// Whether a side is mostly signalled only while it waits.
+/// Whether a side is mostly signalled only while it waits, because the condition is a futex.
 fn told_if_waited_for(process: &Process, side: &Side) -> bool {
     process.locks[side.condition].primitive == Primitive::Futex
 }
 
-/// The queue of two sides, if it is too short.
+/// The queue of two sides; `None` unless it is too short.
 fn queue(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option<Queue> {
     let elements = a.elements.min(b.elements);
     let (more, less) = if a.sleeps >= b.sleeps { (a, b) } else { (b, a) };
@@ -223,7 +225,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// A queue in ten seconds: for this many elements, of a million, each side slept.
+    /// The number of findings for a queue in ten seconds, whose sides slept for `puts` and `takes`
+    /// of a million elements.
     fn queue(puts: u64, takes: u64, taken_in: &str) -> usize {
         made_of(CONDITIONS, puts, takes, taken_in)
     }
@@ -266,8 +269,9 @@ mod tests {
         assert_eq!(made_of(futex, 990_000, 990_000, "put"), 0, "a lock: one function");
     }
 
-    /// Two queues of the same code in ten seconds. One side signals in another function. Both sides
-    /// slept for each of this many elements of each queue.
+    /// The number of locks in each finding, for two queues of the same code in ten seconds. One
+    /// side signals in another function, which `called_in` calls. Both sides slept for each of
+    /// these elements of each queue.
     fn queues(elements: [u64; 2], called_in: &str) -> Vec<usize> {
         let mut drawn = process(10.0, 2);
         drawn.threads("work", 4, 10.0);
@@ -308,7 +312,7 @@ mod tests {
             let wait_to_put = drawn.site(Op::CondWait, "put at queue.c:10");
             drawn.called_by(wait_to_put, caller);
             if caller == "send at message.c:70" {
-                // One place in the code is one frame.
+                // One position in the code is one frame.
                 let (stack, frame) = (drawn.sites[wait_to_put].stacks[0], drawn.sites[told].frame);
                 drawn.stacks[stack].frames[1] = frame.unwrap();
             }

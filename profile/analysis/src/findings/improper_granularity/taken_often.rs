@@ -1,10 +1,10 @@
 //! A lock that threads wait for during much of their time, although each section is short and few
 //! acquisitions find it taken.
 //!
-//! A mutex that sleeps is taken again by the thread that has just released it, many times, while a
-//! woken waiter gets its processor. So few acquisitions wait, but each of them long. If the sections
-//! touch little, or the lock belongs to a queue, the lock can't be split; then threads should take
-//! it less often.
+//! If waiters of a mutex sleep, the thread that has just released it may take it again many times
+//! before a woken waiter has a processor. So few acquisitions wait, but those wait long. If the
+//! sections touch little, or the lock belongs to a queue, the lock can't be split; threads should
+//! take it less often.
 
 use crate::findings::blocked_holder::holder::TIME_SLICE;
 use crate::findings::blocked_holder::preempted;
@@ -17,18 +17,20 @@ use crate::options::Thresholds;
 
 use super::contended::on_processor;
 
-/// The least share of the time in which its threads could run that they wait for it.
+/// The least share of time for which a lock's threads wait for it, of the time in which they were
+/// not ready without a processor.
 const LEAST: f64 = 0.15;
-/// A longer section, in seconds, is too long rather than too frequent.
+/// Longer sections, in seconds, are too long rather than too frequent.
 const SHORT: f64 = 10e-6;
 /// Fewer acquisitions of a lock in a second are no reason to take it less often.
 const OFTEN: f64 = 1000.0;
-/// A longer wait on the average is for a holder that lost its processor.
+/// If the mean wait is longer, threads wait for holders that lost their processors.
 const LONGEST: f64 = TIME_SLICE;
-/// If holders had a processor for no more than this share of the time held, threads wait for that.
+/// If holders had a processor for no more than this share of the time held, threads wait for the
+/// holders to get processors.
 const MOSTLY_ON: f64 = 0.5;
 
-/// Locks that are waited for and taken often, one finding for all of a family.
+/// Locks that are taken often and waited for long, one finding for each family.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let families = Family::all(process);
     families.iter().filter_map(|family| finding(process, family)).collect()
@@ -39,7 +41,7 @@ fn finding(process: &Process, family: &Family) -> Option<Finding> {
     let alive: f64 = threads.iter().map(|&thread| could_run(&process.threads[thread])).sum();
     let waited = family.waited();
     let waits: u64 = family.sites.iter().map(|&site| process.sites[site].figures.waits).sum();
-    // Where a thread is always ready to run, no processor is idle because of the waits.
+    // If other threads are always ready to run, no processor is idle because of the waits.
     let crowded = process.processors.is_some_and(|processors| threads.len() > processors);
     let applies = waits >= FEWEST_TAKEN
         && !(crowded && process.times.ready > waited)
@@ -99,7 +101,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Two threads of ten seconds that take a pool's lock so often, and wait for it for so long.
+    /// Two threads that in ten seconds take a pool's lock `calls` times, and wait for it for
+    /// `waited` seconds.
     fn pool(calls: u64, waited: f64, held: f64) -> Drawn {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("allocate", 2, 10.0);

@@ -1,5 +1,6 @@
-//! Threads that are made for one small piece of work each. Creating, starting and ending a thread
-//! takes several system calls; a thread that waits for its next piece of work costs only a wake-up.
+//! Threads that are created for one small piece of work each. Creating, starting and ending a
+//! thread takes several system calls; a thread that waits for its next piece of work costs only a
+//! wake-up.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +10,20 @@ use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
 use crate::options::Thresholds;
 
-/// Seconds of processor time that a thread takes from its creation to its end, besides its work: a program that
-/// makes and joins threads that do nothing takes 20 to 40 microseconds for each.
+/// Seconds of processor time that creating and ending a thread takes, without its work: a program
+/// that creates and joins threads that do nothing takes 20 to 40 microseconds for each.
 pub const A_THREAD: f64 = 25e-6;
-/// The least share of the run time that this takes, or of the processor time if that is less: a
-/// program that waits for others does little else meanwhile.
+/// The least share that the threads' creation and end must take of the run time, or of the
+/// processor time if that is less: a program that waits for others does little else meanwhile.
 const FLOOR: f64 = 0.02;
-/// The least share of the run time, however little else it does.
+/// The least share of the run time, however little processor time the program has.
 const FLOOR_OF_RUN: f64 = 0.005;
-/// Fewer threads are not made for each piece of something.
+/// Fewer threads than this are not created for each piece of work.
 const FEWEST: u64 = 100;
 /// Threads with a higher mean processor time are worth their creation.
 const LARGE: f64 = 20.0 * A_THREAD;
 
-/// Call sites that make threads for small pieces of work.
+/// Call sites that create threads for small pieces of work.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let all = process.sites.iter().enumerate();
     let creations = all.filter(|(_, site)| site.op == Op::ThreadCreate);
@@ -66,7 +67,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, process};
 
-    /// This many threads in ten seconds, one after the other, that run so long each.
+    /// A process of ten seconds with this many threads, one after the other, each of which runs for
+    /// `each` seconds.
     fn made(threads: u32, each: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("task", 1, 10.0);

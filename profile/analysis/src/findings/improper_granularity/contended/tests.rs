@@ -1,4 +1,4 @@
-//! Contended locks as they come, just above and just below each threshold.
+//! Tests of typical contended locks, and of locks just above and just below each threshold.
 
 use syncline_recording::{Op, Primitive};
 
@@ -6,8 +6,8 @@ use super::*;
 use crate::findings::testing::{Drawn, Use, one_word, process, sections};
 use crate::model::{Data, HolderTime, Inspected};
 
-/// A lock taken so often in ten seconds, so often without success, with this much waiting, and held
-/// so long each time.
+/// A lock that is taken `calls` times in ten seconds, `waits` of them after a wait, with `waited`
+/// seconds of waiting, and held for `held` seconds each time. Returns its call site as well.
 fn lock(calls: u64, waits: u64, waited: f64, held: f64) -> (Drawn, usize) {
     let mut drawn = process(10.0, 16);
     drawn.threads("worker", 4, 10.0);
@@ -95,7 +95,7 @@ fn what_a_lock_s_own_threads_wait_counts_and_not_who_else_there_is() {
     let found = |waited, held| {
         let (mut drawn, _) = lock(32_000_000, 1_470_000, waited, held);
         drawn.threads("flush", 12, 10.0);
-        // The first of all made the cache.
+        // The first thread created the cache.
         drawn.locks[0].threads =
             vec![(0, 10), (1, 800_000), (2, 800_000), (3, 800_000), (4, 800_000)];
         rules(&drawn)
@@ -126,7 +126,7 @@ fn one_hot_lock_among_quiet_ones_is_found_alone() {
     assert_eq!(findings[0].locks, [0]);
 }
 
-/// What 1,000 traced sections say.
+/// The result of tracing 1,000 sections.
 fn traced(data: Data) -> Inspected {
     Inspected { sections: 1_000, writing: 1_000, threads: 4, data, ..Inspected::default() }
 }
@@ -159,7 +159,7 @@ fn a_trace_tells_too_much_data_from_too_long_a_section() {
     assert_eq!(found.rule, Rule::TooLongSection);
     assert!(found.advice.contains("random.c:5"), "{}", found.advice);
     assert!(matches!(found.remedy, Remedy::ShortenSections { to, .. } if (to - 0.05).abs() < 1e-9));
-    // A small sample of a large table: its entries seem to be no other thread's.
+    // In a small sample of a large table, each entry seems to be used by one thread only.
     drawn.inspected(site, Inspected { too_long: true, unshared: 0.95, ..pieces });
     assert_eq!(rules(&drawn), [Rule::TooMuchData]);
 }

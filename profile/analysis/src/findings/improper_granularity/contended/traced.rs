@@ -5,7 +5,7 @@ use super::{Hot, LONG};
 use crate::findings::evidence::{count, share, traced};
 use crate::model::{Data, Finding, Inspected, Remedy};
 
-/// The number of lines that an advice names.
+/// The number of source lines that an advice names.
 const NAMED: usize = 3;
 
 impl<'a> Hot<'a> {
@@ -17,16 +17,16 @@ impl<'a> Hot<'a> {
         known.into_iter().find(says)
     }
 
-    /// The call site whose sections are too long according to the trace, and the trace's figures of
-    /// them.
+    /// The call site whose sections are too long according to the trace, and the trace's figures
+    /// for them.
     fn traced_too_long(&self) -> Option<(usize, &'a Inspected)> {
         let known = |&site: &usize| Some((site, self.process.sites[site].inspected.as_ref()?));
         self.sites.iter().filter_map(known).find(|(_, inspected)| inspected.too_long)
     }
 
-    /// The finding if the data is known; `None` if the lock is as it has to be.
+    /// The finding that follows from the trace; `None` if the lock is needed as it is.
     pub(super) fn by_trace(self, longest: usize, inspected: &Inspected) -> Option<Finding> {
-        // More locks first: a large table's entries look unshared in a small sample.
+        // Splitting comes first: in a small sample, a large table's entries look unshared.
         if inspected.data == Data::Pieces {
             return Some(self.with_pieces(inspected));
         }
@@ -78,7 +78,7 @@ impl<'a> Hot<'a> {
             "Split {field} off: make it an atomic, or give each thread a copy and add the copies \
              up when the value is read. The rest can have several locks."
         );
-        // A thread waits for those sections that are left in its way.
+        // Without the field, a thread waits only for sections that still conflict with its own.
         limit_parts(&mut finding, 1.0 / (1.0 - without).max(f64::MIN_POSITIVE));
         finding.open_question = None;
         finding
@@ -128,7 +128,7 @@ impl<'a> Hot<'a> {
     }
 }
 
-/// More locks than that gain nothing.
+/// Limits the parts of a split to `most`: more locks would gain nothing.
 fn limit_parts(finding: &mut Finding, most: f64) {
     if let Remedy::SplitLock { parts, .. } = &mut finding.remedy {
         *parts = parts.min(most).max(1.0);

@@ -1,11 +1,11 @@
 //! Semaphores that are used as locks: each thread posts as often as it waits.
 //!
-//! A semaphore that counts elements or free slots is waited for by one side and posted by the
-//! other. A semaphore that begins with a count above 1 is balanced too, but it limits how many
-//! threads use a resource. So only a semaphore that began with 1 is a lock; if its first value was
-//! not recorded, the rule does not apply. A thread may take it on behalf of another one, which gives
-//! it back, as in h5py's lock: the holder has only marked it, and the first one that wants it takes
-//! the semaphore twice.
+//! If a semaphore counts elements or free slots, one side waits for it and the other posts it. A
+//! semaphore that begins with a count above 1 may also be posted as often as it is waited for by
+//! each thread, but it limits how many threads use a resource. So only a semaphore that began with
+//! 1 is a lock; if its initial value was not recorded, the rule does not apply. A thread may take
+//! the semaphore on behalf of another, which gives it back. In h5py's lock, the holder only marks
+//! the lock, and the first thread that wants it takes the semaphore twice.
 
 use syncline_recording::{Class, Primitive};
 
@@ -17,7 +17,7 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule};
 /// The share of its acquisitions that threads may make for one another.
 const FOR_OTHERS: f64 = 0.3;
 
-/// Semaphores that threads wait for as for locks.
+/// Semaphores that threads use as locks, and wait for.
 pub fn find(process: &Process) -> Vec<Finding> {
     let semaphores = process.locks.iter().enumerate().filter(|(_, lock)| {
         let figures = &lock.figures;
@@ -63,7 +63,7 @@ fn finding(process: &Process, number: usize, semaphore: &Lock) -> Option<Finding
     })
 }
 
-/// Whether several threads take it, and each posts about as often as it takes.
+/// Whether at least two threads take it often, and each posts about as often as it takes.
 fn gives_back([takes, gives]: &[Side; 2]) -> bool {
     let often = takes.by_thread.values().filter(|&&calls| calls >= OFTEN).count();
     let given = |thread: &usize| gives.by_thread.get(thread).copied().unwrap_or(0);
@@ -82,7 +82,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// Threads that waited for a semaphore and posted it so often each, in 20 thread-seconds.
+    /// The number of findings if threads waited for a semaphore and posted it this often each, and
+    /// waited for `waited` seconds in all.
     fn found(calls: &[(u64, u64)], waited: f64) -> usize {
         with_places(1, calls, waited)
     }
