@@ -11,8 +11,8 @@ use crate::findings::touches::Touches;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// Sites that make less than this share of the calls do not decide what the lock could be
-/// replaced by; the finding asks about them.
+/// Sites that make less than this share of the calls do not decide what could replace the lock; the
+/// finding asks about them.
 const NEGLIGIBLE: f64 = 0.01;
 /// The share of an acquisition and its release that the change saves: two atomic instructions and
 /// two calls become one instruction.
@@ -101,7 +101,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::Section;
 
-    /// A lock around a counter, with this many acquisitions.
+    /// A lock around a counter, with this many acquisitions in a second.
     fn counter(calls_per_second: u64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);

@@ -2,8 +2,8 @@
 //! a lock that all its callers share.
 //!
 //! No recorded call takes such a lock. Threads that wait for it sleep in the C library's own
-//! `__lll_lock_wait`, and looks at sleeping threads see that function, the library's function that
-//! called it, and the program's call of that.
+//! `__lll_lock_wait`, and samples of sleeping threads show that function, the library's function
+//! that called it, and the program's call of the latter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +11,12 @@ use crate::findings::evidence::{count, seconds, share};
 use crate::model::{Asleep, Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// The least share of the time in which threads could run that they sleep in one family of functions.
+/// The least share of their time for which threads sleep in one family of functions. Time in which
+/// threads are ready and have no processor does not count.
 const LEAST: f64 = 0.05;
-/// Less than this, in seconds, says nothing of a run.
+/// Less than this, in seconds, says nothing about a run.
 const FLOOR: f64 = 0.3;
-/// Less than this, in seconds, is a single look.
+/// Less than this, in seconds, rests on a single sample.
 const TWO_LOOKS: f64 = 0.15;
 /// The C library's file.
 const LIBRARY: &str = "libc.so";
@@ -24,7 +25,7 @@ const WAITS: &str = "lll_lock_wait";
 
 /// Functions that take the same locks, and what to do instead.
 struct Family {
-    /// Starts of their names, without underscores in front.
+    /// How their names begin, without leading underscores.
     functions: &'static [&'static str],
     /// What the lock protects.
     protects: &'static str,
@@ -125,14 +126,14 @@ const FAMILIES: [Family; 6] = [
     },
 ];
 
-/// What to do about other functions.
+/// The advice for all other functions.
 const OTHER: Family = Family {
     functions: &[],
     protects: "what its callers share",
     advice: "Call it less often, and keep its results for each thread",
 };
 
-/// Where threads sleep in functions of one family.
+/// The sleeping of threads in functions of one family.
 #[derive(Default)]
 struct Sleeping<'a> {
     /// The call sites, with the function that is called.
@@ -166,8 +167,8 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     found
 }
 
-/// The part of its threads' time in the kernel that they sleep here. That time is exact, and looks say
-/// how it is divided; a short run has few.
+/// The seconds for which these threads sleep here, as a part of their time in the kernel. That time
+/// is exact, and samples divide it; a short run has few samples.
 fn in_kernel(process: &Process, sleeping: &Sleeping) -> f64 {
     let here = |asleep: &&Asleep| asleep.threads.iter().any(|t| sleeping.threads.contains(t));
     let looked: f64 = process.asleep.iter().filter(here).map(|asleep| asleep.seconds).sum();
@@ -175,7 +176,8 @@ fn in_kernel(process: &Process, sleeping: &Sleeping) -> f64 {
     kernel * sleeping.seconds / looked.max(f64::MIN_POSITIVE)
 }
 
-/// The function that the program called, if a thread sleeps in it for a lock of the C library.
+/// The function that the program called, if a thread sleeps in it for a lock of the C library;
+/// `None` otherwise.
 pub fn function<'a>(process: &'a Process, asleep: &Asleep) -> Option<&'a str> {
     let frames = process.stacks[asleep.stack].frames.iter().map(|&frame| &process.frames[frame]);
     let inside = frames.take_while(|frame| {
@@ -226,8 +228,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, process};
 
-    /// Four threads of ten seconds that sleep so long, in this call of the kernel, below functions of
-    /// the C library with these names, the innermost first.
+    /// Four threads of ten seconds that sleep for `seconds` in all, in this call of the kernel,
+    /// below functions of the C library with these names, the innermost first.
     fn sleeping(call: &str, seconds: f64, inside: &[&str]) -> Drawn {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("draw", 4, 10.0);

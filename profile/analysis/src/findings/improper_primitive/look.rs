@@ -2,8 +2,8 @@
 //! has no work asks a queue for some, again and again, and takes its lock each time (radiosity's
 //! and volrend's, of Splash-3). A look at an atomic word needs no lock.
 //!
-//! It applies to locks that are also taken by sections that change something. If all sections touch
-//! one word, [`super::atomic_instead`] applies instead.
+//! The rule applies to locks that are also taken by sections that change something. If all sections
+//! touch one word, [`super::atomic_instead`] applies instead.
 
 use crate::findings::evidence::{count, rate, share, times};
 use crate::findings::family::{Family, UNSURE_COST_FLOOR};
@@ -68,8 +68,8 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
     })
 }
 
-/// Whether the section's instructions were read and only read data; an inner lock of that kind is
-/// allowed.
+/// Whether the section's instructions are known and only read data. Calls that take or release
+/// locks are allowed.
 pub fn is_look(site: &Site) -> bool {
     let looks = |section: &Section| {
         let changes = section.writes + section.atomics > 0 || section.loops;
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
 
-    /// Four threads that ask a queue for work so often, and so often take some.
+    /// Four threads that look for work in a queue `looks` times, and take some `taken` times.
     fn queue(looks: u64, taken: u64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);

@@ -1,9 +1,9 @@
 //! Threads that poll a word in a loop.
 //!
 //! No call shows which thread releases them, nor how often they wait; samples show where they are
-//! and for how long. Such a loop is the quickest way to wait while the other thread runs, but takes
-//! its processor away if there are more threads than processors. A runtime library may spin for the
-//! program: OpenMP's between two parallel regions.
+//! and for how long. Such a loop is the quickest way to wait while the other thread runs, but if
+//! there are more threads than processors, it takes the processor that the other thread needs. A
+//! runtime library may spin for the program: OpenMP's between two parallel regions.
 
 use syncline_recording::Op;
 
@@ -13,13 +13,13 @@ use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// The least share of the processor time of all threads that such loops take. Threads without a
-/// processor, of which there are many where processors are short, do not count.
+/// The least share of all threads' processor time that such loops take. Time without a processor,
+/// which is long if processors are short, does not count.
 const LEAST_SHARE: f64 = 0.2;
-/// The least share of the processors' time in the run: a thread that waits occasionally costs
-/// little.
+/// The least processor time in such loops as a share of the run time: a thread that waits
+/// occasionally costs little.
 const LEAST_OF_RUN: f64 = 0.02;
-/// Less than this, in seconds, says nothing of a run: some ten samples.
+/// Less than this, in seconds, says nothing about a run: it is some ten samples.
 const FLOOR: f64 = 0.05;
 /// If threads are ready to run without a processor for this share of the time, processors are
 /// scarce.
@@ -45,7 +45,7 @@ const LIBRARIES: [(&str, &str); 4] = [
     ("libopenblas", "OPENBLAS_NUM_THREADS says how many threads OpenBLAS has"),
 ];
 
-/// Where threads spin.
+/// Call sites where threads spin.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let all = || process.sites.iter().enumerate().filter(|(_, site)| site.op == Op::Spin);
     let lost: f64 = all().map(|(_, site)| site.figures.lost()).sum();
@@ -94,13 +94,14 @@ fn finding(process: &Process, sites: &[(usize, &Site)], lost: f64, used: f64) ->
         advice,
         sites: numbers,
         open_question: None,
-        // Where processors are short, the rest of the work gets those that are spun on.
+        // If processors are short, other work gets the processor time that the loops would have
+        // used.
         remedy: if short { Remedy::FreeProcessors { seconds: lost } } else { Remedy::Unknown },
         gain: None,
     }
 }
 
-/// How the library that spins at a call site can be configured.
+/// How to configure the library that spins at a call site; `None` if it is not a known library.
 fn runtime(process: &Process, site: &Site) -> Option<&'static str> {
     let stack = &process.stacks[*site.stacks.first()?];
     let module = process.frames[*stack.frames.first()?].module?;
@@ -116,8 +117,8 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, process};
     use crate::gain::Predictor;
 
-    /// Two threads of ten seconds each: what both spin and work, in seconds; the rest they have no
-    /// processor, or sleep.
+    /// Two threads of ten seconds each, which spin for `first` and `second` seconds and together
+    /// work for `working` seconds. In the rest they have no processor, or sleep.
     fn spinning(first: f64, second: f64, working: f64) -> Drawn {
         let mut drawn = process(10.0, 2);
         let threads = drawn.threads("worker", 2, 10.0);

@@ -1,12 +1,12 @@
-//! Which of the call sites where threads poll a finding names.
+//! The call sites that a finding about polling names.
 
 use crate::findings::family::descending;
 use crate::model::Site;
 
-/// A call site with less than this share of the most at one is not named.
+/// A call site with less than this share of the time at the first one is not named.
 pub const LEAST_OF_MOST: f64 = 0.1;
 
-/// The call sites where threads poll that the finding names, with their indices: most time first.
+/// The call sites that a finding about polling names, with their indices: most time first.
 pub fn where_most_is_lost<'a>(
     sites: impl Iterator<Item = (usize, &'a Site)> + Clone,
 ) -> Vec<(usize, &'a Site)> {

@@ -1,15 +1,15 @@
-//! Locks that are asked again and again.
+//! Locks that threads try to take again and again.
 //!
-//! A try that fails is made for a thread that has something else to do. Repeated until it succeeds,
-//! it burns a processor that the holder may need (SyncPerf, Table 1, row 4). If many locks are
-//! tried at one call site, a refused thread continues with the next lock, which is the purpose of a
-//! try.
+//! A try is meant for a thread that has something else to do if the try fails. Repeated until it
+//! succeeds, it burns a processor that the holder may need (SyncPerf, Table 1, row 4). If many
+//! locks are tried at one call site, a refused thread continues with the next lock, which is the
+//! purpose of a try.
 //!
 //! A home-made barrier is a counter under a lock: threads add to it, then look at it under the same
 //! lock until it is complete. There are many more looks than arrivals, and most looks even get the
-//! lock. The rule recognises this because both are in one function. Another kind polls for the lock
-//! itself, to see whether all have come and to sleep if they have not (PARSEC's): the rule
-//! recognises it because threads meet there.
+//! lock. The rule recognises this because both are in one function. Another kind of barrier
+//! (PARSEC's) polls for the lock itself, to see whether all have arrived and to sleep if they have
+//! not: the rule recognises it because threads meet at the lock.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -30,13 +30,13 @@ const MOSTLY_REFUSED: f64 = 0.5;
 /// order to see whether all have arrived. Whether they then find the lock taken or go to sleep is
 /// random.
 const TRIES_PER_ARRIVAL: f64 = 0.1;
-/// The share for one lock of many.
+/// If at least this share of the tries for one of many locks is refused, threads poll that lock.
 const NEARLY_ALL: f64 = 0.9;
-/// By how much a thread's arrivals may be fewer than another's if all meet: a thread may skip some
-/// meetings.
+/// The share by which a thread's arrivals may be fewer than another's if all meet: a thread may
+/// skip some meetings.
 const UNEQUAL: f64 = 0.05;
 /// With at least this many looks for each arrival, threads poll. A thread that works on pieces
-/// which others prepare looks at each piece several times as well (x265's rows of a picture: 4.5).
+/// which others prepare also looks at each piece several times (x265's rows of a picture: 4.5).
 const LOOKS_PER_ARRIVAL: f64 = 8.0;
 
 const POLLING_BARRIER: &str = "Threads poll a lock until all of them have arrived";
@@ -44,7 +44,7 @@ const USE_A_BARRIER: &str = "Use a barrier: pthread_barrier_wait, or std::barrie
      is shorter than a microsecond and each thread has a processor, an atomic counter that waiters \
      watch is quicker still.";
 
-/// Places that poll.
+/// Call sites that poll.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let families = Family::all(process);
     let polling = |family: &Family| {
@@ -61,7 +61,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     families.iter().filter_map(polling).filter(new).collect()
 }
 
-/// Calls that got the lock, and those that were refused.
+/// The number of calls that got the lock or were refused.
 fn looks(site: &Site) -> u64 {
     site.figures.calls + site.figures.refused
 }
@@ -109,19 +109,19 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
     })
 }
 
-/// Whether threads come there for the same locks: pieces of work have more locks, one for each
-/// piece.
+/// Whether the threads at a site use the same locks: fewer locks than threads, or mostly one.
+/// Pieces of work have more locks, one for each piece.
 fn is_at_few_locks(process: &Process, number: usize, site: &Site) -> bool {
     site.locks < site.threads || is_at_one_lock(process, number)
 }
 
-/// Whether all threads come there equally often, as they do where they meet; a thread that steals
+/// Whether all threads come to a site equally often, as they do at a barrier; a thread that steals
 /// work comes whenever there is some.
 fn arrive_equally(site: &Site) -> bool {
     let calls = || site.by_thread.iter().map(|&(_, calls)| calls);
     let (Some(least), Some(most)) = (calls().min(), calls().max()) else { return true };
-    // A few calls each may be equally many at random, such as the tries of a lock that is
-    // occasionally refused.
+    // Few calls may be equally many at random, such as waits for a lock that follow an occasionally
+    // refused try.
     least >= FEWEST_TAKEN && (most - least) as f64 <= f64::max(2.0, UNEQUAL * most as f64)
 }
 
@@ -147,7 +147,8 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
         .filter(|(_, site)| site.op.class() == Class::Try)
         .filter(|&(number, site)| {
             meets(site) && looks(site) as f64 >= TRIES_PER_ARRIVAL * family.calls() as f64
-                // Otherwise the thread went on without the lock.
+                // If it never got the lock, and no time was spent polling, the thread went on
+                // without the lock.
                 || site.figures.refused >= FEWEST_TAKEN
                     && (site.figures.calls > 0 || site.figures.spun > 0.0)
                     && refused(site) >= MOSTLY_REFUSED
@@ -239,8 +240,8 @@ impl<'a> Tries<'a> {
         self.calls + self.refused
     }
 
-    /// The function that repeats them: the one that tries for several call sites, or the function
-    /// of the only call site.
+    /// The position that repeats the tries: in the function that tries for several call sites, or
+    /// else the only call site.
     fn place(&self) -> String {
         let site = &self.process.sites[self.sites[0]];
         let shared = self.process.call_of(site).filter(|_| self.sites.len() > 1);
@@ -299,7 +300,7 @@ mod tests {
         assert!(rules(&tried(990.0, 0.69)).is_empty());
     }
 
-    /// As in jemalloc, whose threads occasionally check whether they may clean up.
+    /// Modelled on jemalloc, whose threads occasionally check whether they may clean up.
     #[test]
     fn who_never_gets_the_lock_and_does_other_things_does_not_poll() {
         let mut drawn = tried(1_500.0, 1.0);
@@ -335,7 +336,8 @@ mod tests {
         assert_eq!(tries(20_000, 100), 0, "two tries for each time");
     }
 
-    /// Threads that meet at a lock with this many tries, of which this many are refused.
+    /// The rules and call sites found if threads meet at a lock with this many tries that succeed,
+    /// and this many that are refused.
     fn meet(tries: u64, refused: u64) -> Vec<(Rule, String)> {
         let mut drawn = process(10.0, 4);
         drawn.threads("cluster", 3, 10.0);

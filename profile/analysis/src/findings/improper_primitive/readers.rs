@@ -1,8 +1,8 @@
 //! Sections that only read, under an exclusive lock: readers wait for readers (SyncPerf, Table 1,
 //! row 3).
 //!
-//! A lock for readers and writers costs more than a mutex, and its readers still write its
-//! count. So the rule requires waits, and sections that are longer than an acquisition.
+//! A lock for readers and writers costs more than a mutex, and its readers still write to its count
+//! of readers. So the rule requires waits, and sections that are longer than an acquisition.
 
 use syncline_recording::{Class, Op};
 
@@ -39,7 +39,7 @@ struct Readers<'a> {
     sites: Vec<usize>,
     /// Their share of all acquisitions.
     of_calls: f64,
-    /// The share of their waiting that was for one of them.
+    /// The share of the waiting at these sites that was for a thread in a section of these sites.
     behind_readers: f64,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Readers<'a> {
     }
 }
 
-/// Whether a site takes its lock for itself alone, and then only reads.
+/// Whether a site takes its lock exclusively, and then only reads.
 fn only_reads(process: &Process, site: usize) -> bool {
     use Op::{RwlockRead, RwlockTimedRead, RwlockTryRead};
     let site = &process.sites[site];
@@ -114,8 +114,8 @@ fn only_reads(process: &Process, site: usize) -> bool {
     alone && reads.unwrap_or_else(|| traced() == Some(Touches::ReadsOnly))
 }
 
-/// The share of the waiting at these sites that was for one of them, as far as it is known
-/// which thread was waited for; 1 if nothing is known.
+/// The share of the waiting at these sites that was for a holder from one of these sites, as far as
+/// holders are known; 1 if no holder is known.
 fn behind(process: &Process, family: &Family, sites: &[usize]) -> f64 {
     let (mut here, mut all) = (0.0, 0.0);
     for blocker in family.locks.iter().flat_map(|&lock| &process.locks[lock].blockers) {
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
 
-    /// A table with this many reads and changes in a second, and this much waiting.
+    /// A table with this many reads and changes in a second, and this many seconds of waiting.
     fn table(reads: u64, changes: u64, waited: f64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("forward", 4, 10.0);

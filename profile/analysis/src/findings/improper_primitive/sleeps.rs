@@ -1,19 +1,20 @@
 //! A loop that sleeps and looks again, while the end of the run waits for it.
 //!
-//! What it waits for is seen half a sleep too late on average, and the whole program stands still in
-//! the meantime. Three facts are needed: the sleeps are much of the critical path, hardly anything
-//! else has a processor meanwhile, and the function that sleeps does so in a loop. A sleep that is a
-//! part of a piece of work (for a device, say) is not in a loop of its own function. Where others run
-//! while a thread looks, it waits for them, and would wait no less otherwise.
+//! An event that the loop waits for is seen half a sleep too late on average, and the whole program
+//! stands still in the meantime. The rule requires three facts: the sleeps are much of the critical
+//! path, hardly anything else has a processor meanwhile, and the function that sleeps does so in a
+//! loop. A sleep that is a part of a piece of work (for a device, say) is not in a loop of its own
+//! function. If other threads run while one sleeps in such a loop, it waits for them, and would
+//! wait as long without the loop.
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// A sleep that is longer than this on average, in seconds, keeps a clock.
+/// If the mean sleep is longer than this, in seconds, the thread is a clock.
 const LONGEST: f64 = 0.1;
 
-/// Where a loop sleeps, and the run waits for that.
+/// The call site where a loop sleeps and the run waits for it, if there is one.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     finding(process).into_iter().collect()
 }
@@ -58,8 +59,8 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, process};
     use crate::model::{OnPath, PathPart};
 
-    /// Two threads, of which one sleeps so often, for so long in all, of a run of ten seconds; both have a
-    /// processor for this long.
+    /// Two threads in a run of ten seconds. One of them sleeps `sleeps` times, for `seconds` in
+    /// all, and has a processor for `ran` seconds.
     fn slept(sleeps: u64, seconds: f64, ran: f64, repeats: Option<bool>) -> Drawn {
         let mut drawn = process(10.0, 2);
         let asks = drawn.threads("ask", 1, 10.0);

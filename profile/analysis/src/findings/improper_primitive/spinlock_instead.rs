@@ -1,6 +1,6 @@
 //! Short sections under a mutex that threads hardly ever wait for. A mutex has to handle sleepers,
-//! and a spinlock does not; for short sections that are entered often, this is most of their cost
-//! (SyncPerf, Table 1, row 2).
+//! and a spinlock does not; for short sections that are entered often, the calls of the lock are
+//! most of the cost (SyncPerf, Table 1, row 2).
 //!
 //! Under a spinlock, waiters burn their processors. So the rule does not apply to locks that are
 //! contended, nor to mutexes that condition variables use.
@@ -16,10 +16,10 @@ use crate::options::Thresholds;
 /// If its instructions were not read, a section counts as short up to this mean time held: about as
 /// long as the acquisition itself takes.
 const SHORT: f64 = 100e-9;
-/// Sites with a smaller share of the calls do not decide.
+/// Sites with a smaller share of the calls do not decide whether sections are short.
 const NEGLIGIBLE: f64 = 0.01;
-/// The share of an acquisition and its release that the change saves: the atomic instruction of the
-/// release, and some branches.
+/// Seconds that the change saves for each acquisition and its release: the atomic instruction of
+/// the release, and some branches.
 const SAVED: f64 = 4e-9;
 
 /// Families of mutexes that could be spinlocks.
@@ -118,7 +118,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::Section;
 
-    /// A lock with this many acquisitions, held 20 ns each time.
+    /// A lock with this many acquisitions in a second, held for 20 ns each time.
     fn queue(calls_per_second: u64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 8);
         drawn.threads("worker", 4, 10.0);

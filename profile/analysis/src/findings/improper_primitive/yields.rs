@@ -2,9 +2,9 @@
 //!
 //! They wait for a word of their own memory, so it is not known which thread releases them: it may
 //! be a side of a queue that is full or empty, a worker without work, or a lock of the program's
-//! own. Each yield is a call of the kernel, and takes a switch to another thread and back where
-//! processors are short; but the thread is never asleep, so neither the waiting nor its cost shows
-//! anywhere else.
+//! own. Each yield is a call of the kernel, and if processors are short, it also costs a switch to
+//! another thread and back. But the thread is never asleep, so no other figure shows the waiting or
+//! its cost.
 
 use syncline_recording::{Op, Primitive};
 
@@ -14,16 +14,16 @@ use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
 use crate::options::Thresholds;
 
-/// The least share of all threads' time that is spent on it. What it costs other threads is a part
-/// of that.
+/// The least share of all threads' time that is spent yielding. The cost for other threads is a
+/// part of that time.
 const LEAST_SHARE: f64 = 0.05;
-/// Less than this, in seconds, says nothing of a run.
+/// Less than this, in seconds, says nothing about a run.
 const FLOOR: f64 = 0.01;
-/// A thread polls if it spends this share of its life so. If only one thread yields, it may be the
-/// quicker side of a queue, which has nothing else to do.
+/// A thread polls if it spends this share of its life yielding. If only one thread yields, it may
+/// be the quicker side of a queue, which has nothing else to do.
 const POLLS: f64 = 0.1;
 
-/// Where threads yield again and again.
+/// Call sites where threads yield again and again.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let all = || process.sites.iter().enumerate().filter(|(_, site)| site.op == Op::Yield);
     let lost: f64 = all().map(|(_, site)| site.figures.lost()).sum();
@@ -78,7 +78,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// A queue's two sides, which yield so often and for so long in ten seconds.
+    /// A queue's two sides, which in ten seconds together yield `calls` times, for `put` and `take`
+    /// seconds.
     fn queue(calls: u64, put: f64, take: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("side", 2, 10.0);

@@ -1,13 +1,13 @@
-//! How many threads each group should have so that the busiest group's threads have the least to
-//! do: nearly in proportion to the groups' work, in whole numbers, with at least one thread for
-//! each group and as many as before in all.
+//! How many threads each group should have, so that the threads of the busiest group have as little
+//! to do as possible. The numbers are nearly in proportion to the groups' work, at least 1, and in
+//! all as many as before.
 
-/// Numbers of threads for groups with this much work. In total there are at least as many threads
-/// as groups.
+/// The number of threads for each group, by the groups' work. In total these are `threads`, or as
+/// many as groups if there are more groups.
 ///
-/// One by one the threads go to the group whose threads have most to do (the divisor method with
-/// the divisors 1, 2, 3, …). With shares in proportion to the work and the largest remainders
-/// rounded up, the busiest group's threads may have more to do than necessary.
+/// One by one, each further thread goes to the group whose threads have most to do (the divisor
+/// method with the divisors 1, 2, 3, …). With shares in proportion to the work and the largest
+/// remainders rounded up, the busiest group's threads may have more to do than necessary.
 pub fn proportional(work: &[f64], threads: usize) -> Vec<usize> {
     let mut assigned = vec![1; work.len()];
     for _ in work.len()..threads {
@@ -20,7 +20,7 @@ pub fn proportional(work: &[f64], threads: usize) -> Vec<usize> {
     assigned
 }
 
-/// The most that a thread has to do, if its group's threads share evenly.
+/// The work of a thread in the busiest group, if each group's threads share its work evenly.
 pub fn busiest(work: &[f64], threads: &[usize]) -> f64 {
     let loads = work.iter().zip(threads).map(|(work, &threads)| work / threads.max(1) as f64);
     loads.fold(0.0, f64::max)

@@ -1,13 +1,13 @@
 //! Threads with the same start function that lived at the same time, and their work.
 //!
-//! A library of pools has one start function and one line that creates threads, and each pool's threads
-//! do something else. Threads are of one pool if they were created by the same calls, all the way from
-//! the outermost, or use a lock, or another object that threads wait for, which no other thread but
-//! the process's first uses.
+//! A library for thread pools has one start function and one line that creates threads, but each
+//! pool's threads do something else. Threads are of one pool if they were created by the same
+//! calls, all the way from the outermost, or use a lock, or another object that threads wait for,
+//! which no other thread but the process's first uses.
 //!
-//! A thread's work is its processor time, or, where threads of the process spend most of
-//! their time with neither that nor a recorded wait nor waiting for a processor, the time that it
-//! did not wait: then they sleep, or wait for devices.
+//! A thread's work is its processor time. If threads had a processor for less than half of the time
+//! that they waited neither for recorded objects nor for a processor, they sleep or wait for
+//! devices. Then a thread's work is the time that it did not wait.
 
 use std::collections::BTreeMap;
 
@@ -38,9 +38,9 @@ pub struct Crew {
     pub threads: Vec<usize>,
     /// Work of each of them, in seconds.
     pub work: Vec<f64>,
-    /// Whether work is the time that they did not wait: the processor time of some is unknown, as
-    /// of threads that never end, or is little. Their sleep is then included, and so is their
-    /// waiting for a processor if the kernel doesn't report that.
+    /// Whether work is the time that the threads did not wait, because the processor time of some
+    /// is unknown (threads that never end) or too little. Then work includes sleep, and also time
+    /// without a processor if the kernel doesn't report that time.
     pub inexact: bool,
     /// Seconds that each of them did not wait.
     pub active: Vec<f64>,
@@ -54,8 +54,8 @@ impl Crew {
         self.work.iter().sum()
     }
 
-    /// Seconds that its threads are known to have spent on their work: processor time, if that is known, and
-    /// sleeps of given lengths.
+    /// Seconds that its threads are known to have spent on their work: processor time, and sleeps
+    /// of given lengths. If a thread's processor time is unknown, all of its work.
     pub fn seen_at_work(&self, process: &Process) -> f64 {
         let seen = |(&thread, &work): (&usize, &f64)| {
             let thread = &process.threads[thread];
@@ -64,13 +64,13 @@ impl Crew {
         self.threads.iter().zip(&self.work).map(seen).sum()
     }
 
-    /// Work of the busiest of them, in seconds.
+    /// Work of the busiest thread, in seconds.
     pub fn busiest(&self) -> f64 {
         self.work.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Whether most of its threads did nothing but wait to be told of work. One that waits at a barrier
-    /// or has ended may have had too small a share.
+    /// Whether most of its threads did nothing but wait for work. A thread that waits at a barrier,
+    /// or has ended, does not count: it may have had too small a share.
     pub fn is_mostly_idle(&self, process: &Process) -> bool {
         let told = [Primitive::Condvar, Primitive::Semaphore, Primitive::Futex];
         let idle = |&(&thread, work): &(&usize, &f64)| {
@@ -81,12 +81,13 @@ impl Crew {
         2 * self.threads.iter().zip(&self.work).filter(idle).count() > self.threads.len()
     }
 
-    /// The share of their time that its threads did not wait, if none ended before the last.
+    /// The share of time for which its threads did not wait. The time from a thread's end to the
+    /// end of the last counts as waiting.
     pub fn active_share(&self) -> f64 {
         self.active.iter().sum::<f64>() / (self.lived * self.threads.len() as f64).max(1e-12)
     }
 
-    /// As the remedy describes it.
+    /// The group as a remedy describes it, with the proposed number of threads.
     pub fn group(&self, proposed: usize) -> Group {
         Group {
             start_function: self.start_function.clone(),
@@ -98,8 +99,8 @@ impl Crew {
     }
 }
 
-/// All groups of threads. A group that comes in several batches, one after the other, is left out,
-/// as are records that stand for several threads.
+/// All groups of threads. Left out are groups whose threads come in several batches, one after the
+/// other, and groups with a record that stands for several threads.
 pub fn crews(process: &Process) -> Vec<Crew> {
     let groups = pools(process);
     let thread = |place: usize| &process.threads[place];
@@ -123,8 +124,8 @@ pub fn crews(process: &Process) -> Vec<Crew> {
             continue;
         }
         let active: Vec<f64> = threads.iter().map(|&t| thread(t).active()).collect();
-        // For these it does not matter that some processor times are unknown, such as those of
-        // servers that never end.
+        // A group whose own processor times are known can be measured by them even if others are
+        // unknown, such as those of servers that never end.
         let known = known(threads);
         let by_cpu = all_by_cpu || known && by_cpu(threads);
         let work = |&t: &usize| match thread(t).cpu {
@@ -143,8 +144,9 @@ pub fn crews(process: &Process) -> Vec<Crew> {
     crews
 }
 
-/// Threads with the same start function that were created at the same call site, by pool. The first
-/// thread has no start function; it belongs to OpenMP's threads if it meets them at their barrier.
+/// Threads with the same start function that were created at the same call site, divided into
+/// pools. The first thread has no start function; it belongs to OpenMP's threads if it meets them
+/// at their barrier.
 fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (number, thread) in process.threads.iter().enumerate() {
@@ -164,7 +166,7 @@ fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
     groups.map(with_first).collect()
 }
 
-/// Whether the first thread and these meet at a barrier of OpenMP.
+/// Whether the first thread and all of these threads meet at a barrier of OpenMP.
 fn meets_first_at_open_mp(process: &Process, threads: &[usize]) -> bool {
     let mut barriers = process.locks.iter().filter(|lock| lock.primitive == Primitive::OmpBarrier);
     let is_first = process.threads[0].start_function.is_none();
@@ -175,7 +177,7 @@ fn meets_first_at_open_mp(process: &Process, threads: &[usize]) -> bool {
         })
 }
 
-/// These threads by their pools.
+/// Divides these threads into pools.
 fn split(process: &Process, threads: &[usize]) -> Vec<Vec<usize>> {
     let mut pools = Sets::new(threads.len());
     let creator = |number: usize| {

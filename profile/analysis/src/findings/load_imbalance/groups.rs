@@ -16,15 +16,16 @@ use crate::model::{Finding, Process, Remedy, Rule};
 
 /// The least share of their time that the threads of the busiest group do not wait.
 const BUSY: f64 = 0.7;
-/// The least share of its work for which the busiest group was seen at it, on processors or asleep
-/// for a given time. A server's thread that sleeps in the kernel until a request comes does not
-/// have more to do than others, but looks like a thread that waits for a device.
+/// The least share of the busiest group's work that must be on processors, or in sleeps of given
+/// lengths. A server's thread that sleeps in the kernel until a request comes does not have more to
+/// do than others, but looks like a thread that waits for a device.
 const SEEN: f64 = 0.1;
 /// The largest share of their time that threads of a group may be active for the group to give some
 /// away.
 const IDLE: f64 = 0.7;
 
-/// Groups whose threads are unequally busy, with the numbers of threads that they should have.
+/// The finding about groups whose threads are unequally busy, with the numbers of threads that they
+/// should have; `None` if there is none.
 pub fn unequal(process: &Process, crews: &[Crew]) -> Option<Finding> {
     let load = |crew: &Crew| crew.sum() / crew.threads.len() as f64;
     let slowest = (0..crews.len()).max_by(|&a, &b| load(&crews[a]).total_cmp(&load(&crews[b])))?;
@@ -88,8 +89,8 @@ fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
     }
 }
 
-/// The groups that are connected to one of them, and that group itself: directly or through others
-/// they use the same locks, conditions or semaphores.
+/// A group, and the groups that are connected to it: directly, or through other groups, they use
+/// the same locks, conditions or semaphores.
 fn connected(process: &Process, crews: &[Crew], with: usize) -> BTreeSet<usize> {
     let crew_of = |thread: usize| crews.iter().position(|crew| crew.threads.contains(&thread));
     let of_lock = |lock: &crate::model::Lock| -> BTreeSet<usize> {
@@ -119,8 +120,8 @@ mod tests {
     use crate::model::{Finding, Remedy};
     use crate::options::Thresholds;
 
-    /// A pipeline of ten seconds on eight processors: stages with this many threads, of which each
-    /// works for this many seconds and waits for the rest at its queues.
+    /// A pipeline of ten seconds on eight processors: stages with this many threads, each of which
+    /// works for this many seconds, and for the rest waits at its queues.
     fn pipeline(stages: &[(&str, usize, f64)]) -> Drawn {
         let mut drawn = process(10.0, 8);
         drawn.waited(0, Primitive::Thread, 10.0);
@@ -166,7 +167,7 @@ mod tests {
         assert!(
             found(&pipeline(&[("load", 3, 8.0), ("extract", 3, 8.5), ("rank", 3, 9.9)])).is_empty()
         );
-        // A group of two threads can't give one away.
+        // A single thread is not a group, and can't be given away.
         assert!(
             found(&pipeline(&[("load", 1, 1.0), ("extract", 1, 1.5), ("rank", 7, 9.9)])).is_empty()
         );
@@ -197,8 +198,8 @@ mod tests {
         assert!(found(&drawn).is_empty(), "11 seconds of work");
     }
 
-    /// As in varnishd: the threads that wait for the network sleep in the kernel, and many workers
-    /// have nothing to do.
+    /// Modelled on varnishd: the threads that wait for the network sleep in the kernel, and many
+    /// workers have nothing to do.
     #[test]
     fn who_sleeps_for_requests_has_not_more_to_do() {
         let mut drawn = pipeline(&[("work", 6, 1.0), ("poll", 2, 9.9)]);

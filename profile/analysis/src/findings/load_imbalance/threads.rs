@@ -1,7 +1,7 @@
 //! Threads of one group with unequal shares: one is busy all the time, and the others wait
 //! for it at barriers and joins, or have ended.
 //!
-//! Threads that take work from a common queue do unequal amounts of it as well. If there is always
+//! Threads that take work from a common queue also do unequal amounts of it. If there is always
 //! more work, they are all busy; if not, even the busiest waits. Neither is a finding.
 
 use super::crew::{Crew, FLOOR, TIMES};
@@ -11,11 +11,12 @@ use crate::model::{Finding, Process, Remedy, Rule};
 
 /// The least share of the group's time for which its busiest thread does not wait.
 const BUSY: f64 = 0.7;
-/// The least that the busiest thread's active time exceeds the mean. It is less exact than
-/// processor time: threads that wait for a processor count as active.
+/// The busiest thread's active time must be at least this many times the mean. Active time is less
+/// exact than processor time: threads that wait for a processor count as active.
 const ACTIVE_TIMES: f64 = 1.1;
 
-/// A group with a thread that has far more to do than the others.
+/// The finding about a group with a thread that has far more to do than the others; `None` if the
+/// group has none.
 pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let threads = crew.threads.len() as f64;
     let busiest = (0..crew.work.len()).max_by(|&a, &b| crew.work[a].total_cmp(&crew.work[b]))?;
@@ -24,7 +25,7 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let least = process.ran() / process.processors.unwrap_or(usize::MAX).max(1) as f64;
     let after = mean.max(least);
     // A thread that sleeps, or waits for a processor that another program has, has no more to do.
-    // What the first thread did alone is in its work as well.
+    // The first thread's work includes what it did alone, so it can't be the busiest here.
     let of_team = process.threads[crew.threads[busiest]].start_function.is_some();
     let applies = of_team
         && !crew.inexact
@@ -88,8 +89,8 @@ mod tests {
     use crate::model::{Finding, Rule};
     use crate::options::Thresholds;
 
-    /// Threads that work for this many of ten seconds each, on this many processors, and wait at a
-    /// barrier for the rest.
+    /// The findings for threads that each work for this many of ten seconds, on this many
+    /// processors, and wait at a barrier in the rest.
     fn threads(work: &[f64], processors: usize) -> Vec<Finding> {
         find(&drawn(work, processors), &Thresholds::default())
     }
@@ -109,7 +110,8 @@ mod tests {
         drawn
     }
 
-    /// Time that threads neither wait nor are on a processor is not work, nor is unknown time.
+    /// Time in which threads neither wait nor have a processor is not work; nor is time of which
+    /// nothing is known.
     #[test]
     fn sleep_is_no_work_whatever_is_not_known_of_others() {
         let mut slept = drawn(&[9.5, 3.0, 2.0, 1.0], 4);
@@ -130,7 +132,7 @@ mod tests {
         assert_eq!(findings[0].sites, [0]);
     }
 
-    /// A pool may have more threads than it has work for: those wait to be told.
+    /// A pool may have more threads than it has work for: the others wait for work.
     #[test]
     fn threads_that_nobody_told_of_work_have_no_share() {
         let waits_for = |primitive| {

@@ -9,15 +9,15 @@ use crate::model::{Evidence, Finding, Process, Remedy, Rule};
 /// The least share of the run time that putting threads to sleep and waking them takes.
 pub const FLOOR: f64 = 0.01;
 
-/// The texts of a finding.
+/// The texts and the evidence of a finding.
 pub struct Said {
     pub title: &'static str,
     pub evidence: Vec<Evidence>,
     pub advice: String,
 }
 
-/// A finding about the sites where threads wait. The call sites of the locks that belong to them are
-/// part of it.
+/// A finding about the sites where threads wait. It includes the call sites of the locks that
+/// belong to the waits.
 pub fn finding(
     process: &Process,
     mut waits: Vec<usize>,

@@ -1,13 +1,13 @@
-//! Pieces of work that threads hand to one another, and that are smaller than what it takes to wake
-//! the thread they are for. Handing over several at a time would cost one wake-up, and an atomic
-//! flag or counter that threads watch for a moment would inform them at once.
+//! Pieces of work that threads hand to one another, and that are small compared with the cost of
+//! waking the thread that gets them. Several pieces handed over at a time would cost one wake-up,
+//! and threads that watch an atomic flag or counter for a moment would see a piece at once.
 //!
 //! Threads that are occasionally woken for a little work are right to sleep. Their waits delay the
 //! run in three cases:
 //!
-//! - the waits are as short as the work, so that a thread sleeps only for the next piece;
-//! - the threads that wake them wait as well: for an answer, for room, or for their turn, so that
-//!   each piece costs one thread after the other a sleep;
+//! - the waits are short like the work: a thread sleeps only until the next piece comes;
+//! - the threads that wake them also wait: for an answer, for room, or for their turn, so that each
+//!   piece costs one thread after the other a sleep;
 //! - waking others takes a large part of the processor time of the threads that do it.
 //!
 //! Whether a futex is a lock or an event is not known. It counts as an event if each thread that
@@ -31,16 +31,16 @@ use crate::options::Thresholds;
 /// Waits whose mean is below this are short: threads that have to wait for a processor are woken
 /// later than this.
 const SHORT_WAIT: f64 = 200e-6;
-/// The most that a thread does between two waits, in seconds: what it takes to put a thread to sleep and
-/// wake it is a tenth of that.
+/// The most work between two waits, in seconds: to put a thread to sleep and wake it takes a tenth
+/// of that.
 const SMALL_PIECE: f64 = 50e-6;
-/// If the threads that wake others wait at least this often for each wait there, both sides delay
-/// each other.
+/// If the threads that wake others wait at least this often for each wait at the site, both sides
+/// delay each other.
 const IN_RETURN: f64 = 0.2;
 /// If waking others takes at least this share of the processor time of the threads that do it, it
 /// is expensive.
 const MUCH: f64 = 0.1;
-/// Fewer waits are not noticeable.
+/// Fewer waits than this are not noticeable.
 const FEWEST: u64 = 5_000;
 
 /// Hand-overs of small pieces of work, without the sites that another finding covers.
@@ -87,7 +87,7 @@ impl Waits {
 /// A call site where threads wait for small pieces of work.
 struct HandOver {
     site: usize,
-    /// The locks that are taken in its function: a place in the list of families.
+    /// The family of the locks that are taken in its function, as an index in the list of families.
     family: Option<usize>,
     waiting: BTreeSet<usize>,
     waking: BTreeSet<usize>,
@@ -133,14 +133,15 @@ impl HandOver {
     }
 }
 
-/// Whether broadcasts wake threads most of which find nothing: fewer should be woken.
+/// Whether broadcasts wake threads, most of which find nothing to do. Fewer should be woken, which
+/// is another rule's advice.
 fn is_herd(process: &Process, site: &Site, objects: &[usize]) -> bool {
     let mut uses = objects.iter().flat_map(|&object| &process.locks[object].sites);
     mostly_futile(site) && uses.any(|used| used.op == Op::CondBroadcast)
 }
 
-/// Seconds that a thread works from one wait at the site to its next, on the average. Time in which
-/// it waits for locks or for a processor in between is not work.
+/// Seconds that a thread works from one wait at the site to its next, on average. Time in which it
+/// waits for locks or for a processor in between is not work.
 fn work(process: &Process, site: &Site) -> f64 {
     let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
     let alive: f64 = threads().map(|thread| thread.seconds).sum();
@@ -154,13 +155,14 @@ fn piece(process: &Process, waits: &Waits, threads: &BTreeSet<usize>) -> f64 {
     ran / threads.iter().map(|&thread| waits.by(thread)).sum::<f64>().max(1.0)
 }
 
-/// Whether the threads that wake others wait themselves, in a large part of this many waits.
+/// Whether the threads that wake others wait themselves, often enough compared with the `waited`
+/// waits at the site.
 fn in_return(waits: &Waits, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
     let returned = wakes.iter().map(|(&thread, &woken)| waits.by(thread).min(woken as f64));
     returned.sum::<f64>() >= IN_RETURN * waited as f64
 }
 
-/// Whether waking others this often takes much of the time of the threads that do it.
+/// Whether waking others `waited` times takes much of the processor time of the threads that do it.
 fn waking_is_dear(process: &Process, wakes: &BTreeMap<usize, u64>, waited: u64) -> bool {
     let ran: f64 = wakes.keys().map(|&thread| process.threads[thread].ran()).sum();
     !wakes.is_empty() && waited as f64 * WAKING >= MUCH * ran
@@ -225,7 +227,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
-    /// Two threads that each wait for tasks this often in a second, and do this between.
+    /// Two threads that each wait for tasks this often in a second, and work for `work` seconds in
+    /// between.
     fn tasks(per_second: u64, work: f64) -> Drawn {
         let mut drawn = process(10.0, 4);
         let first = drawn.threads("solve_pieces", 2, 10.0);
@@ -296,16 +299,16 @@ mod tests {
     /// A thread that hands pieces to `workers` others in ten seconds, and what it waits for in
     /// return.
     struct Handed {
-        /// What the threads wait for, and whether each has one of its own or all share one.
+        /// The operations with which threads wait and are woken.
         op: (Op, Op),
         own: bool,
-        /// How often they wait, for 300 µs each.
+        /// How often the workers wait, for 300 µs each.
         waits: u64,
         /// How often the thread that wakes them waits.
         in_return: u64,
         /// Processor time of a worker, and of the thread that wakes them.
         ran: [f64; 2],
-        /// Who wakes the workers: the first thread, or they themselves.
+        /// Whether the workers wake each other; otherwise the first thread wakes them.
         by_workers: bool,
     }
 

@@ -14,7 +14,7 @@ use crate::gain::WAKE_UP;
 use crate::model::{Finding, Lock, Process};
 use crate::options::Thresholds;
 
-/// The least share of their processor time for which threads are put to sleep and woken at a barrier.
+/// The least share of the threads' processor time that sleeping and waking at a barrier takes.
 const MUCH: f64 = 0.1;
 
 /// Barriers at which threads meet too often.
@@ -26,17 +26,17 @@ pub fn find(process: &Process, families: &[Family], thresholds: &Thresholds) -> 
         .collect()
 }
 
-/// Threads that meet at a barrier, maybe too often.
+/// Threads that meet at a barrier, possibly too often.
 struct Often<'a> {
     /// The locks of a barrier that is made of a condition.
     family: Option<&'a Family<'a>>,
-    /// Where threads wait for the others.
+    /// The call sites where threads wait for the others.
     sites: Vec<usize>,
     rounds: u64,
     /// How often a thread slept there: at a barrier of the C library, the last thread to arrive
     /// does not.
     sleeps: u64,
-    /// How many meet.
+    /// How many threads meet.
     threads: usize,
 }
 
@@ -54,7 +54,8 @@ impl<'a> Often<'a> {
         })
     }
 
-    /// All barriers of the C library and of OpenMP: threads that work in phases often have two.
+    /// All barriers of the C library and of OpenMP together: threads that work in phases often have
+    /// two. `None` if there is no barrier.
     fn at_barriers(process: &Process) -> Option<Often<'_>> {
         let all = process.sites.iter().enumerate();
         let waits = all
@@ -73,7 +74,7 @@ impl<'a> Often<'a> {
         })
     }
 
-    /// The finding, if sleeping takes much of what the threads work.
+    /// The finding, if sleeping and waking takes much of the threads' processor time.
     fn finding(self, process: &Process, thresholds: &Thresholds) -> Option<Finding> {
         let threads = process.threads_at(self.sites.iter().copied());
         let worked: f64 = threads.into_iter().map(|thread| process.threads[thread].ran()).sum();
@@ -123,7 +124,8 @@ mod tests {
         find(drawn, &Family::all(drawn), &Thresholds::default())
     }
 
-    /// Four threads that meet in so many rounds in ten seconds, and have that much processor time.
+    /// The findings if four threads meet in `rounds` rounds in ten seconds, and have `worked`
+    /// seconds of processor time in all.
     fn meet(rounds: u64, worked: f64) -> Vec<Finding> {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("work", 4, 10.0);
@@ -160,7 +162,8 @@ mod tests {
         assert!(meet(3_000, 0.1).is_empty(), "900 sleeps a second");
     }
 
-    /// Four threads that meet at a barrier of the C library, with two in turn for each round of the work.
+    /// The findings if four threads meet at two barriers of the C library in turn, once at each in
+    /// every round.
     fn meet_at_barriers(rounds: u64, worked: f64) -> Vec<Finding> {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("perform", 4, 10.0);
