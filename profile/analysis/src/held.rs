@@ -4,17 +4,17 @@ use syncline_recording::Op;
 
 use crate::model::{Lock, Process, Thread};
 
-/// How much longer than its true length a section is measured, since the clock is read within it: a
-/// section of two instructions is recorded with this length.
+/// Seconds by which a hold is measured too long, since the clock is read within it: a section of
+/// two instructions is recorded with this length.
 const CLOCK: f64 = 10e-9;
 
-/// The mean time held in this many holds, in seconds.
+/// The mean seconds of a hold: `calls` holds were measured to take `held` seconds in all.
 pub fn mean_held(held: f64, calls: u64) -> f64 {
     if calls == 0 { 0.0 } else { (held / calls as f64 - CLOCK).max(0.0) }
 }
 
-/// The share of their working time that a lock is held by the threads that take it: what other
-/// threads do meanwhile makes no difference to this.
+/// The share of their working time for which the threads that take a lock hold it; holds to read do
+/// not count. What other threads do meanwhile makes no difference.
 pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
     let worked = |thread: &Thread| {
         let alive = thread.seconds - thread.waiting.locks - thread.waiting.events;
@@ -25,13 +25,13 @@ pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
         [] => process.threads.iter().map(worked).sum(),
         _ => takers.map(worked).sum(),
     };
-    // Readers that hold a lock together do not keep each other out.
+    // Readers that hold a lock together do not exclude each other.
     let alone = lock.sites.iter().filter(|use_| !is_to_read(use_.op));
     let held: f64 = alone.map(|use_| mean_held(use_.held, use_.calls) * use_.calls as f64).sum();
     if worked > 0.0 { (held / worked).min(1.0) } else { 0.0 }
 }
 
-/// Whether several threads can hold what an operation takes.
+/// Whether an operation takes a lock to read, so that several threads can hold it at a time.
 pub fn is_to_read(op: Op) -> bool {
     matches!(op, Op::RwlockRead | Op::RwlockTimedRead | Op::RwlockTryRead)
 }

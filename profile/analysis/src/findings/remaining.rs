@@ -1,7 +1,8 @@
 //! Time that no finding explains: each kind of lock, each loop of tries and each event that takes 2
 //! % of the threads' time or more gets a sentence. The sentence says which threads wait for which,
-//! and which numbers rule the findings out, so that an expert can continue from there. Locks that
-//! no thread waits for get a sentence too if their calls take 5 %.
+//! and which numbers rule the findings out, so that an expert can continue from there. Locks
+//! without waits also get a sentence if their calls take 5 % of the time in which threads could
+//! run.
 
 mod events;
 mod sentence;
@@ -20,12 +21,14 @@ use events::event;
 use sentence::{LEAST, joined};
 use syncline_present::number::{counted, duration, grouped, percent};
 
-/// For calls, whose time is an estimate, the share of the time in which threads could run.
+/// The least share for calls, whose time is an estimate: of the time in which threads were not
+/// ready without a processor.
 const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
 
-/// What is left: most of the critical path first, if enough of it is known, and then most time first.
+/// The locks and events that are left: most of the critical path first, if enough of it is known,
+/// and then most time first.
 pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
     let said = |site: usize| {
         let speaks =
@@ -110,7 +113,8 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
 /// could run.
 fn cost_of_calls(process: &Process, family: &Family) -> Option<f64> {
     let seconds = family.calls() as f64 * PAIR;
-    // Calls take processor time: where other programs had the processors, threads could make fewer.
+    // Calls take processor time: if other programs had the processors, threads could make fewer
+    // calls.
     let had_processor = (process.thread_seconds - process.ready()).max(f64::MIN_POSITIVE);
     (seconds >= LEAST_IN_CALLS * had_processor).then_some(seconds)
 }
@@ -165,7 +169,7 @@ fn locks_in_words(process: &Process, family: &Family) -> String {
     }
 }
 
-/// The call site whose holders caused most of the waits.
+/// A text with the call site whose holders caused most of the waits; empty if it is not known.
 fn blockers(process: &Process, family: &Family) -> String {
     let all = || family.locks.iter().flat_map(|&lock| &process.locks[lock].blockers);
     let Some(holder) = all().max_by(|a, b| a.waited.total_cmp(&b.waited)).and_then(|b| b.holder)
@@ -178,7 +182,7 @@ fn blockers(process: &Process, family: &Family) -> String {
     format!(", {} of it while held from {holder}", percent(share.min(1.0)))
 }
 
-/// What holders did meanwhile, if that was sampled.
+/// How often holders slept or lost their processor; `None` if no hold was sampled.
 fn holders(times: impl Iterator<Item = HolderTime>) -> Option<String> {
     let (mut looked_at, mut slept, mut preempted) = (0, 0, 0);
     for time in times {

@@ -11,7 +11,7 @@ use crate::name;
 use crate::name::primitive;
 use syncline_present::number::grouped;
 
-/// A shorter wait may be about to end; in seconds.
+/// Seconds. A shorter wait may be about to end.
 const LONG: f64 = 0.1;
 
 /// If all threads have waited this long, in seconds, a deadline that was not recorded is unlikely.
@@ -29,7 +29,7 @@ const ENDS_BY_ITSELF: [Op; 6] = [
     Op::Sleep,
 ];
 
-/// All circles and hopeless waits.
+/// All circles of threads, and otherwise waits that will not end.
 pub fn find(process: &Process) -> Vec<Stuck> {
     if matches!(process.state, State::Exited { .. }) {
         return Vec::new();
@@ -84,7 +84,7 @@ fn deadlock(process: &Process, threads: Vec<usize>) -> Stuck {
     Stuck { trap: Trap::Deadlock, seconds: shortest(process, &threads), why: text(&lines), threads }
 }
 
-/// No thread runs, so none will signal.
+/// Threads that wait for a condition, if no thread runs: then none will signal.
 fn lost_wake_up(process: &Process) -> Option<Stuck> {
     let for_good = |thread: usize| {
         let now = waiting(&process.threads[thread])?;
@@ -127,7 +127,7 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
     Some(Stuck { trap: Trap::LostWakeUp, seconds, why: text(&lines), threads })
 }
 
-/// No thread runs, and none will, unless a wait has a deadline that was not recorded.
+/// All threads, if none runs: none will, unless a wait has a deadline that was not recorded.
 fn standstill(process: &Process) -> Option<Stuck> {
     let for_good = |thread: usize| {
         let now = waiting(&process.threads[thread]);
@@ -167,7 +167,7 @@ fn living(process: &Process) -> impl Iterator<Item = usize> {
     (0..process.threads.len()).filter(|&thread| !process.threads[thread].ended)
 }
 
-/// Where a thread waits.
+/// The call site where a thread waits, as text.
 fn place(process: &Process, now: &WaitingNow) -> String {
     now.stack.map_or_else(|| "an unknown place".to_owned(), |s| name::stack(process, s))
 }
@@ -198,8 +198,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, process};
 
-    /// Three threads; the named ones wait, each for the lock with this number, which the named
-    /// holder has.
+    /// Four threads, some of which wait: each entry is a thread, the number of the lock that it
+    /// waits for, and the lock's holder.
     fn waits(all: &[(usize, usize, Option<usize>)]) -> Drawn {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 3, 10.0);
@@ -271,7 +271,7 @@ mod tests {
         assert!(find(&drawn).is_empty(), "and so may one whose wait runs out of time");
     }
 
-    /// As where a thread of a runtime waits for a lock that it holds itself, by a futex.
+    /// Modelled on a runtime whose thread waits in a futex for a lock that it holds itself.
     #[test]
     fn nothing_moves_where_all_wait_for_long() {
         let all = [(0, 0, None), (1, 1, None), (2, 1, None), (3, 1, None)];

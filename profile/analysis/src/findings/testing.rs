@@ -1,6 +1,6 @@
-//! Processes drawn by hand, for the tests of the rules: a few lines say which threads lived
-//! how long, and what was done to which lock at which call site. The sums that a real analysis
-//! makes of a recording (rates, contention, waiting by kind) follow from that.
+//! Processes drawn by hand, for the tests of the rules: a few lines give the threads, how long they
+//! lived, and what was done to locks at call sites. The sums that a real analysis makes of a
+//! recording (rates, contention, waiting by kind) follow from these.
 //!
 //! ```text
 //! let mut drawn = process(10.0, 4);
@@ -25,7 +25,7 @@ use crate::model::{
 use crate::options::Thresholds;
 pub use sections::one_word;
 
-/// A process that is being drawn. It reads and writes as the [`Process`] that it is.
+/// A process that is being drawn. It dereferences to its [`Process`].
 pub struct Drawn(Process);
 
 /// What all threads together did to one lock at one call site.
@@ -37,7 +37,7 @@ pub struct Use {
     pub waits: u64,
     /// Tries that were refused.
     pub refused: u64,
-    /// In seconds.
+    /// Seconds spent polling.
     pub spun: f64,
     /// Waits that ran out of time.
     pub timeouts: u64,
@@ -47,8 +47,8 @@ pub struct Use {
     pub held: f64,
 }
 
-/// A process that ran this many seconds where it could use this many processors, with a first
-/// thread that lived as long.
+/// A process that ran for this many seconds and could use this many processors, with a first thread
+/// that lived as long.
 pub fn process(seconds: f64, processors: usize) -> Drawn {
     let mut drawn = Drawn(Process {
         pid: 1,
@@ -104,8 +104,8 @@ pub fn finding(rule: Rule, sites: &[usize]) -> Finding {
 }
 
 impl Drawn {
-    /// Threads with this start function that lived this many seconds each, up to the end. Returns
-    /// the index of the first of them.
+    /// Adds threads with this start function that lived for this many seconds each, up to the end.
+    /// Returns the index of the first.
     pub fn threads(&mut self, start_function: &str, threads: usize, seconds: f64) -> usize {
         for _ in 0..threads {
             self.thread(Some(start_function), seconds);
@@ -139,7 +139,7 @@ impl Drawn {
         self.thread_seconds += seconds;
     }
 
-    /// A thread waited this many seconds for an object of this kind.
+    /// Makes a thread wait for this many seconds for an object of this kind.
     pub fn waited(&mut self, thread: usize, primitive: Primitive, seconds: f64) {
         let thread = &mut self.threads[thread];
         thread.waiting.add(Kind::of(primitive), seconds);
@@ -147,14 +147,14 @@ impl Drawn {
         thread.cpu = thread.cpu.map(|cpu| cpu - seconds);
     }
 
-    /// A thread was ready for this many seconds of its life, and had no processor.
+    /// Makes a thread ready without a processor for this many seconds of its life.
     pub fn ready(&mut self, thread: usize, seconds: f64) {
         let thread = &mut self.threads[thread];
         thread.ready = thread.ready.map(|ready| ready + seconds);
         thread.cpu = thread.cpu.map(|cpu| cpu - seconds);
     }
 
-    /// A lock, or what else threads wait for, with this name.
+    /// Adds a lock, or another object that threads wait for, with this name. Returns its index.
     pub fn lock(&mut self, primitive: Primitive, name: &str) -> usize {
         let kind = Kind::of(primitive);
         let address = 0x1000 + 0x40 * self.locks.len() as u64;
@@ -178,7 +178,7 @@ impl Drawn {
         self.locks.len() - 1
     }
 
-    /// Locks created at one call site.
+    /// Adds locks that were created at one call site.
     pub fn locks_created(&mut self, primitive: Primitive, locks: usize, place: &str) -> Vec<usize> {
         let created_at = self.stack(place);
         let made: Vec<usize> =
@@ -189,7 +189,7 @@ impl Drawn {
         made
     }
 
-    /// A call site with a name such as `push at queue.c:12`.
+    /// Adds a call site with a name such as `push at queue.c:12`.
     pub fn site(&mut self, op: Op, place: &str) -> usize {
         let stack = self.stack(place);
         let (frame, threads) = (self.stacks[stack].place, self.threads.len());
@@ -213,7 +213,7 @@ impl Drawn {
         self.sites.len() - 1
     }
 
-    /// A stack of one frame.
+    /// Adds a stack of one frame.
     pub fn stack(&mut self, place: &str) -> usize {
         let (function, at) = place.split_once(" at ").unwrap_or((place, ""));
         let (file, line) = at.rsplit_once(':').unwrap_or((at, ""));
@@ -236,7 +236,7 @@ impl Drawn {
         self.stacks.len() - 1
     }
 
-    /// A library, mapped from this path.
+    /// Adds a library, mapped from this path.
     pub fn module(&mut self, path: &str) -> usize {
         self.modules.push(Module {
             path: path.to_owned(),
@@ -249,7 +249,7 @@ impl Drawn {
         self.modules.len() - 1
     }
 
-    /// The stack goes on into these functions of a library, the innermost first.
+    /// Extends a stack into these functions of a library, the innermost first.
     pub fn calls_into(&mut self, stack: usize, module: usize, functions: &[&str]) {
         for function in functions.iter().rev() {
             let inner = self.stack(function);
@@ -259,7 +259,7 @@ impl Drawn {
         }
     }
 
-    /// A site's function is called by this one.
+    /// Adds a caller to a site's stack.
     pub fn called_by(&mut self, site: usize, place: &str) {
         let caller = self.stack(place);
         let frame = self.stacks[caller].frames[0];
@@ -314,7 +314,8 @@ impl Drawn {
         self.lock_share = self.waiting.locks / self.thread_seconds;
     }
 
-    /// Waits for a lock at a site while it was held from another (or the same) one.
+    /// Adds waits for a lock at one site while a thread that took it at another (or the same) site
+    /// held it.
     pub fn blocked(&mut self, lock: usize, waiter: usize, holder: usize, waits: u64, waited: f64) {
         let holder_stack = self.sites[holder].stacks[0];
         self.locks[lock].blockers.push(Blocker {
@@ -327,8 +328,8 @@ impl Drawn {
         });
     }
 
-    /// Sampled acquisitions of a lock at a site, with the lock that was already held and the site
-    /// where that one was taken.
+    /// Adds sampled acquisitions of a lock at a site, with the lock that was already held and the
+    /// site where the latter was taken.
     pub fn nested(&mut self, lock: usize, site: usize, outer: Option<(usize, usize)>, seen: u64) {
         let outer = outer.map(|(outer, at)| Outer {
             address: self.locks[outer].address,
@@ -340,12 +341,12 @@ impl Drawn {
         self.nesting.push(Nesting { lock, site, stack, outer, seen });
     }
 
-    /// What the instructions of a site's critical section do.
+    /// Sets what the instructions of a site's critical section do.
     pub fn section(&mut self, site: usize, section: Section) {
         self.sites[site].section = Some(section);
     }
 
-    /// What a trace says of a site.
+    /// Sets what a trace shows about a site.
     pub fn inspected(&mut self, site: usize, inspected: Inspected) {
         self.sites[site].inspected = Some(inspected);
     }

@@ -1,11 +1,11 @@
-//! Threads that are woken for nothing: a broadcast to a crowd of which one finds something to
-//! do, or a wake-up system call without waiters.
+//! Threads that are woken for nothing: a broadcast to a crowd in which only one thread finds
+//! something to do, or a wake-up system call without waiters.
 //!
 //! A wake-up of a condition is futile if the thread waits again without having released the lock in
 //! between. Each costs two context switches and the lock.
 //!
-//! A signal without waiters is no finding: the C library returns at once. A program's own futex
-//! enters the kernel for it if it does not count its sleepers.
+//! A signal without waiters is no finding: the C library returns at once. A program that uses a
+//! futex directly enters the kernel for each wake-up if it does not note whether threads sleep.
 
 use syncline_recording::{Op, Primitive};
 
@@ -16,9 +16,9 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
 /// The least share of the wake-ups of a condition that find nothing to do. A few are unavoidable,
-/// since another thread was faster.
+/// since another thread may be faster.
 const FUTILE: f64 = 0.5;
-/// Seconds that a system call takes that finds no waiter.
+/// Seconds that a wake-up system call takes if it finds no waiter.
 const WAKE_NOBODY: f64 = 0.3e-6;
 /// The least share of the run time that wake-ups for nothing must take. If a queue is filled faster
 /// than its threads wake up, half of them come too late however they are woken, and that takes 2 %.
@@ -29,7 +29,7 @@ const CALLS_FLOOR: f64 = 0.01;
 /// one without waiters.
 const MET: f64 = 0.1;
 
-/// Wake-ups for nothing.
+/// The findings about wake-ups for nothing.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let conditions = (0..process.sites.len()).filter_map(|site| futile(process, site));
     let futexes = (0..process.locks.len()).filter_map(|lock| nobody(process, lock));
@@ -143,7 +143,8 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// Sixteen workers with this many wake-ups in ten seconds, of which this many were for nothing.
+    /// The findings for sixteen workers with `woken` wake-ups in ten seconds, of which `futile`
+    /// were for nothing.
     fn herd(woken: u64, futile: u64, waker: Op) -> Vec<Finding> {
         let mut drawn = process(10.0, 4);
         drawn.threads("serve", 16, 10.0);

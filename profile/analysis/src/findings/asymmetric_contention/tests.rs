@@ -1,4 +1,4 @@
-//! Locks of hash buckets, wanted evenly and not.
+//! Tests with locks of hash buckets, some evenly used and some not.
 
 use syncline_recording::{Op, Primitive};
 
@@ -6,8 +6,8 @@ use super::*;
 use crate::findings::testing::{Drawn, Use, process};
 use crate::model::Way;
 
-/// Locks of hash buckets with this many acquisitions each, in ten seconds, and this share of them
-/// waited for, a microsecond each.
+/// Locks of hash buckets: for each, the number of acquisitions in ten seconds, and the share of
+/// them that waited, for `wait` seconds each.
 fn buckets(of: &[(u64, f64)], wait: f64) -> Drawn {
     let mut drawn = process(10.0, 4);
     drawn.threads("deduplicate", 4, 10.0);
@@ -37,7 +37,7 @@ fn dedups_buckets_are_found_at_their_line_with_the_hot_lock() {
     assert_eq!(value("acquisitions of the most used lock"), 8_586.0);
 }
 
-/// As boost's signals: each has a lock, and all but one were connected only.
+/// Modelled on Boost's signals: each has a lock, and all but one were only connected.
 #[test]
 fn locks_that_were_only_made_are_no_others() {
     let of = |others: u64| {
@@ -117,7 +117,7 @@ fn on_a_busy_machine_the_time_held_shows_the_hot_lock() {
     of[3] = (400_000, 0.002);
     let mut drawn = buckets(&of, 2e-3);
     assert!(found(&drawn).is_empty());
-    // Of 50 seconds of work, four threads hold it 4 seconds.
+    // Threads work for 50 seconds in all, and hold the lock for 4.
     drawn.locks[3].sites[0].held = 4.0;
     assert_eq!(found(&drawn)[0].locks, [3]);
 }
@@ -137,7 +137,8 @@ fn an_even_spread_would_have_so_many_meetings_fewer() {
     assert!((9.9..=10.0).contains(&parts), "{parts}: one of ten locks had nearly all");
 }
 
-/// Locks as in a table's buckets, but of objects that one constructor made for all sorts of owners.
+/// Locks with the figures of a table's buckets, but of objects that one constructor made for all
+/// sorts of owners.
 #[test]
 fn locks_that_are_made_at_one_line_for_many_purposes_are_no_kind() {
     let mut of: Vec<(u64, f64)> = (3..60).map(|n| (n * 10, 0.009)).collect();

@@ -24,7 +24,8 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let used = |lock: &&Lock| lock.sites.iter().any(|use_| use_.site == site);
     let held: f64 = process.locks.iter().filter(used).map(|lock| lock.figures.held).sum();
     let on_its_way = (wanted - held).max(0.0);
-    // A trace shows the cause; how the lock is handed over is its consequence.
+    // If a trace shows that sections are too long, that is the cause, and such hand-overs are its
+    // consequence.
     let traced = process.sites[site].inspected.as_ref();
     let applies = !spins
         && !traced.is_some_and(|inspected| inspected.too_long)

@@ -1,11 +1,11 @@
-//! What the rules about holders share: when a holder counts as not running, how long others waited for it,
-//! and the beginning of a finding.
+//! Common parts of the rules about holders: when a holder counts as not running, how long others
+//! waited for it, and the first fields of a finding.
 
 use crate::findings::family::few;
 use crate::model::{Finding, Lock, Process, Remedy, Rule};
 
-/// If the holder had no processor for at least this share of the time held, that makes the section
-/// long.
+/// If the holder had no processor for at least this share of the time held, the section is long
+/// because of that.
 pub const OFF_CPU: f64 = 0.3;
 /// Fewer sleeps or preemptions may be random, such as a page that is read from disk for the first
 /// time.
@@ -21,7 +21,7 @@ pub fn behind(process: &Process, holder: usize) -> (f64, u64) {
     here.fold((0.0, 0), |(waited, waits), b| (waited + b.waited, waits + b.waits))
 }
 
-/// A finding about holders that took a lock at a site, without its words.
+/// A finding about holders that took a lock at a site, without title, evidence, advice and remedy.
 pub fn draft(process: &Process, site: usize, rule: Rule) -> Finding {
     let used_here = |lock: &Lock| lock.sites.iter().any(|used| used.site == site);
     let locks = (0..process.locks.len()).filter(|&lock| used_here(&process.locks[lock]));

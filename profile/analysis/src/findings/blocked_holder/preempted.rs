@@ -1,5 +1,5 @@
 //! [`Rule::PreemptedHolder`]: the holder's processor was taken from it. A waiter that sleeps leaves
-//! its own processor to the holder, so that this is mostly harmless; a waiter that spins keeps the
+//! its own processor to the holder, so preemption is mostly harmless; a waiter that spins keeps the
 //! holder from running.
 
 use syncline_recording::{Class, Primitive};
@@ -18,7 +18,7 @@ const CONTENDED: f64 = 0.3;
 /// A spin that is this many times as long as a hold shows that the holder did not run meanwhile.
 const SPIN_TIMES: f64 = 20.0;
 
-/// At a site of acquisitions.
+/// Checks one call site of acquisitions.
 pub fn find(process: &Process, site: usize) -> Option<Finding> {
     match process.sites[site].op.primitive() {
         Primitive::Spinlock => spun_on(process, site),
@@ -83,8 +83,9 @@ fn spun_on(process: &Process, site: usize) -> Option<Finding> {
     })
 }
 
-/// This many spins of a time slice are not random. With a processor for each thread, other programs
-/// take the processors, and another run may have no such spins.
+/// The least number of spins of a time slice or more that is not random. More are needed if each
+/// thread has a processor: then other programs take the processors, and another run may have no
+/// such spins.
 fn fewest_spins(process: &Process) -> u64 {
     let crowded = process.processors.is_some_and(|processors| process.threads.len() > processors);
     if crowded { FEWEST_SWITCHES } else { FEWEST_TAKEN }
@@ -146,7 +147,7 @@ impl Spins {
     }
 }
 
-/// Threads against processors.
+/// The numbers of threads and of processors.
 fn crowd(process: &Process) -> Vec<Evidence> {
     let threads = count("threads", process.threads.len() as u64);
     let processors = process.processors.map(|n| count("processors", n as u64));
@@ -170,12 +171,12 @@ mod tests {
         assert!(found(&mutex(2_900)).is_empty());
     }
 
-    /// A spinlock with spins of these lengths, as many of each, in ten seconds.
+    /// A spinlock with spins of these lengths, this many of each, in ten seconds.
     fn spun(spins: &[(f64, u64)], held: f64) -> Drawn {
         let waited = spins.iter().map(|&(long, waits)| long * waits as f64).sum();
         let waits = spins.iter().map(|(_, waits)| waits).sum();
         let mut drawn = taken(Op::SpinLock, waits, waited, held);
-        // A bucket that each spin lies in the middle of.
+        // Each spin is in the middle of a bucket.
         let bucket =
             |&(long, waits): &(f64, u64)| Bucket { from: long / 1.5, to: Some(long / 0.75), waits };
         let buckets = spins.iter().map(bucket).collect();

@@ -39,15 +39,15 @@ const BLOCKING: [&str; 24] = [
     "recvfrom",
 ];
 
-/// If holders waited for inner locks during this share of their time without a processor, inner
-/// locks are the main cause. (The sampled holds are those that others waited for, which are longer
-/// than average.)
+/// If holders waited for inner locks during more than this share of their time without a processor,
+/// inner locks are the main cause. (The sampled holds include many that began after a wait, which
+/// are longer than average.)
 const MOSTLY_INSIDE: f64 = 0.5;
 
-/// How many of the functions that a section calls are named.
+/// The most functions that are named, of those that a section calls.
 const MOST_NAMED: usize = 6;
 
-/// At a site of acquisitions.
+/// Checks one call site of acquisitions.
 pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let figures = &process.sites[site].figures;
     let holder = figures.holder;
@@ -62,7 +62,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
         && off_cpu - inside >= OFF_CPU
         && inside <= MOSTLY_INSIDE * off_cpu
         && share_of_run(process, waited * off_cpu) >= WAITED_FLOOR;
-    // A hold that sleeps may be too rare to be in the sample. Its waits still show it.
+    // A hold that sleeps may be too rare to be in the sample. The waits for it still show it.
     let calls = process.sites[site].section.as_ref().map_or(&[][..], |s| &s.calls[..]);
     let told = calls.iter().any(|call| BLOCKING.contains(&call.as_str()))
         && waited >= TIME_SLICE * waits as f64
@@ -93,7 +93,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
             command: Answer::SystemCalls,
         }),
         remedy: if seen {
-            // Waiters meet the long holds, so the mean of all holds would say too little.
+            // Waiters mostly meet long holds, so the mean of all holds would predict too little.
             Remedy::CheaperCalls {
                 sites: vec![site],
                 seconds_per_call: 0.0,
@@ -149,7 +149,7 @@ fn waited_inside(process: &Process, holder: usize) -> f64 {
 }
 
 /// Seconds that threads waited for conditions in the functions that take an inner lock while they
-/// hold that of a site: a wait for a condition releases the inner lock, and not the outer one.
+/// hold the lock of a site: a wait for a condition releases the inner lock, and not the outer one.
 fn waited_for_conditions(process: &Process, holder: usize) -> f64 {
     let inner = process.nesting.iter().filter(|n| n.outer.is_some_and(|o| o.site == Some(holder)));
     let functions = process.functions_of(inner.map(|n| &process.sites[n.site]));

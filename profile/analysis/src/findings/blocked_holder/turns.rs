@@ -1,9 +1,10 @@
-//! [`Rule::SleepingHolder`] where what is held is no lock that the recorder knows: the connections of
-//! a pool, the permits of a semaphore, a lock of the program's own.
+//! [`Rule::SleepingHolder`] for resources that the recorder does not know as locks: the connections
+//! of a pool, the permits of a semaphore, a lock of the program's own.
 //!
-//! The threads that wait for it also give it back, so nearly all that wait wake others. If they
-//! mostly sleep when they don't wait (for a device, for an answer, or for a given time), processors
-//! are idle meanwhile, and with more of the resource more threads could sleep at a time.
+//! The threads that wait for such a resource also give it back, so nearly all of them wake others.
+//! If they mostly sleep when they don't wait (for a device, for an answer, or for a given time),
+//! processors are idle meanwhile, and if there were more of the resource, more threads could sleep
+//! at a time.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +19,19 @@ use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 const FLOOR: f64 = 0.2;
 /// If they sleep for this share of the time in which they don't wait, they mostly sleep.
 const MOSTLY: f64 = 0.6;
-/// Fewer threads than these have no turns to take.
+/// Fewer threads than this do not take turns.
 const FEWEST_THREADS: usize = 3;
-/// Fewer waits may be the program's start.
+/// Fewer waits than this may be part of the program's start.
 const FEWEST_WAITS: u64 = 20;
-/// A thread that comes less often than this share of the most frequent thread's times does
-/// something else.
+/// A thread that makes less than this share of the calls of the most frequent thread does something
+/// else.
 const SELDOM: f64 = 0.1;
 
-/// Starts of the names of functions in which only a runtime's own threads wait, which tell each other
-/// what to do: HotSpot's.
+/// How the names of functions begin in which only a runtime's own threads wait, to hand work to
+/// each other: HotSpot's.
 const RUNTIME: [&str; 1] = ["Monitor::wait"];
 
-/// At a site of waits for events or in futexes.
+/// Checks one call site of waits for events or in futexes.
 pub fn find(process: &Process, number: usize) -> Option<Finding> {
     let site = &process.sites[number];
     let figures = &site.figures;
@@ -69,13 +70,14 @@ pub fn find(process: &Process, number: usize) -> Option<Finding> {
              Or give the connection or permit back before the call that sleeps{}.",
             spent.place(process, &threads)
         ),
-        // How much they could do at the same time depends on how many may have it.
+        // The gain depends on how many threads can have the resource at a time, which is not known.
         remedy: Remedy::Unknown,
         ..draft(process, number, Rule::SleepingHolder)
     })
 }
 
-/// Whether it is a semaphore that began with several permits: a limit that the program has set.
+/// Whether an object is a semaphore that began with several permits: a limit that the program has
+/// set.
 fn is_limit(lock: &Lock) -> bool {
     lock.primitive == Primitive::Semaphore && lock.begins_with.is_some_and(|permits| permits > 1)
 }
@@ -87,12 +89,12 @@ fn regulars(site: &Site) -> Vec<usize> {
     called_by(site).filter(often).map(|(thread, _)| thread).collect()
 }
 
-/// What threads spent their time on, in seconds of all of them.
+/// How threads spent their time, in seconds of all of them together.
 struct Spent {
     lives: f64,
     /// The time that they waited neither at the site, nor for others elsewhere.
     besides: f64,
-    /// The part of that in which they slept: they had no processor and were not ready to run.
+    /// The part of `besides` in which they slept: they had no processor and were not ready to run.
     asleep: f64,
 }
 
@@ -109,7 +111,7 @@ impl Spent {
         Spent { lives, besides, asleep: (besides - ran - ready).max(0.0) }
     }
 
-    /// The call in which these threads sleep most, as far as that was sampled.
+    /// A text with the call in which these threads sleep most; empty if samples don't show it.
     fn place(&self, process: &Process, threads: &[usize]) -> String {
         let theirs = process.asleep.iter().find(|asleep| {
             asleep.threads.iter().all(|thread| threads.contains(thread))
@@ -120,7 +122,7 @@ impl Spent {
     }
 }
 
-/// Seconds that threads waited for their own time to be over: some libraries sleep so.
+/// Seconds that threads waited until a time-out: some libraries sleep that way.
 fn by_the_clock(process: &Process, threads: &[usize]) -> f64 {
     let clocks = process.sites.iter().filter(|site| {
         is_wait(site.op) && site.op.primitive() != Primitive::Semaphore && is_clock(site)

@@ -13,7 +13,7 @@ use crate::findings::false_sharing::fetching::{FETCH, FLOOR};
 use crate::model::{Finding, Kind, Lock, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// The largest share of a lock's uses that may find it taken. Threads that wait for a lock cost
+/// The largest share of a lock's uses that may find it taken. Above it, waiting for the lock costs
 /// more than its line.
 const CONTENTION: f64 = 0.1;
 
@@ -78,7 +78,7 @@ fn finding(process: &Process, number: usize) -> Option<Finding> {
     })
 }
 
-/// Whether a variable is itself a lock, or what else threads wait for.
+/// Whether a variable is itself a lock, or another object that threads wait for.
 fn is_synchronization(process: &Process, variable: &str) -> bool {
     let name = |lock: &Lock| lock.name.split([' ', '+']).next() == Some(variable);
     process.locks.iter().any(name)
@@ -93,8 +93,8 @@ mod tests {
     use crate::findings::testing::{Use, process, sections};
     use crate::model::Section;
 
-    /// A lock that was taken so often in ten seconds, beside these variables, by sections
-    /// that touch `bins`.
+    /// The findings for a lock that was taken `calls` times in ten seconds, beside these variables,
+    /// by sections that touch `bins`.
     fn lock(calls: u64, waits: u64, beside: &[&str]) -> Vec<Finding> {
         let mut drawn = process(10.0, 4);
         drawn.threads("run", 2, 10.0);

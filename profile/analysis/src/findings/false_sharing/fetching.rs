@@ -1,4 +1,4 @@
-//! What it costs to fetch a line that another processor has written.
+//! The cost of fetching a line that another processor has written.
 
 /// About how many seconds it takes to fetch a cache line that another processor has written;
 /// between two sockets it takes longer.

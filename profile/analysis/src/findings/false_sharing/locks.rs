@@ -1,10 +1,11 @@
 //! Locks of different threads on one cache line, mostly neighbours in an array.
 //!
 //! Which thread uses which lock is known. If uses come in random order, a use is by another thread
-//! than the use before with probability 1 − Σ pₜ², where pₜ is the share of each thread; then the
-//! line has to be fetched. This gives the number of fetches for all uses of the line. The same sum
-//! for each lock alone gives the number if each lock had a line to itself. The difference is the
-//! cost of sharing the line. 92,000 quiet locks in an array share lines as well, at no cost.
+//! than the use before it with probability 1 − Σ pₜ², where pₜ is thread t's share of the uses. In
+//! that case, the line has to be fetched. This gives the number of fetches for all uses of the
+//! line. The same sum for each lock alone gives the number if each lock had a line to itself. The
+//! difference is the cost of sharing the line. 92,000 quiet locks in an array share lines as well,
+//! at no cost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +57,7 @@ struct Group {
     fetches: f64,
 }
 
-/// From this many calls on, an estimate shows which threads make them: some fifty samples.
+/// From this many calls on, estimates show which threads make them: there are some fifty samples.
 const WELL_SAMPLED: u64 = 6_400;
 
 /// How many fetches of these locks' line would have been avoided if each lock had its own line.
@@ -84,7 +85,7 @@ fn fetches(uses: impl Iterator<Item = u64> + Clone) -> f64 {
     if all > 0.0 { all - squares / all } else { 0.0 }
 }
 
-/// The site with most calls for the lock of these that is used most.
+/// The site with most calls for the most used of these locks.
 fn busiest_site(process: &Process, locks: &[usize]) -> Option<usize> {
     let lock = locks.iter().max_by_key(|&&lock| process.locks[lock].figures.calls)?;
     let used = process.locks[*lock].sites.iter().max_by_key(|used| used.calls)?;
@@ -150,8 +151,8 @@ mod tests {
     use crate::findings::false_sharing::find;
     use crate::findings::testing::{Use, process};
 
-    /// Mutexes this many bytes apart, and how often each of two threads takes each of them in ten
-    /// seconds.
+    /// The findings for mutexes that are `stride` bytes apart, by how often each of two threads
+    /// takes each of them in ten seconds.
     fn array(stride: u64, uses: &[[u64; 2]]) -> Vec<Finding> {
         array_at(0x4000, stride, uses)
     }

@@ -9,7 +9,7 @@ mod locks;
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
 
-/// Shared lines of both kinds.
+/// The findings about shared lines of both kinds.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     if process.seconds <= 0.0 || process.processors == Some(1) {
         return Vec::new();

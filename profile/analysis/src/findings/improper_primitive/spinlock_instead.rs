@@ -118,7 +118,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::Section;
 
-    /// A lock with this many acquisitions in a second, held for 20 ns each time.
+    /// A lock with this many acquisitions in a second, held for 40 ns each time.
     fn queue(calls_per_second: u64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 8);
         drawn.threads("worker", 4, 10.0);

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! always A, then B        B excludes no thread that A admits:         remove B
-//! always A, then B1..Bn   the B are kept apart for nothing by A:     remove A, or all the B
+//! always A, then B1..Bn   A admits one thread, the B several:         remove A, or all the B
 //! A1..An, then always B   B brings together what the A keep apart:   remove B
 //! ```
 //!
@@ -12,8 +12,8 @@
 //! contended.
 //!
 //! The locks that were held are known for the sampled acquisitions: each thread's first at each
-//! call site, one in 128, and those that waited. A thread that has read access to A does not
-//! exclude others, so that does not count as holding it.
+//! call site, one in 128, and those that waited. A thread that holds A for reading does not exclude
+//! others, so this does not count as holding A.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ use crate::options::Thresholds;
 /// If this share of the sampled acquisitions had the other lock held, a lock counts as always taken
 /// under it.
 const ALWAYS: f64 = 0.99;
-/// Fewer sampled acquisitions of all locks of a family are not conclusive.
+/// With fewer sampled acquisitions of a family's locks, nothing is concluded.
 const FEWEST_SEEN: u64 = 10;
 
 /// One in this many acquisitions is sampled.
@@ -52,7 +52,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         else {
             continue;
         };
-        // Several kinds of locks that are taken under the same one are one problem.
+        // Several kinds of locks that are taken under the same outer lock are one problem.
         match under.get(&inner.outers) {
             Some(&same) if found[same].title == finding.title => join(&mut found[same], finding),
             _ => {
@@ -64,7 +64,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     found
 }
 
-/// Adds what is found of locks of another kind.
+/// Adds to a finding what was found about another kind of locks under the same outer lock.
 fn join(finding: &mut Finding, other: Finding) {
     let Remedy::RemoveLock { sites, seconds_per_call } = &mut finding.remedy else { return };
     let Remedy::RemoveLock { sites: others, seconds_per_call: of_others } = other.remedy else {
@@ -83,15 +83,16 @@ struct Inner<'a> {
     family: &'a Family<'a>,
     /// Acquisitions that were sampled.
     seen: u64,
-    /// Its acquisitions under the one lock that is held most often.
+    /// The sampled acquisitions under the outer lock that is most often held, for each lock of the
+    /// family.
     under_its_own: u64,
-    /// Its acquisitions under any lock.
+    /// The sampled acquisitions under any outer lock.
     under_any: u64,
-    /// The locks that are mostly held, one for each of the family.
+    /// The outer locks that are held most often: one for each lock of the family.
     outers: BTreeSet<u64>,
-    /// All that were ever held.
+    /// All outer locks that were ever held.
     all_outers: BTreeSet<u64>,
-    /// The call sites that take those.
+    /// The call sites that take the outer locks.
     outer_sites: Vec<usize>,
 }
 
@@ -122,7 +123,8 @@ impl<'a> Inner<'a> {
                 inner.outer_sites.extend(outer.site);
             }
             if !by_lock.contains_key(lock) {
-                // Nesting is recorded only of locks that were once taken with another one held.
+                // Nesting is recorded only for locks that were taken at least once with another
+                // held.
                 inner.seen += process.locks[*lock].figures.calls / SAMPLED;
             }
             inner.all_outers.extend(held.keys());
@@ -234,7 +236,8 @@ impl<'a> Inner<'a> {
     }
 }
 
-/// Whether holding a lock that was taken there excludes others.
+/// Whether a thread that took the outer lock at its call site excludes others: not if it took it to
+/// read, or took a semaphore.
 fn excludes(process: &Process, outer: &Outer) -> bool {
     let Some(site) = outer.site else { return true };
     !matches!(

@@ -10,7 +10,8 @@ use crate::findings::touches::Touches;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
-/// Sites with a smaller share of the calls do not decide; the finding asks about them.
+/// Sites with a smaller share of the calls do not decide whether the lock is needed; the finding
+/// asks about them.
 const NEGLIGIBLE: f64 = 0.01;
 
 /// Families of locks whose sections need none.
@@ -55,7 +56,8 @@ fn local_data(process: &Process, family: &Family) -> Finding {
     }
 }
 
-/// Whether the instructions alone say that the sections touch no more than this.
+/// Whether the instructions of at least one section show, without a trace, that it touches no more
+/// than this.
 fn is_read(process: &Process, family: &Family, most: Touches) -> bool {
     let main = family.sites.iter().map(|&site| process.sites[site].section.as_ref());
     main.flatten().filter_map(Touches::of).any(|touches| touches <= most)
@@ -118,7 +120,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::{Data, Inspected, Section};
 
-    /// A lock that is taken this often per second around such a section.
+    /// A lock that is taken this many times in a second around such a section.
     fn lock(calls_per_second: u64, section: Section) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);

@@ -11,11 +11,11 @@ use crate::name::primitive;
 use syncline_present::number::{counted, duration, percent};
 
 /// Threads poll if a call site has this many sleeps, no longer than this on average, in seconds.
-/// Others keep a clock, or sleep once.
+/// Other sleeps keep a clock, or happen once.
 const MANY_SLEEPS: u64 = 100;
 const SHORT_SLEEP: f64 = 20e-3;
 
-/// A loop that only waits. Its thread has the processor, so it is not idle for others.
+/// The sentence about a loop that only waits. Its thread uses a processor, so it is not idle.
 fn spinning(site: &Site, number: usize, seconds: f64, share: f64) -> Remaining {
     let why = format!(
         "{} of processor time, by {}: a loop looks at a word until another thread has changed it",
@@ -35,7 +35,8 @@ fn spinning(site: &Site, number: usize, seconds: f64, share: f64) -> Remaining {
     }
 }
 
-/// `meets` says whether threads meet in the function of that call site.
+/// The sentence about events at a call site; `None` if it is not about events, or takes too little
+/// time. `meets` says whether threads meet in the function of the call site.
 pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<Remaining> {
     let site = &process.sites[number];
     if site.kind == Kind::Lock {
@@ -154,7 +155,7 @@ fn wake_each_other(process: &Process, site: &Site, objects: &[usize]) -> bool {
         && are_peers(waiting, &waking::wakes(process, objects))
 }
 
-/// Where the waiters are mostly woken.
+/// A text with the call site that wakes the waiters most often; empty if none does.
 fn wakers(process: &Process, objects: &[usize]) -> String {
     let wakes = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
     match wakes.max_by_key(|used| used.calls) {

@@ -1,4 +1,5 @@
-//! The sentence about a time that no finding explains: when there is one, and its parts as a text.
+//! Sentences about time that no finding explains: from which share of time on there is one, and how
+//! its parts are joined.
 
 /// The least share of the threads' time that is reported.
 pub const LEAST: f64 = 0.02;

@@ -4,7 +4,7 @@ use super::*;
 use crate::findings::testing::{Drawn, Use, finding, process};
 use crate::model::Rule;
 
-/// Four threads that wait this long for a lock, of 50 seconds.
+/// Four threads that wait for a lock for this many seconds, of 50 thread-seconds.
 fn waits(waited: f64) -> (Drawn, usize) {
     let mut drawn = process(10.0, 4);
     drawn.threads("worker", 4, 10.0);

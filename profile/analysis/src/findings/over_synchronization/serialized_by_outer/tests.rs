@@ -1,11 +1,11 @@
-//! Locks within locks, in each of the three shapes.
+//! Tests of locks taken under other locks, in each of the three shapes.
 
 use syncline_recording::Primitive;
 
 use super::*;
 use crate::findings::testing::{Drawn, Use, process};
 
-/// This many inner locks taken under this many outer ones, a million times each.
+/// Inner locks that are taken a million times each, and outer locks.
 struct Nested {
     drawn: Drawn,
     inner: Vec<usize>,
@@ -119,7 +119,8 @@ fn several_kinds_of_locks_under_one_are_one_problem() {
     assert_eq!(last, Some(("acquisitions in notify at events.c:40", 50_000.0)));
 }
 
-/// The mutexes of Boost's conditions are inlined into the line that also takes their lock's own.
+/// A condition of Boost has a mutex of its own, whose acquisition is inlined into the line that
+/// also takes the lock's mutex.
 #[test]
 fn locks_that_share_a_line_with_their_outer_one_are_not() {
     let mut nested = nested(2, 1);
