@@ -113,7 +113,8 @@ impl Analysis {
     }
 }
 
-/// A file that the recording's folder has once; a note says if it can't be read.
+/// Reads a file of which the recording's folder has at most one. `None` if there is none, or if it
+/// can't be read: then a note says so.
 fn of_folder<T>(
     recording: &Path,
     notes: &mut Vec<Note>,

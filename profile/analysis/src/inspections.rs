@@ -17,13 +17,13 @@ pub struct InFile {
     pub address: u64,
 }
 
-/// What is known of call sites.
+/// The inspections of call sites.
 #[derive(Clone, Debug, Default)]
 pub struct Inspections(HashMap<InFile, Inspected>);
 
 impl Inspections {
-    /// Adds what is known of a site. If two inspections describe one site, the one with more traced
-    /// sections stays.
+    /// Adds the inspection of a site. If two inspections describe one site, the one with more
+    /// traced sections is kept.
     pub fn add(&mut self, site: InFile, inspected: Inspected) {
         let known = self.0.entry(site).or_default();
         if known.sections < inspected.sections {
@@ -31,14 +31,14 @@ impl Inspections {
         }
     }
 
-    /// Whether nothing is known.
+    /// Whether there is no inspection.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Gives each call site its inspection: of several stacks that lead there, the one with most
-    /// sections. A call by a function that takes locks for several sites gets none, since its
-    /// sections are those of all of them.
+    /// Gives each call site its inspection: if several calls belong to it, the one with most
+    /// sections. A call by a function that takes locks for several sites is left out, since its
+    /// sections are those of all these sites.
     pub(crate) fn fill(&self, sites: &mut [Site], stacks: &[Stack], modules: &[Module]) {
         if self.is_empty() {
             return;

@@ -7,8 +7,8 @@
 //!    and asks `syncline-code` what the addresses mean;
 //! 2. [`model`] is the outcome: plain data in seconds and names, with no trace of how it
 //!    was recorded;
-//! 3. `findings` says what is wrong, by rules over the model, and `gain` what mending it
-//!    would bring.
+//! 3. `findings` says what is wrong, by rules over the model, and `gain` predicts what a fix would
+//!    save.
 //!
 //! ```no_run
 //! use syncline_analysis::{Analysis, Options, name};

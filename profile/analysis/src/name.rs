@@ -39,7 +39,7 @@ pub fn stack(process: &Process, stack: usize) -> String {
     place.map_or_else(|| "unknown place".to_owned(), |f| frame(&process.frames[f]))
 }
 
-/// What a primitive is called.
+/// The name of a primitive.
 pub fn primitive(primitive: Primitive) -> &'static str {
     match primitive {
         Primitive::Mutex => "mutex",

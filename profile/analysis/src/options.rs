@@ -11,13 +11,14 @@ pub use crate::model::Thresholds;
 /// How a recording is read.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What counts as high.
+    /// The values above which contention and acquisitions count as high.
     pub thresholds: Thresholds,
-    /// Folders with separate debug files, as [`DEBUG_DIR`] is one.
+    /// Folders with separate debug files, such as [`DEBUG_DIR`].
     pub debug_dirs: Vec<PathBuf>,
     /// The inspections from a trace of the critical sections; empty if there is none.
     pub inspections: Inspections,
-    /// How much of the end of the run is read, of a recording in windows of time; by default all.
+    /// For a recording in windows of time, how much of the end of the run is read; `None` for all
+    /// of it.
     pub last: Option<Duration>,
 }
 
@@ -32,15 +33,15 @@ impl Default for Options {
     }
 }
 
-/// Is called with the progress of the search for names, which takes most of the time.
+/// The progress of the search for names, which takes most of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Processes that are done.
+    /// The number of processes that are done.
     pub processes_done: usize,
-    /// Processes of the recording.
+    /// The number of processes in the recording.
     pub processes: usize,
-    /// Call stacks of this process that are done.
+    /// The number of call stacks that are done, in the present process.
     pub stacks_done: usize,
-    /// Call stacks of this process.
+    /// The number of call stacks in the present process.
     pub stacks: usize,
 }

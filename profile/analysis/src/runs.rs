@@ -1,10 +1,10 @@
 //! Several recordings of one program, read as one.
 //!
 //! Runs of a program differ, most of all on a busy machine, and the findings of a single run may be
-//! random. A finding is the same in two runs if its rule and call site are, as for a comparison
+//! random. Findings of two runs are the same if their rule and call site are, as in a comparison
 //! ([`crate::diff`]). The run whose findings were seen most often is shown, so that as few findings
-//! as possible are in other runs only; a finding's gain becomes the mean of all runs, with none in
-//! those that do not have it.
+//! as possible are only in other runs. A finding's gain becomes the mean over all runs, with 0 for
+//! runs without the finding.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,11 +16,12 @@ use crate::findings::order;
 use crate::model::{Finding, Gain, Process, Runs, Seen};
 
 /// A finding's key, and its number among the findings with this key in its run: the first of them
-/// is the same as the first in another run.
+/// is the same finding as the first in another run.
 type Numbered = (Key, usize);
 
-/// Reads several recordings as one. Of recordings with several processes, the one that lost most time
-/// waiting for locks counts, or in further recordings the first of its name.
+/// Reads several recordings as one. If a recording has several processes, one of them counts: in
+/// the first recording the one that lost most time waiting for locks, in the others the first of
+/// that name.
 ///
 /// Returns `None` if a recording has no process, or none of that name: then these are not
 /// recordings of one program.
@@ -47,8 +48,8 @@ pub fn together(mut recordings: Vec<Analysis>) -> Option<Analysis> {
     Some(whole)
 }
 
-/// Gives the findings of the process that is shown the mean gain of all runs. Returns how often
-/// each was seen, and then those that the process lacks.
+/// Gives the findings of the process that is shown the mean gain of all runs. Returns in how many
+/// runs each was seen, followed by the findings that the process does not have.
 fn merge(
     process: &mut Process,
     mut found: BTreeMap<Numbered, Vec<Finding>>,
@@ -84,7 +85,7 @@ fn numbered(process: &Process) -> impl Iterator<Item = (Numbered, &Finding)> {
     })
 }
 
-/// The number of runs in which it was seen, with the text of one of them.
+/// The number of runs in which a finding was seen, with the text of one of them.
 fn seen(told: &Finding, all: &[Finding]) -> Seen {
     let shares = || all.iter().filter_map(|finding| Some(finding.gain?.share));
     Seen {
@@ -97,7 +98,8 @@ fn seen(told: &Finding, all: &[Finding]) -> Seen {
     }
 }
 
-/// The mean gain of all runs; runs without the finding count as 0.
+/// The mean gain of all runs; `None` if unknown in all. Runs without the finding count as 0, those
+/// with a finding of unknown gain don't count.
 fn mean(all: &[Finding], runs: usize) -> Option<Gain> {
     let gains: Vec<Gain> = all.iter().filter_map(|finding| finding.gain).collect();
     let unknown = all.len() - gains.len();

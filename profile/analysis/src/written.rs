@@ -1,4 +1,4 @@
-//! How much of an object of the C library is written when it is used.
+//! The part of a C library's object that is written when it is used.
 
 use syncline_recording::Primitive;
 

@@ -1,4 +1,4 @@
-//! Where threads slept in calls that were not recorded, by samples.
+//! Calls of the kernel, other than recorded waits, in which samples show threads asleep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,8 @@ struct Sum {
     stacks: BTreeMap<usize, f64>,
 }
 
-/// All of them, most time first. Samples inside a recorded call are left out, since they are
-/// counted as waits already.
+/// All calls in which threads slept, most time first. Samples inside a recorded call are left out,
+/// since they are counted as waits already.
 pub fn find(
     file: &ProcessFile,
     process: Option<&SampledProcess>,
@@ -46,7 +46,7 @@ pub fn find(
     all
 }
 
-/// A call's name.
+/// The name of a system call.
 fn name(call: u32) -> String {
     match Sysno::new(call as usize) {
         Some(known) => known.name().to_owned(),

@@ -1,4 +1,4 @@
-//! Who blocks whom: per lock, then over all locks.
+//! Which holders made which waiters wait: for each lock, then over all locks.
 
 use std::collections::HashMap;
 
@@ -11,11 +11,11 @@ use crate::model::{Blocker, Blocking, Site};
 
 /// A waiter and a holder of one lock.
 pub struct Pair {
-    /// What the lock is.
+    /// The lock's primitive.
     pub primitive: Primitive,
     /// Its address.
     pub lock: u64,
-    /// The two.
+    /// The waiter and the holder.
     pub blocker: Blocker,
 }
 

@@ -12,8 +12,8 @@ use crate::name::primitive as primitive_name;
 use crate::options::Thresholds;
 use crate::written::written;
 
-/// The locks so far. A lock is an address and a primitive: memory that was freed may come
-/// back as something else.
+/// The locks so far. A lock is an address and a primitive: freed memory may be used again for
+/// something else.
 #[derive(Default)]
 pub struct Locks {
     locks: HashMap<(Primitive, u64), Sum>,
@@ -23,18 +23,18 @@ pub struct Locks {
 struct Sum {
     tally: Tally,
     wake_ups: u64,
-    /// Number of creations, by stack.
+    /// Number of rows with creations, by stack.
     created: HashMap<usize, u64>,
-    /// How often an object was created there.
+    /// How often an object was created at this address.
     creations: u64,
-    /// The largest value that a semaphore began with.
+    /// The largest initial value of a semaphore.
     begins_with: Option<u64>,
     sites: HashMap<(usize, Op), Used>,
     /// Number of calls, by thread.
     threads: BTreeMap<usize, u64>,
 }
 
-/// What was done at one call site.
+/// What was done to a lock at one call site.
 #[derive(Default)]
 struct Used {
     tally: Tally,
@@ -42,7 +42,7 @@ struct Used {
 }
 
 impl Used {
-    /// Adds what a thread did; threads come one after the other.
+    /// Adds what a thread did. All rows of a thread are added before those of the next.
     fn add(&mut self, thread: usize, tally: &Tally) {
         self.tally.add(tally);
         match self.by_thread.last_mut() {
@@ -87,7 +87,8 @@ impl Locks {
         }
     }
 
-    /// The locks that were used, in their order, with their names and blockers.
+    /// The locks that were used, by kind and with most waiting first, with their names and
+    /// blockers.
     pub fn finish(
         self,
         site_numbers: &[usize],
@@ -170,7 +171,7 @@ impl Sum {
 }
 
 fn name(primitive: Primitive, address: u64, created: Option<usize>, stacks: &mut Stacks) -> String {
-    // One object stands for all of them.
+    // One object stands for all yields, one for all sleeps, and one for all spins.
     if matches!(primitive, Primitive::Yield | Primitive::Sleep | Primitive::Spin) {
         return primitive_name(primitive).to_owned();
     }

@@ -2,7 +2,7 @@
 //!
 //! The rows of a recording say what *one thread* did to *one lock* at *one call site*. Here they
 //! are summed in three ways: by lock, by call site and by thread. Counters stay in ticks until all
-//! is added; impossible values (of a counter that was overwritten) give a wrong figure and no
+//! are added. Impossible values (of a counter that was overwritten) give a wrong figure, but no
 //! failure.
 
 mod asleep;
@@ -38,7 +38,7 @@ use syncline_code::symbols::Symbols;
 use tally::Clock;
 pub use tally::{Tally, waiting_op};
 
-/// What is known of the process besides its file.
+/// What is known about a process besides its file.
 pub struct Context<'a> {
     /// What was run.
     pub session: Option<&'a Session>,
@@ -49,7 +49,8 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Adds up a file. `progress` gets how many of all stacks have their names.
+    /// Adds up a file. `progress` gets the number of stacks whose names are known, and the number
+    /// of all stacks.
     pub fn process(
         &self,
         file: &ProcessFile,
@@ -149,8 +150,8 @@ impl Context<'_> {
     }
 }
 
-/// The program's arguments. A process's file has no end for them, so empty ones at the end are only
-/// known of the process that was started.
+/// The program's arguments. A process's file does not say where they end, so empty arguments at the
+/// end are only known for the process that was started.
 fn arguments(file: &ProcessFile, session: Option<&Session>) -> Vec<String> {
     let known = file.arguments();
     let whole = session.map(|session| &session.command).filter(|command| {
@@ -160,8 +161,8 @@ fn arguments(file: &ProcessFile, session: Option<&Session>) -> Vec<String> {
     whole.cloned().unwrap_or(known)
 }
 
-/// How a process ended: by what `record` or its parent saw, which applies to the last program that
-/// it ran, and by what the process wrote itself.
+/// How a process ended: according to what `record` or the process's parent saw, which applies to
+/// the last program that it ran, or else to what the process wrote itself.
 fn state(file: &ProcessFile, session: Option<&Session>) -> State {
     let ending = session.and_then(|session| session.ending);
     match ending.filter(|_| !file.next_program().exists()) {
@@ -175,7 +176,7 @@ fn state(file: &ProcessFile, session: Option<&Session>) -> State {
     }
 }
 
-/// The status that `wait` gave to its parent.
+/// The state that follows from the status which `wait` gave to the process's parent.
 fn seen(status: u32) -> State {
     match (status & 0x7f, status >> 8 & 0xff) {
         (0, status) => State::Exited { status: Some(status as i32) },

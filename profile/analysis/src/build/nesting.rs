@@ -52,13 +52,14 @@ impl Nests {
         self.nested.insert((primitive, lock));
     }
 
-    /// The locks that were taken with another one held, most frequent first.
+    /// The acquisitions of locks that were taken at least once with another held, most frequent
+    /// first.
     pub fn finish(self, site_numbers: &[usize], locks: &[Lock]) -> Vec<Nesting> {
         let Nests { mut seen, nested, acquired_at } = self;
         seen.retain(|key, _| nested.contains(&(key.primitive, key.lock)));
         let mut numbers: HashMap<(Primitive, u64), usize> = HashMap::new();
-        // One address may be a lock of several kinds, one after the other: the busiest is
-        // the one that was held.
+        // One address may be a lock of several kinds, one after the other: the busiest is taken to
+        // be the one that was held.
         let mut by_address: HashMap<u64, usize> = HashMap::new();
         for (number, lock) in locks.iter().enumerate() {
             numbers.insert((lock.primitive, lock.address), number);

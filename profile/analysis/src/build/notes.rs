@@ -1,4 +1,4 @@
-//! What could not be seen in a process.
+//! The limits of what was seen in a process.
 
 use syncline_recording::ProcessFile;
 use syncline_recording::layout::Region;
@@ -7,8 +7,8 @@ use crate::gain::SHORTEST;
 use crate::model::{Kind, Module, Note, Process, State, SymbolSource};
 use syncline_code::symbols::place::is_wrapper;
 
-/// Unknown holders get a note if they have at least this share of all waits for locks. Some are
-/// always missed, because they were just releasing, and make no difference.
+/// Unknown holders get a note if they have at least this share of all waits for locks. Some holders
+/// are always missed, because they were just releasing the lock; these make no difference.
 const UNKNOWN_HOLDERS: f64 = 0.2;
 /// OpenMP's own waits get a note if the threads sleep in the kernel for at least this share of
 /// their time.
@@ -60,7 +60,7 @@ fn dropped(region: &Region) -> u64 {
     u64::from(region.dropped)
 }
 
-/// Waits for locks whose holder is not known, and all waits for locks.
+/// The number of waits for locks whose holder is not known, and of all waits for locks.
 fn unknown_holders(process: &Process) -> (u64, u64) {
     let (mut unknown, mut all) = (0u64, 0u64);
     for lock in process.only_locks() {
@@ -71,7 +71,7 @@ fn unknown_holders(process: &Process) -> (u64, u64) {
     (unknown, all)
 }
 
-/// Modules that matter, because a call site lies in them, and have no lines.
+/// Notes about modules that contain a call site and whose source lines are not known.
 fn module_notes(process: &Process) -> Vec<Note> {
     let frames = process.sites.iter().filter_map(|site| site.frame);
     let mut places: Vec<usize> = frames.filter_map(|f| process.frames[f].module).collect();

@@ -14,7 +14,8 @@ pub fn wants(op: Op) -> bool {
     matches!(op.class(), Class::Acquire | Class::Try)
 }
 
-/// Whether an operation is a use of its object: not a wake-up, nor its creation.
+/// Whether an operation is an acquisition, a try or a wait, and not a poll, a wake-up or a
+/// creation.
 pub fn wants_or_waits(op: Op) -> bool {
     wants(op) || op.class() == Class::Wait
 }

@@ -4,12 +4,13 @@ use syncline_recording::layout::{THREAD_EXITED, ThreadRecord};
 
 use super::tally::Clock;
 
-/// Whether the latest thread was sampled when its process ended, or was read.
+/// Whether a record's latest thread was sampled when its process ended, or when the recording was
+/// read.
 fn looked_at(record: &ThreadRecord) -> bool {
     record.state != THREAD_EXITED && record.left_cpu_ns != 0
 }
 
-/// Processor time in seconds, if it is known.
+/// Processor time in seconds; `None` if unknown.
 pub fn cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
     match record.state {
         THREAD_EXITED => Some(seconds(record.cpu_ns)),
@@ -20,7 +21,7 @@ pub fn cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
     }
 }
 
-/// Seconds in which it was ready to run and had no processor, if that is known.
+/// Seconds in which a thread was ready to run and had no processor; `None` if unknown.
 pub fn ready(record: &ThreadRecord) -> Option<f64> {
     let left = if looked_at(record) { record.left_ready_ns } else { 0 };
     let known = record.state == THREAD_EXITED || looked_at(record);
@@ -39,7 +40,8 @@ fn living_cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
     let lived = clock.ended().saturating_sub(record.started) as f64;
     let seen = record.seen_cpu_at.saturating_sub(record.started) as f64;
     let goes_on = lived / seen.max(1.0);
-    // Before the thread began there was more, or for one that was found, less.
+    // `cpu_ns` is positive if the record had earlier threads, and negative if the thread had run
+    // before the recorder found it.
     let (earlier, before) = (record.cpu_ns.max(0) as f64, record.cpu_ns.min(0) as f64);
     let used = (record.seen_cpu_ns as f64 + before).max(0.0);
     (record.seen_cpu_at != 0 && goes_on <= 2.0).then(|| (earlier + used * goes_on.max(1.0)) / 1e9)

@@ -8,8 +8,8 @@ use syncline_recording::{Class, Primitive};
 
 use crate::model::{Kind, Site, Stack};
 
-/// How many sites are read: this many of those with most waiting, and as many of those with most
-/// calls. That is more than a report shows or a finding uses.
+/// The number of sites whose sections are read: this many with most waiting, and as many with most
+/// calls. Reports show and findings use fewer.
 const SITES: usize = 200;
 
 /// Fills in the sections of the busiest sites.

@@ -74,7 +74,8 @@ impl Sites {
         self.numbers.get(&(op, place)).copied()
     }
 
-    /// The sites in their order, and for each number given so far its place in it.
+    /// The sites, by kind and with most waiting first; and for each number given so far, the site's
+    /// index among them.
     pub fn finish(
         self,
         stacks: &Stacks,

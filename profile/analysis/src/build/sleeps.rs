@@ -1,5 +1,5 @@
-//! Which sleeps their functions repeat, by their instructions. Of interpreted code the interpreter's
-//! instructions say nothing.
+//! Whether functions repeat their sleeps in a loop, according to their instructions. For
+//! interpreted code, the interpreter's instructions do not show that.
 
 use syncline_code::symbols::Symbols;
 use syncline_recording::Op;
@@ -9,7 +9,7 @@ use crate::model::{Site, Stack};
 /// A sleep that happens less often is not repeated to look for something.
 const OFTEN: u64 = 20;
 
-/// Starts of the names of functions that interpret programs: CPython's, Ruby's, Perl's and Lua's.
+/// How the names begin of functions that interpret programs: CPython's, Ruby's, Perl's and Lua's.
 const INTERPRETERS: [&str; 4] = ["_PyEval_", "vm_exec", "Perl_runops", "luaV_execute"];
 
 /// Fills in whether the sleeps that happened often are repeated by their own functions.

@@ -7,13 +7,13 @@ use super::processor;
 use super::stacks::Stacks;
 use super::tally::Clock;
 
-/// The least part of a thread's processor time that stands for all of it. A thread may have been sampled for
-/// a twentieth of its time.
+/// The least share of a thread's processor time that samples must cover to represent all of it. A
+/// thread may have been sampled for a twentieth of its time.
 const LEAST_COVERED: f64 = 0.04;
 
 /// A thread in a loop that only waits, with one stack.
 pub struct Spin {
-    /// The thread's place in the file.
+    /// The thread's index in the file.
     pub thread: usize,
     /// The stack's number.
     pub stack: usize,
@@ -21,8 +21,8 @@ pub struct Spin {
     pub ticks: u64,
 }
 
-/// All of them. Samples inside a recorded call are left out, since they are counted as waits
-/// already.
+/// All loops that only wait, by thread and stack. Samples inside a recorded call are left out,
+/// since they are counted as waits already.
 pub fn find(
     file: &ProcessFile,
     samples: Option<&SampledProcess>,
@@ -55,14 +55,14 @@ pub fn find(
     found
 }
 
-/// The place in the file of a thread that was sampled. If threads had the same number one after the
-/// other, the record is that of the latest.
+/// The index in the file of a thread that was sampled; `None` if it is not there. If several
+/// threads had this number one after the other, the index of the latest.
 pub fn thread_of(file: &ProcessFile, sampled: &SampledThread) -> Option<usize> {
     file.threads.iter().rposition(|thread| thread.record.tid == sampled.tid)
 }
 
-/// What a thread's samples have to be multiplied by. They stand for a part of its life, which stands for
-/// all of it if it is not too small.
+/// The factor by which a thread's sampled time is multiplied. Samples cover a part of its processor
+/// time, which represents all of it if it is not too small; otherwise the factor is 1.
 fn whole(sampled: &SampledThread, record: &ThreadRecord, clock: &Clock) -> f64 {
     let covered = sampled.covered as f64 / 1e9;
     match processor::cpu(record, clock) {

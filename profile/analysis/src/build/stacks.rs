@@ -3,7 +3,7 @@
 //!
 //! A lock that is made of a futex often waits in a function of its own, as GLib's mutex does, while
 //! its release is inlined into the user's function, or is its tail call. The user's function then
-//! both wakes others and calls the function that waits: it is the call site of both.
+//! both wakes others and calls the function that waits: it is the call site of both operations.
 
 use std::collections::{HashMap, HashSet};
 use std::slice;
@@ -51,7 +51,7 @@ impl Stacks {
         stacks
     }
 
-    /// Shows the callers of functions that wait in a futex for them.
+    /// Makes the caller the call site if a function waits in a futex on behalf of its caller.
     fn pass_over_waits_for_callers(&mut self, file: &ProcessFile) {
         let rows = |class: Class| {
             let rows = file.threads.iter().flat_map(|thread| &thread.rows);
@@ -81,7 +81,8 @@ impl Stacks {
         }
     }
 
-    /// The stack of a row: its own, or one of its return address alone.
+    /// The stack of a row: its own, or, if that could not be kept, one with only its return
+    /// address.
     pub fn of_row(&mut self, row: &Row) -> usize {
         let recorded = self.checked(row.counts.stack);
         if recorded != 0 {
@@ -97,7 +98,7 @@ impl Stacks {
     /// Adds the stack of a thread that was seen in this instruction, with these callers; `None` if there
     /// is no instruction, or a call that was recorded has led there.
     pub fn add_seen(&mut self, mut addresses: Vec<u64>) -> Option<usize> {
-        // Stacks are made of return addresses, which lie behind what runs.
+        // Stacks consist of return addresses, which lie behind the calls.
         let instruction = addresses.first_mut()?;
         *instruction = instruction.saturating_add(1);
         if self.symbols.is_recorded(&addresses) {
@@ -107,8 +108,9 @@ impl Stacks {
         Some(self.stacks.len() - 1)
     }
 
-    /// Shows the position in the program's source into which an instruction was inlined, and not
-    /// the header or language library that it comes from: loops read words through such functions.
+    /// Shows the position in the program's source into which an instruction was inlined, instead of
+    /// the header or language library that it comes from: loops read words through functions of
+    /// these.
     pub fn show_outside_headers(&mut self, number: usize) {
         let stack = &self.stacks[number];
         let here = stack.frames_at.first().copied().unwrap_or(0);
@@ -146,25 +148,25 @@ impl Stacks {
         Some(frame.file_line().unwrap_or_else(|| frame.function.clone()))
     }
 
-    /// The names.
+    /// The symbols, to look names up.
     pub fn symbols(&mut self) -> &mut Symbols {
         &mut self.symbols
     }
 
-    /// The stacks, and the names to look things up in.
+    /// The stacks, and the symbols to look names up.
     pub fn with_symbols(&mut self) -> (&[Stack], &mut Symbols) {
         (&self.stacks, &mut self.symbols)
     }
 
-    /// All that was found.
+    /// The stacks, frames and modules.
     pub fn into_tables(self) -> (Vec<Stack>, Vec<Frame>, Vec<Module>) {
         let (frames, modules) = self.symbols.into_tables();
         (self.stacks, frames, modules)
     }
 }
 
-/// Whether a source file has code for others to inline: a header of C or C++ (those of its library have no
-/// extension), or Rust's core and std.
+/// Whether a source file has code for other files to inline: a header of C or C++ (those of the C++
+/// library have no extension), or Rust's core and std.
 fn is_header(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);

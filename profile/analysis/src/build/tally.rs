@@ -1,4 +1,4 @@
-//! Counters as they are added up, in ticks, and the clock that makes them seconds.
+//! Counters that are added up, in ticks, and the clock that converts them to seconds.
 
 use syncline_recording::layout::{BUCKETS, ThreadRecord};
 use syncline_recording::{Class, Op, ProcessFile, Row, Session};
@@ -14,8 +14,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The session, if it is that of this process, says how long the process ran if its own file
-    /// does not.
+    /// The clock of a process's file. If the file does not say how long the process ran, its
+    /// session does.
     pub fn new(file: &ProcessFile, session: Option<&Session>) -> Clock {
         let header = &file.header;
         let ticks_per_second = header.ticks_per_second as f64;
@@ -26,17 +26,17 @@ impl Clock {
         Clock { ticks_per_second, started: header.started, ended }
     }
 
-    /// Ticks in seconds.
+    /// Converts ticks to seconds.
     pub fn seconds(&self, ticks: u64) -> f64 {
         ticks as f64 / self.ticks_per_second
     }
 
-    /// Seconds in ticks.
+    /// Converts seconds to ticks.
     pub fn ticks(&self, seconds: f64) -> u64 {
         (seconds * self.ticks_per_second) as u64
     }
 
-    /// A moment, in seconds since the recording began.
+    /// Converts a moment to seconds since the recording began.
     pub fn since_start(&self, moment: u64) -> f64 {
         self.seconds(moment.saturating_sub(self.started))
     }
@@ -52,7 +52,7 @@ impl Clock {
     }
 }
 
-/// Counters, added up. Sums stay at the largest number rather than start again at 0.
+/// Counters, added up. Sums saturate at the largest number.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// As in [`Figures`].
@@ -63,17 +63,17 @@ pub struct Tally {
     pub timeouts: u64,
     /// As in [`Figures`].
     pub refused: u64,
-    /// In ticks.
+    /// Ticks spent polling.
     pub spun: u64,
     /// As in [`Figures`].
     pub unfinished: u64,
     /// Calls that wanted a lock, whether they got it or not.
     pub wanted: u64,
-    /// The acquisitions that found the lock taken.
+    /// How many of these calls found the lock taken.
     pub found_taken: u64,
-    /// The value that a semaphore began with, of its creation.
+    /// The initial value of a semaphore, if the row is of its creation.
     pub begins_with: u64,
-    /// Ticks that the recorder took in its sections.
+    /// Ticks that the recorder itself took in critical sections.
     pub own: u64,
     /// Ticks waited.
     pub waited: u64,
@@ -87,8 +87,8 @@ pub struct Tally {
     pub held_timed: u64,
     /// As in [`Figures`].
     pub futile: u64,
-    /// Holds that were sampled, their ticks, those off the processor, and how often the holder
-    /// slept and was preempted.
+    /// The number of sampled holds, their ticks, their ticks without a processor, and how often the
+    /// holder slept and was preempted.
     pub holder: [u64; 5],
     /// Waits by length.
     pub histogram: [u64; BUCKETS],
@@ -142,7 +142,7 @@ impl Tally {
         tally
     }
 
-    /// The wait that a thread had not ended, if it was in one.
+    /// The wait that a thread was in when the recording ended, if there is one.
     pub fn of_wait(record: &ThreadRecord, clock: &Clock) -> Option<(Op, Tally)> {
         let op = waiting_op(record)?;
         let waited = clock.ended().saturating_sub(record.waiting_since);
@@ -153,7 +153,7 @@ impl Tally {
         Some((op, tally))
     }
 
-    /// Adds another one.
+    /// Adds another tally.
     pub fn add(&mut self, other: &Tally) {
         let sums = [
             (&mut self.calls, other.calls),
@@ -185,7 +185,7 @@ impl Tally {
         self.held / clock.ticks_per_second
     }
 
-    /// In seconds and rates.
+    /// Converts the counters to seconds and rates.
     pub fn figures(&self, clock: &Clock) -> Figures {
         let share = |part: u64, whole: u64| {
             if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
@@ -221,9 +221,8 @@ impl Tally {
 
 /// The mean of the holds that were sampled, in ticks.
 fn mean_held(counts: &syncline_recording::layout::Row) -> f64 {
-    /// With at least this many samples, the longest does not count. A holder that loses its
-    /// processor holds the lock for milliseconds, and each sample stands for more than a hundred
-    /// holds.
+    /// With more samples than this, the longest does not count. A holder that loses its processor
+    /// holds the lock for milliseconds, and each sample stands for more than a hundred holds.
     const MANY: u32 = 32;
     let (ticks, samples) = (counts.held_ticks as f64, f64::from(counts.held_samples));
     match counts.held_samples {
@@ -233,7 +232,7 @@ fn mean_held(counts: &syncline_recording::layout::Row) -> f64 {
     }
 }
 
-/// The operation that a thread waits in, if it does.
+/// The operation in which a thread waits; `None` if it does not wait.
 pub fn waiting_op(record: &ThreadRecord) -> Option<Op> {
     u8::try_from(record.waiting_op).ok().and_then(Op::from_code)
 }

@@ -30,7 +30,7 @@ pub fn threads(
     let mut threads = Vec::new();
     for (number, thread) in file.threads.iter().enumerate() {
         let record = &thread.record;
-        // Otherwise the sum includes processor time from before its process was attached to.
+        // Otherwise the processor time includes time from before Syncline attached to the process.
         let is_known =
             file.header.attached == 0 || file.header.based != 0 || record.creator != u32::MAX;
         let mut waited_ticks = BTreeMap::new();

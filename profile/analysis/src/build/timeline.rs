@@ -1,4 +1,4 @@
-//! What each thread did when, from the logs of events.
+//! The waits and holds of each thread over time, from the logs of events.
 
 use std::collections::HashMap;
 
@@ -10,14 +10,14 @@ use super::stacks::Stacks;
 use super::tally::Clock;
 use crate::model::{Activity, Lock, Span, Timeline};
 
-/// The most windows. There would be more if a thread waited very often at first and rarely
-/// afterwards.
+/// The most windows that are kept. There would be more if a thread waited very often at first and
+/// rarely afterwards.
 const MOST_WINDOWS: usize = 4096;
 
-/// A thread's events, with the site of each while the sites have no final numbers.
+/// A thread's events, each with the preliminary number of its site.
 pub type Log = Vec<(EventRecord, Option<usize>)>;
 
-/// The events of a thread that can be understood.
+/// The valid events of a thread.
 pub fn log(events: &[EventRecord], sites: &Sites, stacks: &Stacks) -> Log {
     let event = |event: &EventRecord| {
         let op = Op::from_code(event.op)?;
@@ -63,7 +63,7 @@ pub fn timeline(
     }
 }
 
-/// The windows for which every log is complete, in seconds since the start.
+/// The windows for which every log is complete, in seconds since the recording began.
 fn windows(file: &ProcessFile, clock: &Clock) -> Vec<(f64, f64)> {
     let logs = || file.threads.iter().filter(|thread| thread.record.log != 0);
     let common = logs().map(|thread| thread.windows).fold(Windows::ALL, Windows::common);

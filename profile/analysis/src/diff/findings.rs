@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::place::Place;
 use crate::model::{Finding, Gain, Process, Rule};
 
-/// A predicted gain that differs by less than this share of the run time is the same: two
+/// A predicted gain that differs by less than this share of the run time counts as the same: two
 /// runs of one program differ by as much.
 const LEAST_CHANGE: f64 = 0.01;
 
@@ -19,7 +19,7 @@ pub enum Fate {
     New,
     /// Its gain is larger or smaller than before.
     Changed,
-    /// The finding is gone.
+    /// It is not there any more.
     Gone,
     /// It is as it was.
     Same,
@@ -36,9 +36,9 @@ pub struct FindingChange {
     pub title: String,
     /// The call site, also as in the second recording.
     pub place: String,
-    /// What its fix would have brought before.
+    /// The predicted gain before; `None` if unknown, or without the finding.
     pub before: Option<Gain>,
-    /// What it would bring after.
+    /// The predicted gain after; `None` if unknown, or without the finding.
     pub after: Option<Gain>,
 }
 
@@ -64,7 +64,7 @@ pub fn changes(before: &Process, after: &Process) -> Vec<FindingChange> {
     changes
 }
 
-/// What identifies a finding in every recording of a program.
+/// The key that identifies a finding in every recording of a program.
 pub(crate) type Key = (Rule, Place);
 
 /// The key of a process's finding.

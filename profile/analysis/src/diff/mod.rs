@@ -23,7 +23,7 @@ pub(crate) use findings::{Key, key};
 use sites::per_second;
 pub use sites::{Rates, SiteChange};
 
-/// The differences of two recordings.
+/// The differences between two recordings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diff {
     /// The run before.

@@ -1,4 +1,4 @@
-//! What identifies a call site in two builds of a program.
+//! The identity of a call site across builds of a program.
 
 use crate::model::{Frame, Process};
 

@@ -11,7 +11,7 @@ use crate::model::{Figures, Kind, Process};
 /// A call site before and after: an operation in a function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SiteChange {
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// What waiting there means.
     pub kind: Kind,
@@ -34,7 +34,7 @@ pub struct Rates {
     pub waited: f64,
     /// Seconds held, an estimate.
     pub held: f64,
-    /// Acquisitions, or what else its calls are for.
+    /// Calls that succeeded, as [`Figures::calls`].
     pub calls: f64,
     /// Calls that had to wait.
     pub waits: f64,
@@ -53,7 +53,7 @@ impl SiteChange {
     }
 }
 
-/// The sites of both processes. Locks come before what else is waited for; within them, the order
+/// The sites of both processes. Locks come before futexes and events; within each kind, the order
 /// is by the change of waiting, then of holding, then of calls.
 pub fn changes(before: &Process, after: &Process) -> Vec<SiteChange> {
     let mut before = rates(before);

@@ -1,7 +1,7 @@
 //! The present state of a running program: the difference between two readings of its recording.
 //!
-//! A reading must be cheap, since it is done every second: it only sums the counters.
-//! Names are looked up only for what is shown, and are cached.
+//! A reading must be cheap, since it is done every second: it only sums the counters. Names are
+//! looked up only for the locks that are shown, and are cached.
 
 mod stuck;
 
@@ -55,7 +55,7 @@ pub struct LockRates {
     pub name: String,
     /// Its address.
     pub address: u64,
-    /// What it is.
+    /// Its primitive.
     pub primitive: Primitive,
     /// The call site with most waiting, or with most calls if none waited.
     pub place: String,
@@ -76,9 +76,9 @@ pub struct ThreadWait {
     pub tid: u32,
     /// Its name.
     pub name: String,
-    /// Address of what it waits for.
+    /// Address of the object that it waits for.
     pub address: u64,
-    /// What that is.
+    /// The object's primitive.
     pub primitive: Primitive,
 }
 
@@ -97,15 +97,16 @@ impl Live {
     /// How many locks of a process get their names.
     pub const NAMED: usize = 50;
 
-    /// Starts empty: the first reading reports only what waits now.
+    /// Prepares to read a recording. The first reading has no earlier one to compare with, so it
+    /// reports only threads that wait now.
     pub fn new(recording: &Path, options: &Options) -> Live {
         let library = Library::new(&options.debug_dirs);
         let options = options.clone();
         Live { recording: recording.to_owned(), options, library, processes: HashMap::new() }
     }
 
-    /// Looks at the processes of the recording, in the order of their files. A file that can't be
-    /// read is left out: it may be in the middle of being created.
+    /// Reads the processes of the recording, in the order of their files. A file that can't be read
+    /// is left out: it may be in the middle of being created.
     ///
     /// # Errors
     /// If there is no recording.
@@ -200,7 +201,7 @@ struct Sum {
     most: (u64, u64, u32),
 }
 
-/// The locks in their order, each with the stack with most waiting.
+/// The locks, by kind and with most waiting first, each with the stack that has most waiting.
 fn rates(
     changes: &Counters,
     waiting: &[ThreadWait],

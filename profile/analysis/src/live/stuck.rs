@@ -1,8 +1,8 @@
 //! Threads of a running program that can't continue.
 //!
-//! Finding out takes the whole recording and all names, so it is done only on suspicion: if a
-//! thread has waited long for a lock, or all threads have waited long for anything. After an
-//! answer, the question is not asked again before these waits have ended or others have begun.
+//! To find them, the whole recording is analysed, with all names. So this is done only on
+//! suspicion: if a thread has waited long for a lock, or if all threads have waited long for
+//! anything. It is not done again until these waits have ended or others have become long.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -15,13 +15,13 @@ use crate::model::{Kind, Stuck};
 use crate::options::Options;
 use syncline_code::file::library::Library;
 
-/// Healthy programs hardly wait longer for a lock: in seconds.
+/// Seconds. In healthy programs, hardly any thread waits longer for a lock.
 const LONG: f64 = 1.0;
 
-/// What is known of one process.
+/// The latest result for one process.
 #[derive(Default)]
 pub struct Watch {
-    /// The waits that were asked about: the thread, and since when it waits.
+    /// The waits that led to the latest result: the thread, and since when it waits.
     asked: Vec<(u32, u64)>,
     found: Vec<Stuck>,
 }
@@ -48,7 +48,7 @@ impl Watch {
     }
 }
 
-/// The waits that make one ask.
+/// The waits that are a reason to analyse the recording.
 fn suspicious(file: &ProcessFile) -> Vec<(u32, u64)> {
     let end = file.ended();
     let is_long = |thread: &Thread| {

@@ -11,7 +11,8 @@ pub struct Blocker {
     pub holder_stack: usize,
     /// Site of that acquisition, if it is known.
     pub holder: Option<usize>,
-    /// Index in [`super::Process::threads`] of the thread that was the holder most recently.
+    /// Index in [`super::Process::threads`] of one of the threads that held it: the latest that one
+    /// of the waiters met.
     pub thread: Option<usize>,
     /// Waits.
     pub waits: u64,

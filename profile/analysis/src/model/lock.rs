@@ -40,8 +40,8 @@ pub struct Lock {
     pub wake_ups: u64,
     /// Its quadrant, by contention and acquisitions; `None` if it is not a lock.
     pub quadrant: Option<Quadrant>,
-    /// The sites that used it, including those that wake threads; those with most waiting come
-    /// first.
+    /// The sites that used it, including those that wake threads, in the order of
+    /// [`super::Process::sites`].
     pub sites: Vec<SiteUse>,
     /// The threads that held it while others waited, most time first.
     pub blockers: Vec<Blocker>,

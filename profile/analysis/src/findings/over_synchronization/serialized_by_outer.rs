@@ -4,7 +4,7 @@
 //! ```text
 //! always A, then B        B excludes no thread that A admits:         remove B
 //! always A, then B1..Bn   A admits one thread, the B several:         remove A, or all the B
-//! A1..An, then always B   B brings together what the A keep apart:   remove B
+//! A1..An, then always B   B brings together what the A keep apart:    remove B
 //! ```
 //!
 //! The third is MySQL's: threads with different locks all called random(), which has a lock
