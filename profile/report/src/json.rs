@@ -1,5 +1,5 @@
-//! An analysis, or a difference of two, as one JSON document, for programs.
-//! `docs/report-json.md` describes them field by field; a test holds the two together.
+//! An analysis, or the difference of two, as one JSON document, for programs. `docs/report-json.md`
+//! describes both field by field; a test compares it with what is written.
 
 use std::io::{self, Write};
 
@@ -7,8 +7,8 @@ use serde::Serialize;
 use syncline_analysis::Analysis;
 use syncline_analysis::diff::Diff;
 
-/// The name and version of the report's format. The number changes when a field is
-/// removed, or changes its meaning; new fields may come at any time.
+/// The name and version of the report's format. The number changes when a field is removed or
+/// changes its meaning; new fields may be added at any time.
 pub const SCHEMA: &str = "syncline-report/1";
 
 /// The name and version of a difference's format, which changes as [`SCHEMA`] does.
@@ -21,7 +21,7 @@ struct Document<'a, T> {
     content: &'a T,
 }
 
-/// Writes something as a document of this format, ended by a newline.
+/// Writes content as a document of the format `schema`, followed by a newline.
 ///
 /// # Errors
 /// Same errors as writing to `out`.
@@ -34,7 +34,7 @@ pub fn write(
     writeln!(out)
 }
 
-/// Writes the analysis as JSON, ended by a newline.
+/// Writes the analysis as JSON, followed by a newline.
 ///
 /// # Errors
 /// Same errors as writing to `out`.
@@ -42,7 +42,7 @@ pub fn json(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     write(SCHEMA, analysis, out)
 }
 
-/// Writes the differences as JSON, ended by a newline.
+/// Writes the differences as JSON, followed by a newline.
 ///
 /// # Errors
 /// Same errors as writing to `out`.

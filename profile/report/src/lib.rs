@@ -12,8 +12,8 @@
 //! # }
 //! ```
 //!
-//! It analyses nothing: everything that it shows is in the analysis, and is the same in every
-//! format.
+//! It analyses nothing: everything that it shows is in the analysis, except the lines of source in
+//! the page, and is the same in every format.
 
 pub mod export;
 mod html;

@@ -5,14 +5,14 @@ use syncline_analysis::name;
 use syncline_present::number::{counted, duration, grouped, percent};
 use syncline_recording::Primitive;
 
-/// What has less than this share of the path is not worth a line.
+/// A part with a smaller share of the path gets no line.
 const LEAST: f64 = 0.02;
 /// How many lines the critical path has at most.
 const LINES: usize = 6;
-/// So many hand-overs are worth a word.
+/// The least number of hand-overs that gets a remark.
 const MANY: u64 = 100;
 
-/// What the path consists of: the share, what it is, and where or whose, most first.
+/// The largest parts of the path: the share, the kind of time, and the call site or the threads.
 pub fn lines(process: &Process) -> Vec<(String, &'static str, String)> {
     let path = &process.critical_path;
     let parts = path.parts.iter().filter(|part| path.share(part) >= LEAST);
@@ -20,7 +20,7 @@ pub fn lines(process: &Process) -> Vec<(String, &'static str, String)> {
     parts.take(LINES).map(line).collect()
 }
 
-/// What follows from it, one sentence each.
+/// Remarks about the path, one sentence each.
 pub fn remarks(process: &Process) -> Vec<String> {
     let path = &process.critical_path;
     let mut remarks = Vec::new();
@@ -80,12 +80,13 @@ fn details(process: &Process, part: &PathPart) -> String {
     }
 }
 
-/// Whose pieces these are: threads with the same start function and name, or nearly the same name.
+/// The threads of a part in words. They have the same start function, and names that differ at most
+/// in a number.
 fn whose(process: &Process, part: &PathPart) -> String {
     let thread = &process.threads[part.threads[0]];
     let named = !process.name().starts_with(thread.name.as_str());
     let function = thread.start_function.as_deref().map(|function| {
-        // A file without debug information has offsets.
+        // Without debug information, the name has an offset.
         name::function(function.trim_end_matches("+0x0"))
     });
     match (&part.threads[..], function) {

@@ -1,4 +1,4 @@
-//! Words that the reports share.
+//! Texts that several reports share.
 
 use syncline_recording::command_line;
 
@@ -24,13 +24,13 @@ pub fn command(process: &Process) -> String {
     if process.arguments.is_empty() { process.name() } else { command_line(&process.arguments) }
 }
 
-/// How many threads there were.
+/// The number of threads, in words.
 pub fn threads(process: &Process) -> String {
     let threads = process.threads.iter().map(|thread| thread.lifetimes.max(1) as usize).sum();
     counted(threads, "thread")
 }
 
-/// How many runs were read as one, and which of them is shown.
+/// The number of runs that were read as one, and which of them is shown.
 pub fn runs(runs: &Runs) -> String {
     let seconds = || runs.runs.iter().map(|run| run.seconds);
     format!(
@@ -42,7 +42,8 @@ pub fn runs(runs: &Runs) -> String {
     )
 }
 
-/// In how many runs a finding was seen, by its place in the list; none of a single run.
+/// In how many runs a finding was seen, by the finding's index in the list; `None` if there is only
+/// one run.
 pub fn seen(process: &Process, finding: usize) -> Option<String> {
     let runs = process.runs.as_ref()?;
     let seen = runs.seen(finding)?;
@@ -57,7 +58,7 @@ pub fn seen(process: &Process, finding: usize) -> Option<String> {
 
 /// Time ready without a processor has a line if it takes at least this share of the threads' time.
 const SHORT: f64 = 0.05;
-/// Threads that could use this many more processors than there are are too many.
+/// If threads could use this many processors more than there are, the processors are too few.
 const MORE: f64 = 0.5;
 /// A run that got at least this share of the processors had them to itself.
 const WHOLE: f64 = 0.9;
@@ -65,11 +66,11 @@ const WHOLE: f64 = 0.9;
 /// Which programs had the processors that threads were ready for.
 #[derive(PartialEq)]
 enum Had {
-    /// The run itself, all of them.
+    /// The run itself had nearly all of them.
     Itself,
-    /// The run a part, and its threads could have used more than there are.
+    /// The run had some, and its threads could have used more than there are.
     TooFew,
-    /// Other programs.
+    /// Other programs had some, and would have had to share them.
     Others,
 }
 
@@ -105,11 +106,11 @@ fn who_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> Had {
     }
 }
 
-/// The share of the processors that threads got which ran, and were ready, for this long in a run
-/// of this many seconds.
+/// The share of the processors that a run got, in words: its threads ran for `ran` seconds and were
+/// ready without a processor for `ready` seconds.
 fn processors_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> String {
     let share = percent(ran / (seconds * processors as f64));
-    // How many processors they would have used on average if there had been one for each.
+    // The mean number of processors that the threads would have used if each had had one.
     let could_use = (ran + ready) / seconds;
     let all = counted(processors, "processor");
     match who_had(ran, ready, seconds, processors) {
@@ -123,7 +124,7 @@ fn processors_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> Stri
     }
 }
 
-/// The quadrants, those first that cost most, and what they mean.
+/// The quadrants, most costly first, and what they mean.
 pub const QUADRANTS: [(Quadrant, &str); 4] = [
     (Quadrant::Q2, "contended, taken often"),
     (Quadrant::Q1, "contended, taken seldom"),

@@ -1,4 +1,4 @@
-//! What slowing a call site down has shown, in words: for `syncline whatif` and for the reports.
+//! The results of slowing a call site down, in words: for `syncline whatif` and for the reports.
 
 use syncline_analysis::model::{Delayed, Range, Shape, WhatIf};
 use syncline_present::number::{count, duration};
@@ -22,7 +22,7 @@ pub fn what(whatif: &WhatIf) -> String {
     format!("{times} {what} a run{}", each.unwrap_or_default())
 }
 
-/// The effect matters if it is at least this share.
+/// An effect matters if at least this share of the added time arrives in the run.
 const LITTLE: f64 = 0.2;
 
 /// Whether an interval excludes an effect that matters; `None` if it neither excludes nor shows
@@ -35,7 +35,7 @@ fn is_nothing(arrives: Range) -> Option<bool> {
     }
 }
 
-/// How much of the added time arrives in the run time.
+/// How much of the added time arrives in the run time, in words.
 pub fn arrives(whatif: &WhatIf) -> String {
     if let Some(failed) = &whatif.failed {
         return format!("with delays it {}", failed.lines().next().unwrap_or("failed"));
@@ -65,7 +65,7 @@ pub fn arrives(whatif: &WhatIf) -> String {
     }
 }
 
-/// A share, which may be below zero and above one.
+/// A share in words; it may be below zero or above one.
 pub fn share(share: f64) -> String {
     match (share * 100.0).abs() {
         percent if percent < 99.95 => format!("{:.1} %", share * 100.0),
@@ -73,7 +73,7 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// Whether the share is the same for delays of all sizes.
+/// Whether the share is the same for delays of all sizes, in words; `None` if unknown.
 pub fn shape(whatif: &WhatIf) -> Option<&'static str> {
     Some(match whatif.follows?.shape {
         Shape::Straight => "the run time follows the delay linearly",
@@ -82,7 +82,7 @@ pub fn shape(whatif: &WhatIf) -> Option<&'static str> {
     })
 }
 
-/// The consequence for the run.
+/// The consequence for the run, in words; `None` if there is none to mention.
 pub fn consequence(whatif: &WhatIf) -> Option<String> {
     let nothing = is_nothing(whatif.follows?.arrives);
     match (whatif.delayed, whatif.saves_at_most) {

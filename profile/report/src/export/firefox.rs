@@ -30,7 +30,7 @@ pub fn firefox(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
         SamplingInterval::from_nanos(1_000),
     );
     profile.set_os_name("Linux");
-    // Names are complete: no server needs to be asked for them.
+    // Names are complete: the viewer need not ask a server for them.
     profile.set_symbolicated(true);
     let wait = profile.add_category("Waits", CategoryColor::Red);
     let hold = profile.add_category("Holds", CategoryColor::Blue);
@@ -58,7 +58,7 @@ fn add(profile: &mut Profile, process: &Process, offset: u64, categories: [Categ
         for span in process.timeline.threads.get(place).into_iter().flatten() {
             let stack = stack(profile, own, process, span, categories[0]);
             if span.activity == Activity::Wait {
-                // A wait beyond the half hour that fits counts as one of half an hour.
+                // A wait longer than the 36 minutes that fit counts as 36 minutes.
                 let weight = ((span.ended - span.began) * 1e6).round() as i32;
                 profile.add_sample(own, moment(span.began), stack, CpuDelta::ZERO, weight);
             }

@@ -57,7 +57,7 @@ fn names(process: &Process, stack: usize) -> Vec<String> {
     names
 }
 
-/// A name without what separates names and lines.
+/// A name without the characters that separate names and lines.
 fn frame(name: &str) -> String {
     name.chars().map(|c| if c == ';' || c.is_control() { ':' } else { c }).collect()
 }

@@ -3,7 +3,8 @@
 use syncline_analysis::model::{Kind, Lock, Process, Site, Span, Way};
 use syncline_analysis::name::primitive;
 
-/// The stacks that waited for locks: the site, its stack, and what was done.
+/// The stacks that waited for locks: the site, the stack, and the figures of the site with this
+/// stack.
 ///
 /// Waiting for events is left out: a worker that waits for work would hide all else.
 pub fn waits_for_locks(process: &Process) -> impl Iterator<Item = (&Site, usize, &Way)> {

@@ -1,5 +1,5 @@
-//! Load balance: for each thread a bar that shows how it spent its time, with threads of the same
-//! start function together, and a better assignment of the threads if a finding has one.
+//! Load balance: a bar for each thread shows how it spent its time. Threads with the same start
+//! function are together. If a finding proposes numbers of threads, these are shown too.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,7 +20,7 @@ const NAME: f64 = 180.0;
 const BAR: f64 = 14.0;
 const STEP: f64 = 18.0;
 
-/// The section.
+/// The section about balance.
 pub fn section(process: &Process) -> String {
     let mut groups: BTreeMap<&str, Vec<&Thread>> = BTreeMap::new();
     for thread in &process.threads {
@@ -119,7 +119,7 @@ fn short(name: &str) -> String {
     }
 }
 
-/// How many threads each group has and should have, if a finding says so.
+/// The tables of how many threads each group has and should have; empty without such a finding.
 fn assignment(process: &Process) -> String {
     let mut html = String::new();
     for finding in &process.findings {

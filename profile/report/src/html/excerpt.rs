@@ -15,7 +15,7 @@ use syncline_present::page::Escaped;
 /// The number of lines before and after the call site.
 const AROUND: usize = 5;
 
-/// Longest source that is read, in bytes.
+/// The longest source that is read, in bytes.
 const LARGEST: u64 = 8 << 20;
 
 /// The number of characters of a line that are shown.
@@ -51,7 +51,7 @@ pub fn excerpt(process: &Process, frame: &Frame) -> String {
     html + "</pre></figure>\n"
 }
 
-/// A note on a source that may not be what the program was built from.
+/// A note if the source may not be what the program was built from; empty otherwise.
 fn doubt(source: Option<SystemTime>, binary: Option<SystemTime>) -> &'static str {
     match (source, binary) {
         (Some(source), Some(binary)) if source <= binary => "",

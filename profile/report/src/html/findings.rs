@@ -1,4 +1,4 @@
-//! The findings: what is wrong, why, what to do, and what that would bring.
+//! The findings: what is wrong, why, what to do, and what the fix would save.
 
 use std::fmt::Write;
 
@@ -14,13 +14,13 @@ use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{count, counted, duration, grouped, percent, rate};
 
-/// The number of findings that are written; a program with more has other troubles.
+/// The number of findings that are written; a program with more has other problems.
 const FINDINGS: usize = 100;
 
 /// The number of sites and holders of a finding whose stacks are shown.
 const STACKS: usize = 3;
 
-/// The section. The ids of everything that belongs to the process begin with `id`.
+/// The section about findings. All ids of the process begin with `id`.
 pub fn section(process: &Process, id: &str) -> String {
     let mut html = String::new();
     for stuck in &process.stuck {
@@ -85,7 +85,8 @@ pub fn path(process: &Process) -> String {
     html
 }
 
-/// What no finding explains. `rows` is what the ids of the sites' rows begin with.
+/// The locks and events that take time and that no finding explains. `rows` is the beginning of the
+/// ids of the sites' rows.
 pub fn remaining(process: &Process, rows: &str) -> String {
     if process.remaining.is_empty() {
         return "<p class=\"empty\">Nothing: what findings do not explain takes less.</p>"
@@ -94,7 +95,7 @@ pub fn remaining(process: &Process, rows: &str) -> String {
     let mut html = String::from("<ul class=\"remaining\">\n");
     for one in process.remaining.iter().take(FINDINGS) {
         let place = Escaped(&one.place);
-        // A call of the kernel that was only looked at has no row.
+        // A call of the kernel that was only sampled has no row.
         let place = match one.sites.first() {
             Some(site) => format!("<a href=\"#{rows}{site}\">{place}</a>"),
             None => place.to_string(),
@@ -188,7 +189,7 @@ fn question(open: &OpenQuestion) -> String {
     )
 }
 
-/// The stacks of the waiters and of the holders, folded away.
+/// The stacks of the waiters and of the holders, in a fold.
 fn who(process: &Process, finding: &Finding, rows: &str) -> String {
     let mut html = String::new();
     for &number in finding.sites.iter().take(STACKS) {

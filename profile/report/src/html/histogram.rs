@@ -16,7 +16,7 @@ const STEP: usize = 5;
 /// Lengths up to this many seconds share the first bar of the holds.
 const SHORTEST: f64 = 64e-9;
 
-/// The section: waits for locks, and holds if the recording has each of them.
+/// The section: waits for locks, and also holds if the recording has the timeline of these.
 pub fn section(process: &Process) -> String {
     let waits = waits(process);
     let mut html = String::from("<div class=\"histograms\">");
@@ -89,7 +89,8 @@ fn in_words(buckets: &[Bucket]) -> String {
     )
 }
 
-/// Where a bucket begins. The first one begins at 0, which is drawn at the doubling below its end.
+/// The lower bound of a bucket, as it is drawn. The first bucket begins at 0, and is drawn from
+/// half of its upper bound.
 fn lower(bucket: &Bucket) -> f64 {
     if bucket.from > 0.0 { bucket.from } else { bucket.to.unwrap_or(1.0) / 2.0 }
 }

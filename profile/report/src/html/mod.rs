@@ -50,8 +50,8 @@ const SCRIPT: &str = concat!(
 /// The number of processes that are shown in full; each of the others has a line.
 const PROCESSES: usize = 8;
 
-/// A part of a process's report: its title, what it says, and its content. Ids within the content
-/// begin with the text that the function gets.
+/// A part of a process's report: its title, a remark on its meaning, and its content. Ids within
+/// the content begin with the text that the function gets.
 type Section = (&'static str, &'static str, fn(&Process, &Thresholds, &str) -> String);
 
 const SECTIONS: [Section; 11] = [
@@ -117,8 +117,8 @@ const SECTIONS: [Section; 11] = [
     }),
 ];
 
-/// Writes the page. Sources that findings point to are read, where they are there, to show
-/// the lines around the place.
+/// Writes the page. Sources that findings point to are read, if they exist, to show the lines
+/// around the call site.
 ///
 /// # Errors
 /// Same errors as writing to `out`.
@@ -139,7 +139,7 @@ pub fn html(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     page.end(out)
 }
 
-/// A process: the first is open, the others are folded.
+/// The report of a process. The first process is open, the others are folded.
 fn process(process: &Process, number: usize, thresholds: &Thresholds) -> String {
     let prefix = format!("p{number}");
     let id = |title: &str| format!("{prefix}-{}", title.to_lowercase().replace(' ', "-"));

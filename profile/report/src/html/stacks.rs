@@ -5,7 +5,7 @@ use std::fmt::Write;
 use syncline_analysis::model::Process;
 use syncline_present::page::Escaped;
 
-/// A stack, the innermost frame first, each with its place.
+/// A stack as a list of frames with their positions, the innermost first.
 pub fn list(process: &Process, stack: usize) -> String {
     let mut html = String::from("<ol class=\"stack\">");
     for frame in process.frames_of(stack) {

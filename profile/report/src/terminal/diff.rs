@@ -15,12 +15,13 @@ use syncline_present::terminal::{Style, table};
 /// The number of findings and of sites that are shown: together they fit one screen.
 const FINDINGS: usize = 10;
 const SITES: usize = 10;
-/// Seconds in a second that must have changed for a site to be shown.
+/// The least change for a site to be shown: of the seconds waited, or held, in each second of run
+/// time.
 const LEAST_WAITED: f64 = 1e-4;
 /// The share by which a count or a time held must have changed.
 const LEAST_SHARE: f64 = 0.1;
 
-/// Writes what two recordings differ in.
+/// Writes the differences between two recordings.
 ///
 /// # Errors
 /// Same errors as writing to `out`.
@@ -126,7 +127,8 @@ fn place(change: &SiteChange) -> String {
     }
 }
 
-/// A place without the folders of its file: `push queue.c:12` of `push(int) at /src/queue.c:12`.
+/// A call site without the folders of its file: `push queue.c:12` of `push(int) at
+/// /src/queue.c:12`.
 fn short(place: &str) -> String {
     match place.rsplit_once(" at ") {
         Some((function, file)) => {
@@ -137,8 +139,8 @@ fn short(place: &str) -> String {
     }
 }
 
-/// Whether threads wait or take a lock there, and waiting, holding or calls have changed by more
-/// than runs differ.
+/// Whether threads wait or take a lock at a site, and waiting, holding or calls have changed by
+/// more than runs of one program differ.
 fn is_worth_a_line(change: &SiteChange) -> bool {
     let (before, after) = (change.before.unwrap_or_default(), change.after.unwrap_or_default());
     let uses = matches!(change.op.class(), Class::Acquire | Class::Try | Class::Wait);
@@ -159,7 +161,7 @@ fn signed(share: f64) -> String {
     }
 }
 
-/// Changes may exceed 100 %.
+/// A change in words. It may exceed 100 %.
 fn percent_of(share: f64) -> String {
     if share >= 10.0 { format!("{share:.0} times") } else { format!("{:.1} %", share * 100.0) }
 }

@@ -1,4 +1,4 @@
-//! The findings: what is wrong, why, what to do, and what that would bring.
+//! The findings: what is wrong, why, what to do, and what the fix would save.
 
 use std::io::{self, Write};
 
@@ -20,10 +20,11 @@ const SMALL: usize = 6;
 const IDLE: usize = 3;
 /// How many numbers of each finding are shown.
 const EVIDENCE: usize = 4;
-/// A finding that takes a smaller share of the threads' time, and gains little, has no paragraph.
+/// The first finding has a paragraph although it gains little, if threads lose at least this share
+/// of their time at its call sites.
 const LEAST_LOST: f64 = 0.02;
 
-/// The findings, most to gain first.
+/// Writes the findings, most gain first.
 pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     if process.findings.is_empty() {
         let lost = process.lock_share + process.spun() / process.thread_seconds.max(1e-12);
@@ -65,7 +66,7 @@ fn lost(process: &Process, finding: &Finding) -> f64 {
     seconds / process.thread_seconds.max(1e-12)
 }
 
-/// Findings that the shown run does not have.
+/// Writes the findings that the shown run does not have.
 fn in_other_runs(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let others = process.in_other_runs();
     let told: Vec<String> = others
@@ -77,7 +78,8 @@ fn in_other_runs(process: &Process, out: &mut impl Write, style: &Style) -> io::
     in_one_line("  In other runs only: ", &told, out, style)
 }
 
-/// Findings that have no call site of their own.
+/// Writes findings in one paragraph after `start`: the first [`SMALL`] of them, and how many more
+/// there are.
 fn in_one_line(
     start: &str,
     told: &[String],
@@ -96,7 +98,7 @@ fn in_one_line(
     paragraph(start, &printable(&format!("{told}{rest}")), out, style)
 }
 
-/// What no finding explains.
+/// Writes the locks and events that take time and that no finding explains.
 pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let (idle, others): (Vec<_>, Vec<_>) = process.remaining.iter().partition(|r| r.idle);
     if !others.is_empty() {
@@ -131,7 +133,7 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
     more(idle.len().saturating_sub(IDLE), "site", out, style)
 }
 
-/// Where that is. A call of the kernel that was only looked at has no row.
+/// The call site. A call of the kernel that was only sampled is not among the sites.
 fn place(process: &Process, remaining: &Remaining) -> String {
     match remaining.sites.first() {
         Some(&site) => name::site(process, &process.sites[site]),
@@ -175,7 +177,7 @@ fn one(
     by_experiment(process, &finding.place, out, style)
 }
 
-/// What slowing the call site down has shown.
+/// Writes the results of slowing a call site down.
 fn by_experiment(
     process: &Process,
     place: &str,
@@ -189,7 +191,7 @@ fn by_experiment(
     Ok(())
 }
 
-/// The gain of the fix, in a few words; empty if it is unknown.
+/// The gain of the fix, in a few words.
 fn gain(finding: &Finding) -> String {
     match finding.gain {
         None => "not predicted".to_owned(),
@@ -198,7 +200,7 @@ fn gain(finding: &Finding) -> String {
     }
 }
 
-/// A number with what it is: `contention: 45.8 %`.
+/// A number with its description: `contention: 45.8 %`.
 fn evidence(evidence: &Evidence) -> String {
     let value = evidence.value;
     let number = match evidence.unit {

@@ -1,4 +1,4 @@
-//! The tables: locks, call sites, quadrants, who blocks whom, and what is not a lock.
+//! The tables: locks, call sites, quadrants, who blocks whom, futexes and events.
 
 use std::io::{self, Write};
 
@@ -54,7 +54,7 @@ pub fn sites(process: &Process, out: &mut impl Write, style: &Style) -> io::Resu
     more(all().count() - rows.len().min(ROWS), "site", out, style)
 }
 
-/// Whether a line belongs into the report: its lock costs time, or may.
+/// Whether a lock or call site gets a line in the report: it costs time, or may.
 fn matters(figures: &Figures, quadrant: Option<Quadrant>) -> bool {
     figures.waited > 0.0 || !matches!(quadrant, Some(Quadrant::Q3) | None)
 }
@@ -85,7 +85,8 @@ fn costs(figures: &Figures, quadrant: Option<Quadrant>, what: &str) -> [Cell; 7]
     ]
 }
 
-/// How many locks and sites stand in which quadrant, and the first of those that may matter.
+/// Writes how many locks and sites are in each quadrant, and the first locks of those quadrants
+/// that may matter.
 pub fn quadrants(
     process: &Process,
     thresholds: &Thresholds,
@@ -119,7 +120,7 @@ pub fn quadrants(
     table::write(out, style, ["", "locks", "sites", "locks among them"], rows)
 }
 
-/// The first locks of a quadrant, by what puts them there.
+/// The first locks of a quadrant: in Q4 by acquisitions in a second, in the others by time waited.
 fn members(process: &Process, quadrant: Quadrant) -> String {
     let mut locks: Vec<&Lock> =
         process.only_locks().filter(|lock| lock.quadrant == Some(quadrant)).collect();
@@ -130,7 +131,7 @@ fn members(process: &Process, quadrant: Quadrant) -> String {
     locks.iter().take(MEMBERS).map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Which call sites keep each other waiting.
+/// Writes which call sites make which others wait.
 pub fn blocking(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     if process.blocking.is_empty() {
         return Ok(());

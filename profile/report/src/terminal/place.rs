@@ -1,14 +1,14 @@
-//! Call sites in a line of the terminal. A name may lose what stands for its function, but never its
-//! file and line.
+//! Call sites in a line of the terminal. A name may lose parts of its function and path, but never
+//! its file and line.
 
 use syncline_analysis::name;
 use syncline_present::terminal::shorten;
 
-/// Between the function of a call site and its file.
+/// The text between the function of a call site and its file.
 const AT: &str = " at ";
 
-/// A call site in this many characters: folders at the front of its path go first, and then the middle
-/// of the function's name.
+/// A call site in this many characters. Folders at the front of its path are left out first, then
+/// the middle of the function's name.
 pub fn fitting(place: &str, width: usize) -> String {
     let length = |text: &str| text.chars().count();
     if length(place) <= width {
@@ -29,8 +29,7 @@ pub fn fitting(place: &str, width: usize) -> String {
     format!("{}{AT}{file}", shorten(&function, room))
 }
 
-/// The file without folders, and the line; where they are not known, the function without its
-/// arguments.
+/// The file without folders, and the line; if unknown, the function without its arguments.
 pub fn short(place: &str) -> String {
     match place.rsplit_once(AT) {
         Some((_, path)) => path.rsplit('/').next().unwrap_or(path).to_owned(),

@@ -1,4 +1,4 @@
-//! What ran, the time it lost, and the waits that had not ended.
+//! What ran, the time that it lost, and the waits that had not ended.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -14,12 +14,12 @@ use syncline_present::terminal::{Style, table};
 
 /// Waiting for locks is shown as a problem if it takes at least this share of the threads' time.
 const COSTLY: f64 = 0.05;
-/// What threads do besides waiting has a line if it takes at least this share of their time.
+/// Time that threads do not wait has a line if its kind takes at least this share of their time.
 const LEAST_SHOWN: f64 = 0.001;
 /// The number of threads that are shown as waiting.
 const WAITING: usize = 6;
 
-/// What ran, and the time that its threads lost.
+/// Writes what ran, and the time that its threads lost.
 pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let command = shorten(&printable(&process::command(process)), style.width());
     writeln!(out, "{}", Paint::Bold.on(&command, style))?;
@@ -85,7 +85,8 @@ pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Re
     Ok(())
 }
 
-/// How long threads were ready without a processor when a wait of theirs had ended.
+/// How long threads were ready without a processor after their waits had ended; empty if that is
+/// little.
 fn at_ends_of_waits(times: &Times) -> String {
     match times.ready_in_waits >= 0.01 * times.ready {
         true if times.ready_in_waits > 0.0 => {
@@ -123,7 +124,8 @@ pub fn stuck(process: &Process, out: &mut impl Write, style: &Style) -> io::Resu
     Ok(())
 }
 
-/// Threads whose wait for a lock or futex had not ended. Idle workers are left out.
+/// Writes the threads whose wait for a lock had not ended. Other waits are left out: they may be
+/// those of idle workers.
 pub fn waiting_now(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let mut waiting: Vec<_> = process
         .threads

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use syncline_present::number;
 use syncline_present::terminal::{Paint, Style};
 
-/// A heading, and what it means.
+/// Writes a heading and its explanation.
 pub fn heading(title: &str, remark: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let title = Paint::Bold.on(title, style);
     let remark = Paint::Dim.on(remark, style);
     writeln!(out, "\n{}", format!("{title}  {remark}").trim_end())
 }
 
-/// What a table left out. The thing counted is given in the singular.
+/// Writes how many things a table left out. The thing is given in the singular.
 pub fn more(count: usize, one: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
     match count {
         0 => Ok(()),
@@ -29,7 +29,7 @@ pub fn more(count: usize, one: &str, out: &mut impl Write, style: &Style) -> io:
     }
 }
 
-/// A paragraph, broken to the width. The first line starts with `start`, the others with as
+/// Writes a paragraph, broken to the width. The first line starts with `start`, the others with as
 /// many spaces.
 pub fn paragraph(start: &str, text: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let indent = start.chars().count();

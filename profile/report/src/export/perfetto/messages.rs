@@ -3,7 +3,7 @@
 
 use prost::{Enumeration, Message, Oneof};
 
-/// A trace is packets one after the other, so that pieces of a trace make one.
+/// A trace: packets one after the other, so pieces of a trace can be concatenated.
 #[derive(Clone, PartialEq, Message)]
 pub struct Trace {
     #[prost(message, repeated, tag = "1")]

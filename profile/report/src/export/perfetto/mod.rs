@@ -25,7 +25,8 @@ use syncline_analysis::model::{Activity, Process, Span};
 
 /// All packets come from one writer.
 const SEQUENCE: u32 = 1;
-/// Numbers of tracks: a process has this many, a thread of it this many.
+/// Track numbers: each process has `PER_PROCESS` of them, and each of its threads has `PER_THREAD`
+/// of those.
 const PER_PROCESS: u64 = 1 << 32;
 const PER_THREAD: u64 = 1 << 12;
 
@@ -49,7 +50,7 @@ struct Place<'a> {
     process: &'a Process,
     /// Number of its track.
     track: u64,
-    /// Nanoseconds from the beginning of the trace to that of its recording.
+    /// Nanoseconds from the beginning of the trace to the beginning of the process's recording.
     offset: u64,
 }
 
@@ -104,7 +105,7 @@ impl<W: Write> Writer<'_, W> {
         Ok(())
     }
 
-    /// Describes the tracks of a thread, and says on which of them each hold is.
+    /// Describes the tracks of a thread, and returns on which of them each hold is.
     fn thread<'s>(
         &mut self,
         place: &Place,
@@ -150,8 +151,8 @@ impl<W: Write> Writer<'_, W> {
         Ok(held)
     }
 
-    /// A wait, with an arrow from the hold that was in the way, or from a mark on the
-    /// holder's track where holds were not recorded.
+    /// Writes a wait, with an arrow from the hold that it waited for, or, if that was not recorded,
+    /// from a mark on the holder's track.
     fn wait(
         &mut self,
         place: &Place,
@@ -181,7 +182,7 @@ impl<W: Write> Writer<'_, W> {
         self.slice(place, place.thread(thread), span, Vec::new(), ends)
     }
 
-    /// A slice, from which arrows start, and at which arrows end.
+    /// Writes a slice, with the arrows that start from it and those that end at it.
     fn slice(
         &mut self,
         place: &Place,

@@ -1,9 +1,9 @@
-//! A profile for pprof, as Go's mutex profile has it: for each call stack how often a lock was
-//! waited for (`contentions`), and how long (`delay`, what is shown by default).
+//! A profile for pprof, like Go's mutex profile: for each call stack, how often it waited for a
+//! lock (`contentions`), and how long (`delay`, which is shown by default).
 //!
-//! One thing is reversed: Go blames the stack that released the lock, this profile has the stacks
-//! that waited, as Go's block profile does. Labels of a sample are the operation, and the process
-//! if there are several.
+//! One thing is reversed: Go's profile has the stacks that released the lock, this profile has the
+//! stacks that waited, like Go's block profile. Labels of a sample are the operation, and the
+//! process if there are several.
 
 mod messages;
 
@@ -146,7 +146,7 @@ impl Writer {
         Label { key: self.text(key), str: self.text(text) }
     }
 
-    /// The number of a text.
+    /// The number of a text in the profile's table of strings.
     fn text(&mut self, text: &str) -> i64 {
         if let Some(&known) = self.texts.get(text) {
             return known;

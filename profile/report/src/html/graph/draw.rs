@@ -24,7 +24,7 @@ const FITTING: usize = 28;
 /// Arrows with less than this share of the widest arrow's waiting have no number.
 const WORTH_A_NUMBER: f64 = 0.04;
 
-/// The picture.
+/// The picture as SVG. `sites` is the beginning of the ids of the rows that boxes link to.
 pub fn picture(nodes: &[Node], arrows: &[Arrow], places: &[Place], sites: &str) -> String {
     let columns = 1 + places.iter().map(|p| p.layer).max().unwrap_or(0);
     let rows = 1 + places.iter().map(|p| p.row).max().unwrap_or(0);
@@ -56,7 +56,7 @@ pub fn picture(nodes: &[Node], arrows: &[Arrow], places: &[Place], sites: &str) 
     svg + "</svg></div>"
 }
 
-/// Upper left corner of a box. Columns with fewer rows are in the middle.
+/// The upper left corner of a box. Columns with fewer rows are centred.
 fn corner(place: Place, places: &[Place], rows: usize) -> (f64, f64) {
     let own = places.iter().filter(|other| other.layer == place.layer).count();
     let above = (rows - own) as f64 / 2.0;
@@ -94,7 +94,7 @@ impl Curve {
         Curve { points }
     }
 
-    /// Where the number is written: at the middle of the curve.
+    /// The position of the number: at the middle of the curve.
     fn label(&self) -> (f64, f64) {
         let [a, b, c, d] = self.points;
         let middle = |a: f64, b: f64, c: f64, d: f64| (a + 3.0 * b + 3.0 * c + d) / 8.0;
@@ -105,7 +105,7 @@ impl Curve {
 fn line(svg: &mut String, arrow: &Arrow, corners: &[(f64, f64)], nodes: &[Node], most: f64) {
     let [a, b, c, d] = Curve::of(arrow, corners).points;
     let width = 1.5 + (WIDEST - 1.5) * (arrow.waited / most).sqrt();
-    // The head points along the curve's end, and the line ends where it begins.
+    // The arrow's head points along the end of the curve, and the line ends where the head begins.
     let (dx, dy) = (d.0 - c.0, d.1 - c.1);
     let length = dx.hypot(dy).max(f64::MIN_POSITIVE);
     let (ux, uy, half) = (dx / length, dy / length, 3.0 + width * 0.7);

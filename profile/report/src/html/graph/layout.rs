@@ -1,10 +1,10 @@
-//! Where the nodes of a small directed graph are drawn: in layers from left to right, so
-//! that heavy edges point to the right.
+//! The positions of the nodes of a small directed graph: in layers from left to right, so that
+//! heavy edges point to the right.
 //!
 //! The classic method in its simplest form (Sugiyama, Tagawa and Toda, 1981): edges are taken in
-//! order of weight, and an edge that would close a cycle is ignored for the order; a node's layer
-//! is the length of the longest path to it; within its layer a node moves to the middle of its
-//! neighbours. Equal input gives equal output.
+//! order of weight, and an edge that would close a cycle is ignored; a node's layer is the length
+//! of the longest path to it; within its layer a node moves to the middle of its neighbours. Equal
+//! input gives equal output.
 
 /// The number of sweeps over all layers; more change nothing at this size.
 const SWEEPS: usize = 6;
@@ -12,24 +12,24 @@ const SWEEPS: usize = 6;
 /// An edge between nodes, given by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
-    /// Where it begins.
+    /// The node at which it begins.
     pub from: usize,
-    /// Where it ends.
+    /// The node at which it ends.
     pub to: usize,
     /// How much it matters.
     pub weight: f64,
 }
 
-/// Where a node is drawn.
+/// The position of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Column, from 0 at the left.
     pub layer: usize,
-    /// Place in its column, from 0 at the top.
+    /// Row in its column, from 0 at the top.
     pub row: usize,
 }
 
-/// Places for this many nodes.
+/// The positions of `nodes` nodes.
 pub fn layout(nodes: usize, edges: &[Edge]) -> Vec<Place> {
     let forward = without_circles(nodes, edges);
     let layers = layers(nodes, &forward);
@@ -74,7 +74,8 @@ fn middle(node: usize, from_left: bool, edges: &[Edge], rows: &[f64]) -> f64 {
     if weights > 0.0 { sum / weights } else { rows[node] }
 }
 
-/// The edges that can all point to the right, the heaviest first.
+/// The edges without those that would close a cycle, so that all can point to the right; the
+/// heaviest first.
 fn without_circles(nodes: usize, edges: &[Edge]) -> Vec<Edge> {
     let mut sorted = edges.to_vec();
     sorted.sort_by(|a, b| b.weight.total_cmp(&a.weight));
@@ -101,7 +102,7 @@ fn reaches(nodes: usize, edges: &[Edge], from: usize, to: usize) -> bool {
     false
 }
 
-/// The length of the longest way to each node, in a graph without circles.
+/// The length of the longest path to each node, in a graph without cycles.
 fn layers(nodes: usize, edges: &[Edge]) -> Vec<usize> {
     let mut layers = vec![0; nodes];
     for _ in 0..nodes {
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_at_one_height() {
-        // 0 -> 3 and 1 -> 2 would cross if rows were numbers.
+        // 0 -> 3 and 1 -> 2 would cross if rows were in the order of the numbers.
         let places = layout(4, &[edge(0, 3, 1.0), edge(1, 2, 1.0)]);
         assert_eq!(places[0].row, places[3].row);
         assert_eq!(places[1].row, places[2].row);

@@ -1,5 +1,5 @@
-//! Who blocks whom, as a picture: a box for each call site, an arrow from the waiter to the holder,
-//! as wide as the waiting.
+//! The picture of who blocks whom: a box for each call site, and arrows from waiters to holders,
+//! whose width shows the time waited.
 
 mod draw;
 mod layout;

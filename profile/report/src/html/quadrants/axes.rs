@@ -11,14 +11,14 @@ use syncline_present::page::number::rate;
 const SHARES: [f64; 5] = [0.0001, 0.001, 0.01, 0.1, 1.0];
 
 const LEFT: f64 = 64.0;
-/// Right end of the field.
+/// The x coordinate of the field's right end.
 pub const RIGHT: f64 = 700.0;
 const TOP: f64 = 16.0;
 /// The y coordinate of the lowest share, where the logarithmic part ends.
 const FLOOR: f64 = 272.0;
 /// The y coordinate of call sites without contention.
 const NONE: f64 = 292.0;
-/// Lower end of the field.
+/// The y coordinate of the field's lower end.
 pub const BOTTOM: f64 = 306.0;
 
 /// The powers of ten at the ends of the horizontal axis.

@@ -1,8 +1,8 @@
 //! SyncPerf's figure 1: contention over acquisitions in a second, both on logarithmic axes,
 //! with a point for each lock and for each call site.
 //!
-//! Thousands of quiet locks lie on top of each other. Points that would share a spot become one: it
-//! has the name of the one with most waiting, and the number of points.
+//! Thousands of quiet locks lie on top of each other. Points that would share a spot become one,
+//! with the name of the point with most waiting, and the number of the others.
 
 mod axes;
 
@@ -30,7 +30,7 @@ struct Point {
     about: String,
 }
 
-/// The section.
+/// The section about quadrants.
 pub fn section(process: &Process, thresholds: &Thresholds) -> String {
     let locks = process.locks.iter().filter_map(|lock| Some((&lock.figures, lock.quadrant?)));
     let axes = Axes::new(locks.clone().map(|(figures, _)| figures), thresholds);
@@ -53,7 +53,7 @@ pub fn section(process: &Process, thresholds: &Thresholds) -> String {
         counted(process.sites.iter().filter(|s| s.quadrant.is_some()).count(), "call site"),
     );
     axes.draw(&mut svg, thresholds);
-    // The largest first, so that they don't hide small ones.
+    // Points with most waiting are drawn first, so that they don't hide small ones.
     for (class, points) in [("sites", &sites), ("locks", &locks)] {
         let _ = write!(svg, "<g class=\"{class}\">");
         points.iter().for_each(|point| point.draw(&mut svg, class == "sites"));
