@@ -70,7 +70,7 @@ enum Had {
     Itself,
     /// The run had some, and its threads could have used more than there are.
     TooFew,
-    /// Other programs had some, and would have had to share them.
+    /// Other programs had the rest.
     Others,
 }
 

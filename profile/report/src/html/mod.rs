@@ -1,12 +1,12 @@
 //! The report as one HTML page, which needs no other file and no network.
 //!
-//! The page is complete without scripts: these only sort and search tables, add rows that are far
-//! down, and draw the timeline. A process is a list of [`Section`]s: a new view is one more line
-//! there.
+//! The page is complete without scripts: the scripts only sort and search tables, add rows that are
+//! far down, and draw the timeline. A process is a list of [`Section`]s: a new view is one more
+//! line there.
 //!
-//! Names come from programs and may hold anything. They are escaped where they are written
-//! ([`syncline_present::page::Escaped`]), and the shell of the page ([`syncline_present`]) forbids scripts and styles other
-//! than its own.
+//! Names come from programs and may hold anything. They are escaped when they are written
+//! ([`syncline_present::page::Escaped`]), and the shell of the page ([`syncline_present`]) forbids
+//! scripts and styles other than its own.
 
 mod balance;
 mod excerpt;

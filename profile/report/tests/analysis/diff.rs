@@ -1,4 +1,4 @@
-//! Two recordings compared: a program with one hot lock, and what became of it.
+//! The comparison of two recordings: a program with one hot lock, before and after a change.
 
 use serde_json::Value;
 use syncline_analysis::Analysis;
@@ -10,7 +10,7 @@ use syncline_report::{diff_json, terminal_diff};
 
 use crate::fixture::{Fixture, MS, SECOND};
 
-/// A program of this many seconds whose two sites waited so often for a millisecond.
+/// A run of this many seconds, whose two sites waited `push` and `pop` times for a millisecond.
 fn run(seconds: u64, push: u64, pop: u64) -> Analysis {
     let mut f = Fixture::new(&["/bin/queue", "8"], seconds);
     f.module("/nowhere/bin/queue", 0x1000..0x9000, 0x1000, &[7; 20]);
@@ -56,7 +56,8 @@ fn finding(analysis: &mut Analysis, rule: Rule, function: &str, share: f64) {
     });
 }
 
-/// Half as long, push waits less, pop waits as much in each second; lines have moved.
+/// The second run is half as long; push waits less, pop waits as much in each second, and lines
+/// have moved.
 fn before_and_after() -> (Analysis, Analysis) {
     let (mut before, mut after) = (run(4, 400, 200), run(2, 20, 100));
     for (analysis, line) in [(&mut before, 10), (&mut after, 17)] {

@@ -1,5 +1,5 @@
-//! Exports, read back by what they are for: Go's pprof, inferno, and readers of the two trace
-//! formats that share nothing with the writers.
+//! Exports, read back by the tools that they are for (Go's pprof, inferno), and by readers of the
+//! two trace formats that share no code with the writers.
 
 mod firefox;
 mod perfetto;
@@ -43,7 +43,7 @@ fn kitchen() -> Fixture {
     f
 }
 
-/// Waits for locks, and nanoseconds of them, as the analysis has them.
+/// The number of waits for locks, and their nanoseconds, according to the analysis.
 fn waited(process: &Process) -> (u64, u64) {
     let sites = process.sites.iter().filter(|site| site.kind == Kind::Lock);
     let figures = sites.map(|site| &site.figures);
@@ -59,7 +59,7 @@ fn spans(process: &Process, activity: Activity) -> f64 {
     spans.filter(|span| span.activity == activity).map(|span| span.ended - span.began).sum()
 }
 
-/// What Go's pprof says of a profile.
+/// The output of Go's pprof for a profile.
 fn go_pprof(analysis: &Analysis, arguments: &[&str]) -> String {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("profile.pb.gz");

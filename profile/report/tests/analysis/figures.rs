@@ -1,4 +1,4 @@
-//! Figures against numbers worked out by hand.
+//! Figures compared with numbers worked out by hand.
 
 use syncline_analysis::model::{Kind, Note, Quadrant, State};
 use syncline_recording::layout::{PROCESS_RUNNING, THREAD_RUNNING};
@@ -8,7 +8,7 @@ use crate::fixture::{Fixture, MS, SECOND, START, US};
 
 const LOCK: u64 = 0x5000;
 
-/// A mutex that two threads take at one place and one of them at another.
+/// A mutex that two threads take at one call site, and one of them at another.
 fn contended() -> Fixture {
     let mut f = Fixture::new(&["/bin/app", "-v"], 10);
     let (push, pop) = (f.stack(&[0x1010, 0x1900]), f.stack(&[0x1020, 0x1900]));

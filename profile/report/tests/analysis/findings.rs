@@ -1,4 +1,4 @@
-//! The documentation of the findings has all of them.
+//! The documentation of the findings has every rule.
 
 use syncline_analysis::model::Rule;
 

@@ -1,6 +1,5 @@
-//! Recordings made to measure: a few lines say what threads did, and the bytes are those
-//! that a recorder would have left. One tick is a nanosecond; recording starts at tick
-//! [`START`].
+//! Recordings made for the tests: a few lines give what threads did, and the bytes are those that a
+//! recorder would have written. One tick is a nanosecond; recording starts at tick [`START`].
 
 use std::fs;
 use std::ops::Range;
@@ -32,7 +31,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// A process that ran this many seconds.
+    /// A process that ran for this many seconds.
     pub fn new(arguments: &[&str], seconds: u64) -> Fixture {
         let mut header = Header::zeroed();
         header.magic = MAGIC;
@@ -50,7 +49,7 @@ impl Fixture {
         Fixture { header, modules: vec![], threads: vec![], stacks, rows: vec![], logs: vec![] }
     }
 
-    /// A file that was mapped there.
+    /// Adds a file that was mapped at these addresses.
     pub fn module(&mut self, path: &str, addresses: Range<u64>, bias: u64, build_id: &[u8]) {
         let mut module = ModuleRecord::zeroed();
         (module.start, module.end, module.bias) = (addresses.start, addresses.end, bias);
@@ -60,7 +59,7 @@ impl Fixture {
         self.modules.push(module);
     }
 
-    /// A call stack; gives its number.
+    /// Adds a call stack; returns its number.
     pub fn stack(&mut self, addresses: &[u64]) -> u32 {
         let mut stack = StackRecord::zeroed();
         stack.depth = addresses.len() as u8;
@@ -69,7 +68,7 @@ impl Fixture {
         self.stacks.len() as u32 - 1
     }
 
-    /// A thread that lived during these ticks after the start; gives its index.
+    /// Adds a thread that lived during these ticks after the start; returns its index.
     pub fn thread(&mut self, name: &str, lived: Range<u64>) -> usize {
         let mut thread = ThreadRecord::zeroed();
         let index = self.threads.len();
@@ -86,7 +85,7 @@ impl Fixture {
         index
     }
 
-    /// This many calls by a thread of an operation on a lock at a stack.
+    /// Adds a row: `calls` calls of an operation by a thread, on a lock, at a stack.
     pub fn row(&mut self, thread: usize, op: Op, lock: u64, stack: u32, calls: u64) -> Entry<'_> {
         let mut row = Row::zeroed();
         (row.lock, row.stack, row.calls) = (lock, stack, calls);
@@ -97,8 +96,8 @@ impl Fixture {
         Entry { row, waits }
     }
 
-    /// A thread waited ([`EVENT_WAIT`]) or held a lock ([`EVENT_HOLD`]) during these ticks after
-    /// the start; returns the event, for which no thread is named.
+    /// Adds a wait ([`EVENT_WAIT`]) or a hold ([`EVENT_HOLD`]) of a thread during these ticks after
+    /// the start. Returns the event, in which no other thread is named.
     pub fn event(
         &mut self,
         thread: usize,
@@ -160,7 +159,7 @@ pub struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Some of the calls waited, each for this many ticks.
+    /// Adds waits of some of the calls, each for one of these numbers of ticks.
     pub fn waited(&mut self, lengths: &[u64]) -> &mut Self {
         let record = self.waits.get_or_insert_with(WaitRecord::zeroed);
         for &ticks in lengths {
@@ -172,33 +171,33 @@ impl Entry<'_> {
         self
     }
 
-    /// This many uncontended acquisitions were timed, with this sum of ticks.
+    /// Sets how many uncontended acquisitions were timed, and the sum of their ticks.
     pub fn held(&mut self, samples: u32, ticks: u64) -> &mut Self {
         (self.row.held_samples, self.row.held_ticks) = (samples, ticks);
         self.row.held_max = ticks / u64::from(samples.max(1));
         self
     }
 
-    /// Some acquisitions that had waited were timed, with this sum of ticks.
+    /// Sets how many acquisitions after a wait were timed, and the sum of their ticks.
     pub fn held_after_waiting(&mut self, samples: u64, ticks: u64) -> &mut Self {
         let record = self.waits.get_or_insert_with(WaitRecord::zeroed);
         (record.held_samples, record.held_ticks) = (samples, ticks);
         self
     }
 
-    /// This many tries were refused.
+    /// Sets how many tries were refused.
     pub fn refused(&mut self, refused: u64) -> &mut Self {
         self.waits.get_or_insert_with(WaitRecord::zeroed).refused = refused;
         self
     }
 
-    /// This many waits ran out of time.
+    /// Sets how many waits ran out of time.
     pub fn timeouts(&mut self, timeouts: u64) -> &mut Self {
         self.waits.get_or_insert_with(WaitRecord::zeroed).timeouts = timeouts;
         self
     }
 
-    /// Someone was in the way.
+    /// Adds a holder for which some of the waits were.
     pub fn blocked_by(&mut self, stack: u32, thread: usize, waits: u64, ticks: u64) -> &mut Self {
         let record = self.waits.get_or_insert_with(WaitRecord::zeroed);
         let free = record.blockers.iter_mut().find(|b| b.stack == 0).expect("a free place");
@@ -214,7 +213,7 @@ fn region<T>(offset: &mut u64, old: Region, records: &[T]) -> Region {
     region
 }
 
-/// A table with its rows, and then their waits.
+/// Adds a table with its rows, followed by their waits.
 fn add_table(arena: &mut Vec<u8>, record: &mut ThreadRecord, rows: &[(Row, Option<WaitRecord>)]) {
     if rows.is_empty() {
         return;
@@ -239,12 +238,12 @@ fn add_table(arena: &mut Vec<u8>, record: &mut ThreadRecord, rows: &[(Row, Optio
     arena.extend_from_slice(&waits);
 }
 
-/// A log of events that is not full.
+/// Adds a log of events that is not full.
 fn add_log(arena: &mut Vec<u8>, record: &mut ThreadRecord, log: &[EventRecord]) {
     if log.is_empty() {
         return;
     }
-    // Two events are a unit.
+    // A unit has room for two events.
     let places = log.len().next_power_of_two().max(2);
     let unit = arena.len() as u64 / UNIT;
     record.log = unit | u64::from(places.trailing_zeros()) << 48;

@@ -1,4 +1,4 @@
-//! Two looks at a recording that grows.
+//! Two readings of a recording that grows.
 
 use syncline_analysis::{Live, Options};
 use syncline_recording::Op;
@@ -33,7 +33,7 @@ fn rates_are_of_what_happened_between_the_looks() {
     let [process] = &live.look().unwrap()[..] else { panic!("one process") };
     let [lock] = &process.locks[..] else { panic!("only one lock was used since") };
     assert_eq!((lock.address, lock.waiting, process.threads), (0x500, 1, 1));
-    // The time between the looks is not ours to choose, but the ratios are known.
+    // The time between the readings is not known, but the ratios are.
     assert!((lock.calls / lock.waits - 100.0).abs() < 1e-6);
     assert!((lock.waited / lock.waits - 0.002).abs() < 1e-9);
     assert_eq!(lock.place, "0x100f");

@@ -1,5 +1,5 @@
-//! Whatever the bytes of a recording are, the answer is an analysis or an error, soon, and
-//! the reports of that analysis can be written.
+//! The bytes of a recording may be damaged in any way: the result is, soon, an analysis or an
+//! error, and the reports of that analysis can be written.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::fixture::{Fixture, MS, SECOND};
 
 /// The number of damaged files that are tried.
 const ROUNDS: usize = 4000;
-/// What one file may take, on a busy machine.
+/// The time that one file may take, on a busy machine.
 const LIMIT: Duration = Duration::from_secs(10);
 
 fn valid() -> Vec<u8> {
@@ -32,7 +32,7 @@ fn valid() -> Vec<u8> {
     f.bytes()
 }
 
-/// Overwrites, flips or cuts. Most damage goes where structure is: the first pages and the
+/// Overwrites, flips or cuts bytes. Most damage goes where structure is: the first pages and the
 /// words that hold numbers, where extreme values are likely.
 fn damage(bytes: &mut Vec<u8>, random: &mut fastrand::Rng) {
     for _ in 0..random.usize(1..6) {

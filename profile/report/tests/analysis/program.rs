@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::fixture::Fixture;
 
-/// Where a program is mapped.
+/// The address at which programs are mapped.
 pub const BIAS: u64 = 0x5555_0000_0000;
 
 pub struct Program {
@@ -81,7 +81,7 @@ impl Program {
         (f, stack)
     }
 
-    /// Where the first call of a function by another one returns to, in the file.
+    /// The return address, in the file, of the first call of a function by another.
     pub fn back(&self, &(caller, callee): &(&str, &str)) -> u64 {
         let head = format!("<{caller}>:");
         let begin = self.lines.iter().position(|line| line.ends_with(&head));

@@ -131,7 +131,8 @@ WHAT COULD NOT BE SEEN
   - /nowhere/bin/shop can't be read: its addresses have no names
 ";
 
-/// Where hardly any time is lost, a finding that brings little is named and no more, also as the only one.
+/// If hardly any time is lost, a finding that gains little is only named, even if it is the only
+/// one.
 #[test]
 fn what_takes_little_and_brings_little_shares_one_line() {
     let mut analysis = shop().load();
@@ -285,7 +286,7 @@ fn of_several_runs_each_finding_is_told_with_how_often_it_was_seen() {
     }
 }
 
-/// An experiment with all that one may have.
+/// An experiment with every field set.
 fn whatif() -> WhatIf {
     let range = Range { median: 0.0, low: 0.0, high: 0.0 };
     WhatIf {
@@ -304,7 +305,7 @@ fn whatif() -> WhatIf {
     }
 }
 
-/// A finding with all that a finding may have.
+/// A finding with every field set.
 fn finding(remedy: Remedy) -> Finding {
     Finding {
         rule: Rule::TooMuchData,
@@ -379,7 +380,7 @@ fn names_cannot_become_markup() {
 #[test]
 fn the_elements_of_the_page_are_balanced() {
     let page = html(&shop().load());
-    // Scripts hold what looks like elements.
+    // Scripts contain text that looks like elements.
     let mut parts = page.split("<script");
     let mut markup = parts.next().unwrap().to_owned();
     markup.extend(parts.map(|part| part.split_once("</script>").unwrap().1));

@@ -1,5 +1,5 @@
-//! Names, against binutils as a second opinion: `nm` says where the functions and variables
-//! are, `addr2line` where each address lies. The program is compiled here, in every form in
+//! Names, compared with those of binutils: `nm` says where the functions and variables are,
+//! `addr2line` to which line each address belongs. The program is compiled here, in every form in
 //! which a program may come: with debug information inside, compressed, apart, and stripped.
 
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ impl Binary {
         (number(0), number(1))
     }
 
-    /// What addr2line says of an address: function and `file:line`, the innermost first.
+    /// The output of addr2line for an address: function and `file:line`, the innermost first.
     fn truth(&self, address: u64) -> Vec<(String, String)> {
         let mut command = Command::new("addr2line");
         command.args(["-Cfi", "-e"]).arg(&self.path).arg(format!("{address:#x}"));
@@ -97,7 +97,7 @@ impl Binary {
         self.process_of(self.path.to_str().unwrap(), build_id, calls, locks, dirs)
     }
 
-    /// That file, with another path in the recording.
+    /// Like `process`, with another path in the recording.
     fn process_of(
         &self,
         path: &str,
@@ -110,7 +110,7 @@ impl Binary {
         f.module(path, BIAS..BIAS + 0x10_0000, BIAS, build_id);
         let thread = f.thread("main", 0..SECOND);
         for (n, &call) in calls.iter().enumerate() {
-            // A return address is the one behind the call.
+            // A return address lies behind the call.
             let stack = f.stack(&[BIAS + call + 1]);
             let lock = locks.get(n).map_or(0x10 + n as u64, |lock| BIAS + lock);
             f.row(thread, Op::MutexLock, lock, stack, 1);
@@ -277,7 +277,7 @@ fn another_file_of_the_same_name_is_not_believed() {
 fn a_program_that_was_replaced_by_the_same_build_has_names_and_another_build_none() {
     let binary = Binary::compile(C, "cc", &[]);
     let (outer, _) = binary.symbol("outer");
-    // As the kernel calls a program's file that another one was renamed over.
+    // The path that the kernel gives for a program's file after another was renamed over it.
     let called = format!("{} (deleted)", binary.path.display());
     let process = binary.process_of(&called, &binary.build_id(), &[outer + 2], &[], &[]);
     assert_eq!(process.modules[0].symbols, Some(SymbolSource::Debug));
@@ -286,7 +286,7 @@ fn a_program_that_was_replaced_by_the_same_build_has_names_and_another_build_non
     let note = process.notes.iter().find(|n| matches!(n, Note::MissingModule { .. }));
     let said = note.expect("a note").to_string();
     assert!(said.contains("program was replaced while it ran: its addresses have no"), "{said}");
-    // Nothing says that a file without a build-id is the same.
+    // Without a build-id, nothing shows that a file is the same.
     binary.objcopy(&["--remove-section=.note.gnu.build-id", "program"]);
     let process = binary.process_of(&called, &[], &[outer], &[], &[]);
     assert_eq!(process.modules[0].symbols, Some(SymbolSource::Missing));

@@ -1,5 +1,5 @@
 //! Which functions took a lock for their callers, read from programs that are compiled here,
-//! without and with optimisation. Whose place it is is known from the source.
+//! without and with optimisation. The function that is the call site is known from the source.
 
 use std::process::Command;
 use std::slice;
@@ -91,7 +91,7 @@ int main(void) {
 ";
 
 /// Calls from the innermost, each as the function that it is in and the one that it calls, and the
-/// function that is the place.
+/// function that is the call site.
 const CASES: &[(&[(&str, &str)], &str)] = &[
     (&[("enter", "pthread_mutex_lock"), ("visit", "enter"), ("main", "visit")], "visit"),
     (
@@ -135,7 +135,7 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
     (&[("works", "sem_wait"), ("calls_works", "works"), ("main", "calls_works")], "works"),
 ];
 
-/// The process whose only acquisition comes by these calls.
+/// A process whose only acquisition has these calls.
 fn acquires(program: &Program, calls: &[(&str, &str)]) -> Process {
     let (mut f, stack) = program.calls(calls);
     let thread = f.thread("main", 0..SECOND);
@@ -151,7 +151,7 @@ fn acquires(program: &Program, calls: &[(&str, &str)]) -> Process {
 #[test]
 fn a_place_is_where_the_section_is_and_not_who_takes_its_lock() {
     for options in ["-O0", "-O1", "-O2", "-O3"] {
-        // Calls in the last place would leave no frame.
+        // Tail calls would leave no frame.
         let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
         for &(calls, place) in CASES {
             let process = acquires(&program, calls);
@@ -161,7 +161,7 @@ fn a_place_is_where_the_section_is_and_not_who_takes_its_lock() {
     }
 }
 
-/// A stripped program has no functions by name, and takes its locks as before.
+/// A stripped program has no names of functions, but takes its locks by the same calls.
 #[test]
 fn a_stripped_program_has_the_same_places() {
     for options in ["-O0", "-O2"] {
@@ -169,7 +169,7 @@ fn a_stripped_program_has_the_same_places() {
         run(Command::new("strip").arg(&program.path));
         for &(calls, place) in CASES {
             let process = acquires(&program, calls);
-            // What is inlined is a part of the function that it is in.
+            // An inlined function is part of the function that it was inlined into.
             let call = calls.iter().find(|call| call.0 == place).unwrap_or(&calls[0]);
             let at = format!("program+{:#x}", program.back(call) - 1);
             assert_eq!(process.sites[0].place, at, "{calls:?} {options}");

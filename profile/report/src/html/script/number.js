@@ -1,4 +1,4 @@
-// Numbers as the page writes them where it was made: three digits that count, and a unit.
+// Formats numbers like the Rust code that makes the page: three significant digits, and a unit.
 // Spaces are narrow and do not break.
 const SPACE = "\u202f";
 

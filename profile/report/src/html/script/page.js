@@ -1,4 +1,4 @@
-// Links into what is folded or far down, copying commands, printing.
+// Links into folded parts and to rows far down, copying commands, printing.
 {
   const reveal = () => {
     const id = decodeURIComponent(location.hash.slice(1));
@@ -21,7 +21,7 @@
       try {
         await navigator.clipboard.writeText(code.textContent);
       } catch {
-        // Pages from files may not write there in every browser.
+        // Not every browser lets pages from files write to the clipboard.
         getSelection().selectAllChildren(code);
         document.execCommand("copy");
       }

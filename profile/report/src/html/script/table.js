@@ -1,12 +1,12 @@
-// Sorts, filters and prolongs the tables. A row is an element of the page, or data from
-// which its element is made when it comes into view: thousands of elements would be slow.
+// Sorts, filters and extends the tables. A row is an element of the page, or data from which its
+// element is made when it comes into view: thousands of elements would be slow.
 
 class Row {
   constructor(table, element, data, number) {
     Object.assign(this, { table, element, data, number });
   }
 
-  // What the column sorts by.
+  // The value by which a column sorts.
   key(column) {
     if (this.data) {
       const value = this.data[column];
@@ -17,7 +17,7 @@ class Row {
     return this.table.isNumber(column) ? Number(text) : text;
   }
 
-  // What the filter looks at, in small letters.
+  // The text that the filter searches, in lower case.
   text() {
     if (this.words === undefined) {
       const words = this.data

@@ -1,6 +1,6 @@
 // The timeline's data and its picture. Times are in nanoseconds since the recording began.
 
-// What a piece is, by its number in the data; the names are those of the colours.
+// The kinds of pieces, by their number in the data; the names are those of the colours.
 const KINDS = ["wait", "futex", "event", "hold"];
 const WORDS = ["waited for a lock", "waited in a futex", "waited for an event", "held a lock"];
 const LANE = 26;
@@ -12,7 +12,7 @@ class Lane {
     const count = pieces.length / 8;
     this.from = new Float64Array(count);
     this.to = new Float64Array(count);
-    // The latest end of a piece and all before it: what is visible can be searched for.
+    // The latest end of a piece and all before it, for a binary search for visible pieces.
     this.reach = new Float64Array(count);
     this.rest = pieces;
     let at = 0;
@@ -30,7 +30,7 @@ class Lane {
   spans(i) { return this.rest[8 * i + 3]; }
   share(i) { return this.rest[8 * i + 4] / 1000; }
 
-  // The first place from which on `values`, which never fall, are at least `least`.
+  // The first index at which `values`, which never decrease, are at least `least`.
   static search(values, least) {
     let [low, high] = [0, values.length];
     while (low < high) {
@@ -53,7 +53,7 @@ class Timeline {
     this.texts = data.texts;
     this.lanes = data.threads.map((thread) => new Lane(thread));
     this.end = Math.max(data.to, 1);
-    // What lies between the windows for which the logs are complete.
+    // The gaps between the windows for which the logs are complete.
     this.gaps = [...data.windows, [this.end, this.end]].map(([from], i) =>
       [i ? data.windows[i - 1][1] : 0, from]);
     [this.from, this.to] = [0, this.end];
@@ -61,7 +61,7 @@ class Timeline {
     this.piece = -1;
   }
 
-  // What a piece says, in a sentence.
+  // Describes a piece in a sentence.
   say(lane, i) {
     const text = (place) => this.texts[lane.rest[8 * i + place]];
     const [lock, site, by] = [text(5), text(6), text(7)];
@@ -76,7 +76,7 @@ class Timeline {
     return `${lane.name} at ${duration(lane.from[i] / 1e9)} ${what}`;
   }
 
-  // Where a time is, in points of the screen.
+  // The x coordinate of a time, in CSS pixels.
   x(time) {
     return this.left + ((time - this.from) / (this.to - this.from)) * (this.width - this.left);
   }
@@ -85,7 +85,7 @@ class Timeline {
     return this.from + ((x - this.left) / (this.width - this.left)) * (this.to - this.from);
   }
 
-  // Which piece is drawn at a point: the shortest there, since it lies on top.
+  // The piece that is drawn at a point: the shortest there, since it lies on top.
   at(x, y) {
     const lane = this.lanes[Math.floor((y - AXIS) / LANE)];
     if (!lane || x < this.left) return null;
@@ -146,7 +146,7 @@ class Timeline {
     }
   }
 
-  // A time on the axis: with as many digits as tell it from its neighbours.
+  // A time on the axis, with as many digits as distinguish it from its neighbours.
   label(time, step) {
     const [unit, name] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]]
       .find(([unit]) => Math.max(time, step) >= unit) ?? [1, "ns"];
@@ -186,7 +186,7 @@ class Timeline {
         if (height > 0) bar(lane.began, lane.ended, top + 7 + y, height);
       }
     }
-    // What is narrower than a point is added up point by point.
+    // Pieces narrower than a pixel are added up for each pixel.
     const columns = Math.max(1, Math.ceil(right - this.left));
     const sums = KINDS.map(() => null);
     const [first, last] = lane.within(this.from, this.to);
@@ -225,8 +225,8 @@ class Timeline {
     }
   }
 
-  // Top and height of a kind's strip: waits above, holds below, so that shape tells them
-  // apart as well as colour.
+  // Top and height of a kind's strip: waits above, holds below, so that their position
+  // distinguishes them as well as their colour.
   static strip(kind, top) {
     if (kind === 3) return [top + 18, 5];
     return kind === 2 ? [top + 6, 9] : [top + 3, 15];

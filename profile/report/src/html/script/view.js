@@ -22,7 +22,7 @@ class View {
     });
   }
 
-  // Says what is shown and what is chosen.
+  // Shows in words the visible range and what is chosen.
   tell() {
     const { from, to, lane, piece, lanes } = this.timeline;
     const range = `${duration(from / 1e9)} to ${duration(to / 1e9)}`;
@@ -149,7 +149,7 @@ class View {
   }
 }
 
-// A timeline is read when it first comes near the screen, or onto paper.
+// A timeline's data is read when it first comes near the screen, or is printed.
 {
   const boxes = [...document.querySelectorAll(".timeline")];
   const views = new Map();

@@ -1,4 +1,4 @@
-//! A row, and what it has in each column.
+//! A row of a table, and its cells.
 
 /// A row's value in a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub enum Cell {
     Unknown,
 }
 
-/// Text.
+/// A cell of text.
 pub fn text(text: impl Into<String>) -> Cell {
     Cell::Text(text.into())
 }

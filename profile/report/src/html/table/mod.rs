@@ -64,26 +64,26 @@ impl Format {
     }
 }
 
-/// A column: its title, what it means, and what it holds.
+/// A column: its title, its meaning, and the kind of its values.
 pub type Column = (&'static str, &'static str, Format);
 
 /// A table.
 pub struct Table<'a> {
     /// What the table lists.
     pub caption: &'a str,
-    /// One of its rows, as a noun in the singular.
+    /// A noun for one of its rows, in the singular.
     pub one: &'a str,
     /// The beginning of its rows' ids; their number follows.
     pub id: String,
-    /// The columns. The first holds text, and is what opens a row.
+    /// The columns. The first holds text; a click on it opens the row.
     pub columns: &'a [Column],
     /// The column by which the rows are sorted, largest first.
     pub sorted: Option<usize>,
 }
 
 impl Table<'_> {
-    /// The table of this many rows. `row` gets whether the row will be HTML, and may leave out what
-    /// only the other kind needs.
+    /// The HTML of the table. `row` makes a row from its number; it gets whether the row will be
+    /// HTML or data, and may leave out what only the other kind needs.
     pub fn html(&self, rows: usize, row: impl Fn(usize, bool) -> Row) -> String {
         if rows == 0 {
             return format!("<p class=\"empty\">There is no {}.</p>\n", self.one);

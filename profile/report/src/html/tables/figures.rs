@@ -15,7 +15,7 @@ pub const FIGURES: [Column; 8] = [
     ("quadrant", "by contention and acquisitions; Q3 is harmless", Format::Quadrant),
 ];
 
-/// What a row has in them.
+/// A row's cells in these columns.
 pub fn figures(figures: &Figures, quadrant: Option<Quadrant>) -> impl Iterator<Item = Cell> {
     let held = if figures.held_timed > 0 { Cell::Number(figures.held) } else { Cell::Unknown };
     [

@@ -1,4 +1,4 @@
-//! Call sites.
+//! The table of call sites.
 
 use super::figures::{FIGURES, figures};
 use crate::html::stacks;

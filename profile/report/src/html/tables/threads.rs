@@ -1,4 +1,4 @@
-//! Threads.
+//! The table of threads.
 
 use crate::html::table::{Cell, Column, Format, Row, Table, text};
 use syncline_analysis::model::{Process, Thread};
@@ -48,8 +48,8 @@ pub fn threads(process: &Process, id: String) -> String {
     })
 }
 
-/// Where a thread started. A start function of a library says nothing (its lines are mostly
-/// unknown): then the call site that created the thread is shown.
+/// Where a thread started, in words. A start function whose lines are unknown, mostly one of a
+/// library, says little: then the call site that created the thread is shown.
 fn start(process: &Process, thread: &Thread) -> String {
     match (&thread.start_function, thread.created_at) {
         (None, _) => "main thread".to_owned(),

@@ -22,7 +22,7 @@ const LANES: usize = 128;
 /// A timeline with at least this share of the run is complete: its first moments have no window.
 const WHOLE: f64 = 0.999;
 
-/// The section. `id` is what the ids of the table's rows begin with.
+/// The section about the timeline. Its ids begin with `id`.
 pub fn section(process: &Process, id: &str) -> String {
     let timeline = &process.timeline;
     if timeline.threads.iter().all(Vec::is_empty) {
@@ -98,7 +98,7 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
     }
 }
 
-/// The threads to draw, in the order of their creation.
+/// The threads to draw, those that waited and held most, in the order of their creation.
 fn lanes(process: &Process, pieces: &[Vec<Piece>]) -> Vec<usize> {
     let busy = |thread: usize| pieces[thread].iter().map(|piece| piece.busy).sum::<f64>();
     let known = pieces.len().min(process.threads.len());
@@ -111,10 +111,11 @@ fn lanes(process: &Process, pieces: &[Vec<Piece>]) -> Vec<usize> {
     lanes
 }
 
-/// The data for the script: for each thread its name, its life, what it did between waits, and eight numbers for each
-/// piece: nanoseconds since the piece before began, nanoseconds that it took, what it was,
-/// how many it stands for, the share of its time in thousandths, and the places of the
-/// lock's, the site's and the other thread's name in the list of texts, 0 for none.
+/// The data for the script. Each thread has its name, its life, what it did between waits, and
+/// eight numbers for each piece: nanoseconds since the piece before it began, nanoseconds that it
+/// took, its kind, the number of spans that it stands for, the share of its time that these take in
+/// thousandths, and the indices of the names of its lock, its site and the other thread in the list
+/// of texts, 0 for none.
 fn data(process: &Process, pieces: &[Vec<Piece>], lanes: &[usize], cell: f64) -> String {
     let mut texts = Texts { places: HashMap::from([(String::new(), 0)]), list: "\"\"".to_owned() };
     let mut threads = Vec::new();
@@ -161,8 +162,8 @@ fn data(process: &Process, pieces: &[Vec<Piece>], lanes: &[usize], cell: f64) ->
     )
 }
 
-/// What a thread did between its waits, in thousandths of that time: on a processor, and ready for one.
-/// When it did which of these is not recorded.
+/// What a thread did between its waits, in thousandths of that time: on a processor, and ready
+/// without one. At which times it did these is not recorded.
 fn between(times: &Times) -> String {
     let running = times.running + times.spinning;
     let all = running + times.ready + times.kernel + times.unknown;
@@ -170,7 +171,7 @@ fn between(times: &Times) -> String {
     format!("{},{}", share(running), share(times.ready))
 }
 
-/// Texts, each of them once.
+/// The list of texts, each of them once, and their indices in it.
 struct Texts {
     places: HashMap<String, usize>,
     list: String,

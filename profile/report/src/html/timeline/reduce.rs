@@ -12,7 +12,8 @@ use syncline_analysis::model::{Activity, Kind, Span, Timeline};
 /// The number of pieces of a whole timeline; about 2 MB of page.
 pub const MOST: usize = 50_000;
 
-/// The first cell to be tried is this many times shorter than what is short enough for any log.
+/// The first cell to be tried is this many times shorter than a cell that keeps any log within the
+/// limit.
 const FINER: f64 = 64.0;
 
 /// What a thread did, apart from running.
@@ -25,7 +26,7 @@ pub enum What {
 }
 
 impl What {
-    /// What a span is.
+    /// The kind of a span.
     pub fn of(span: &Span) -> What {
         match span.activity {
             Activity::Wait => What::Wait(Kind::of(span.op.primitive())),
@@ -37,7 +38,7 @@ impl What {
 /// A wait or a hold, or many short ones that lie close together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// When it began, in seconds since the recording did.
+    /// When it began, in seconds since the recording began.
     pub began: f64,
     /// When it ended.
     pub ended: f64,
@@ -49,8 +50,8 @@ pub struct Piece {
     pub longest: Span,
 }
 
-/// The pieces of each thread in the order of their beginnings, and seconds of a cell: 0 if
-/// each span is there as it was.
+/// The pieces of each thread in the order of their beginnings, and the seconds of a cell: 0 if no
+/// spans were summed.
 pub fn reduce(timeline: &Timeline, most: usize) -> (Vec<Vec<Piece>>, f64) {
     let run = timeline.to.max(f64::MIN_POSITIVE);
     let kinds = 4.0 * timeline.threads.len() as f64;

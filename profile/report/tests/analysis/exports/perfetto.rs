@@ -8,7 +8,7 @@ use syncline_report::export;
 
 use super::{kitchen, spans};
 
-/// A message: its fields' numbers and what they hold.
+/// A message: the numbers of its fields, with their values.
 struct Message(Vec<(u64, Field)>);
 
 enum Field {
@@ -187,7 +187,8 @@ fn arrows_lead_from_the_holder_to_the_one_who_waits() {
         }
     }
     let arrow = |name: &str, track: &str, moment| (name.to_owned(), track.to_owned(), moment);
-    // The hold that was in the way; and where no hold was recorded, a mark on its thread.
+    // An arrow starts at the hold that was waited for, or, if no hold was recorded, at a mark on
+    // the holder's thread.
     let expected = [
         arrow("kitchen+0x7000", "holds", 13_000_000),
         arrow("in the way: kitchen+0x7000", "ben", 30_000_000),
