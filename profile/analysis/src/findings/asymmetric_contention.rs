@@ -23,7 +23,7 @@ use crate::options::Thresholds;
 
 /// Fewer locks than this are not a kind.
 const FEWEST_LOCKS: usize = 4;
-/// A hot lock's acquisitions and contention must be at least this many times those of the median:
+/// A hot lock's acquisitions and contention must be at least this many times those of the median.
 /// The factor is SyncPerf's, which compares with the lowest, not with the median.
 const TIMES: f64 = 2.0;
 /// At most this share of the locks may be hot. If more are hot, there are simply too few locks.

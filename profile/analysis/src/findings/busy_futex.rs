@@ -3,10 +3,10 @@
 //! call, so only threads that have to wait are seen: there are no acquisitions to compare the waits
 //! with, no holders and no sections.
 //!
-//! Workers that have nothing to do wait in a futex as well. Threads with nothing to do wait long,
-//! and are woken seldom and by other threads. Threads that contend have short and frequent waits.
-//! Or each waiter also wakes others, since it releases the lock that it has got, and there are
-//! fewer futexes than threads.
+//! Workers that have nothing to do also wait in a futex. Threads with nothing to do wait long, and
+//! are woken seldom and by other threads. Threads that contend have short and frequent waits. Or
+//! each waiter also wakes others, since it releases the lock that it has got, and there are fewer
+//! futexes than threads.
 //!
 //! If a program has many locks, such as one for each table, threads occasionally wait for one of
 //! them too, above all while a holder has lost its processor. So if there are more futexes than

@@ -190,8 +190,8 @@ impl Family<'_> {
         few(&self.locks)
     }
 
-    /// Whether a condition variable is waited for or signalled in a function that takes one
-    /// of the locks: then they must be mutexes.
+    /// Whether a condition variable is waited for or signalled in a function that takes one of the
+    /// locks: then the locks must be mutexes.
     pub fn has_condition(&self) -> bool {
         let sites = self.process.sites.iter();
         self.in_functions_of(sites.filter(|site| site.op.primitive() == Primitive::Condvar)) > 0

@@ -1,6 +1,6 @@
-//! One problem is one finding. A needless lock is often contended too, and held while its holder is
-//! preempted; removing it resolves the other problems. So if there are several findings at one call
-//! site, only the one whose rule comes first in [`crate::model::Rule`] is reported .
+//! One problem is one finding. A needless lock is often contended as well, and held while its
+//! holder is preempted; removing it resolves the other problems. So if there are several findings
+//! at one call site, only the one whose rule comes first in [`crate::model::Rule`] is reported.
 
 use crate::model::Finding;
 

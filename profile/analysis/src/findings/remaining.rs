@@ -21,8 +21,8 @@ use events::event;
 use sentence::{LEAST, joined};
 use syncline_present::number::{counted, duration, grouped, percent};
 
-/// The least share for calls, whose time is an estimate: of the time in which threads were not
-/// ready without a processor.
+/// The least share of the threads' time for calls, whose time is an estimate. Time in which threads
+/// are ready and have no processor does not count.
 const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;

@@ -43,7 +43,8 @@ const MUCH_HANDED_OVER: f64 = 0.1;
 /// In that case, a replayed gain below this is not reported as a prediction.
 const LITTLE: f64 = 0.05;
 
-/// Seconds. For a shorter run, which is mostly start-up and shutdown, nothing is replayed.
+/// Seconds. For a shorter run, which is mostly start-up and shutdown, no gain is predicted by
+/// replay.
 pub const SHORTEST: f64 = 0.05;
 
 /// Predicts gains for a process.

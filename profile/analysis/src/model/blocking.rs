@@ -1,4 +1,4 @@
-//! Who blocks whom.
+//! Which call sites make which others wait.
 
 use serde::Serialize;
 

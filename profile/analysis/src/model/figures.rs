@@ -64,9 +64,9 @@ pub struct Figures {
     pub timeouts: u64,
     /// Try operations that were refused.
     pub refused: u64,
-    /// Seconds that threads spent polling: the time between refused tries, or between yields, of
-    /// one thread that came within 5 microseconds of each other; and, by samples, time in loops
-    /// that only wait. These seconds are not part of `waited`.
+    /// Seconds that threads spent polling: the time between two refused tries, or two yields, that
+    /// one thread made within 5 microseconds; and, by samples, the time in loops that only wait.
+    /// These seconds are not part of `waited`.
     pub spun: f64,
     /// Seconds that the recorder itself took while a lock was held whose acquisition had waited.
     /// These are not part of the time held, but they are part of other threads' waits.

@@ -93,7 +93,7 @@ pub enum Remedy {
         /// The share of their time that remains, from 0 to 1.
         to: f64,
     },
-    /// Each call takes less time, and fewer of the waits remain.
+    /// Each call takes less time, and only a share of the waits remains.
     CheaperCalls {
         /// The sites.
         sites: Vec<usize>,

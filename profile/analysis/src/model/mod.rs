@@ -5,7 +5,7 @@
 //! [`Process::stacks`], a stack its [`Frame`]s by their index in [`Process::frames`].
 //!
 //! Times are in seconds, rates in 1/s, shares from 0 to 1, and addresses are those of the process.
-//! The JSON report is a serialized [`Process`]: `docs/report-json.md`.
+//! The JSON report has each [`Process`] in this form: `docs/report-json.md`.
 
 mod asleep;
 mod blocking;

@@ -85,7 +85,8 @@ pub struct Process {
     pub findings: Vec<Finding>,
     /// In how many runs each finding was seen, if several were read as one.
     pub runs: Option<Runs>,
-    /// Locks and events that take time and that no finding explains, most time first.
+    /// Locks and events that take time and that no finding explains: most of the critical path
+    /// first, if enough of it is known, and then most time first.
     pub remaining: Vec<Remaining>,
     /// What the end of the run waited for.
     pub critical_path: CriticalPath,

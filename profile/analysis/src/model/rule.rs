@@ -1,4 +1,4 @@
-//! The rules: one table. The precedence of findings about the same waits, the names, what `tune`
+//! The table of all rules. The precedence of findings about the same waits, the names, what `tune`
 //! and `whatif` try, and the lists in tests and documents all follow from it.
 //!
 //! Each rule's thresholds and conditions are in its file below `findings`.
@@ -49,7 +49,7 @@ pub enum Rule {
     SerializedByOuter,
     /// The section touches nothing that other threads can reach.
     LocalDataOnly,
-    /// The data that the lock protects is already atomic, or already protected by another lock.
+    /// The shared data that the sections change is only changed by atomic instructions.
     AlreadyExclusive,
     /// Threads that poll a lock, or a counter under it, until all have arrived.
     PollingBarrier,
@@ -65,7 +65,8 @@ pub enum Rule {
     ShortQueue,
     /// A lock that the program made of a mutex and a condition, or of a semaphore, and that threads wait for.
     OwnLock,
-    /// Threads that sleep for events that come soon, or for pieces of work shorter than a wake-up.
+    /// Threads that sleep for events that come soon, or for pieces of work that are small compared
+    /// with a wake-up.
     TinyEvents,
     /// Wake-ups that find nothing to do.
     FutileWakeUps,

@@ -73,7 +73,7 @@ pub struct WhatIf {
     pub calls: Vec<String>,
     /// What was delayed there.
     pub delayed: Delayed,
-    /// How often it ran in a run without delays.
+    /// How often these operations ran in a run without delays.
     pub times: f64,
     /// Seconds of a run without delays.
     pub seconds: f64,

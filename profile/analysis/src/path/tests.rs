@@ -59,8 +59,8 @@ fn three() -> Drawn {
 #[test]
 fn it_leads_from_who_waited_to_who_ended_the_wait() {
     let drawn = three();
-    // Until 4 the third thread, which woke the second when it went to sleep itself; until 9 the
-    // second; then the first one.
+    // Until 4 the path is in the third thread, which woke the second when it went to sleep itself;
+    // until 9 it is in the second, and then in the first.
     let expected = [
         (OnPath::Running, None, 1, 8.5),
         (OnPath::Running, None, 0, 1.0),
@@ -69,8 +69,8 @@ fn it_leads_from_who_waited_to_who_ended_the_wait() {
     assert_eq!(parts(&drawn), expected);
     let path = critical_path(&drawn);
     assert_eq!((path.seconds, path.hand_overs), (10.0, 2));
-    // A second after the join; half a second of waking, and 4.5 after it. The wait of the third thread
-    // has no part in it.
+    // A second after the join; half a second of waking at the condition, and 4.5 seconds after
+    // that. The wait of the third thread has no part in the path.
     assert_eq!([path.through(0), path.through(1)], [Some(0.1), Some(0.5)]);
 }
 

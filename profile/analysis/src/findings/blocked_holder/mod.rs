@@ -14,7 +14,7 @@ use syncline_recording::Class;
 use crate::model::{Finding, Kind, Process, Site};
 use crate::options::Thresholds;
 
-/// Holders that do not run.
+/// The findings about holders that do not run.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     let sites = (0..process.sites.len()).filter(|&site| {
         let Site { op, kind, .. } = process.sites[site];

@@ -46,7 +46,7 @@ const LONG_WITH_CALLS: f64 = 1e-6;
 /// A section that touches at most this many words has no data that could be split.
 const UNSPLITTABLE: usize = 2;
 /// The assumed number of locks for each thread after a split: then a thread meets one of the others
-/// a quarter of the times.
+/// in a quarter of its acquisitions.
 const PARTS_PER_THREAD: f64 = 4.0;
 /// The share of a long section that is assumed to remain if nothing is known of it.
 const LEFT_UNKNOWN: f64 = 0.5;

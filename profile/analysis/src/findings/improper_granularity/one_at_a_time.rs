@@ -16,7 +16,7 @@ use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
 use crate::options::Thresholds;
 
-/// The least share of the run that the thread sleeps, less the processor time of all threads as a
+/// The least share of the run that the thread sleeps, minus the processor time of all threads as a
 /// share of the run.
 const MUCH: f64 = 0.3;
 /// Fewer sleeps than this may be pauses.

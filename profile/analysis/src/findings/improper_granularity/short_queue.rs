@@ -6,7 +6,7 @@
 //! which one side is ahead, and each element costs a sleep and a wake-up instead of some
 //! nanoseconds.
 //!
-//! Putting and taking are one function each. It may leave the signal to a function that it calls,
+//! Putting and taking are one function each. Each may leave the signal to a function that it calls,
 //! as GStreamer's queue does. A signal at the end of a function is a jump and returns to the
 //! function's caller, so it is recorded with the caller's frame. Several queues of the same code
 //! are one finding.

@@ -17,8 +17,8 @@ use crate::options::Thresholds;
 
 use super::contended::on_processor;
 
-/// The least share of time for which a lock's threads wait for it, of the time in which they were
-/// not ready without a processor.
+/// The least share of their time for which a lock's threads wait for it. Time in which they are
+/// ready and have no processor does not count.
 const LEAST: f64 = 0.15;
 /// Longer sections, in seconds, are too long rather than too frequent.
 const SHORT: f64 = 10e-6;

@@ -1,4 +1,4 @@
-//! Improper primitives: another primitive would do the same for less (SyncPerf, section 2.1.1).
+//! Improper primitives: another primitive would do the same at less cost (SyncPerf, section 2.1.1).
 
 mod atomic_instead;
 pub mod library_lock;

@@ -83,8 +83,8 @@ struct Inner<'a> {
     family: &'a Family<'a>,
     /// Acquisitions that were sampled.
     seen: u64,
-    /// The sampled acquisitions under the outer lock that is most often held, for each lock of the
-    /// family.
+    /// The sampled acquisitions of each lock of the family under the outer lock that is held most
+    /// often for it, all together.
     under_its_own: u64,
     /// The sampled acquisitions under any outer lock.
     under_any: u64,

@@ -1,9 +1,9 @@
 //! A trace for Perfetto: a track for each thread with its waits, tracks below it with what it
 //! holds, and arrows from the holder to the waiter.
 //!
-//! It is Perfetto's own format and not the older JSON of trace events, which has times in
-//! microseconds as decimal text, is five times as large, and has arrows that viewers bind to
-//! whatever slice happens to be at their moment.
+//! The trace has Perfetto's own format, not the older JSON of trace events. That JSON has times in
+//! microseconds as decimal text, is five times as large, and viewers bind its arrows to any slice
+//! that is there at the arrow's moment.
 //!
 //! Slices of one track must lie within each other. Waits of a thread never overlap; holds
 //! may overlap in any way, so each goes to the first track on which nothing is open.

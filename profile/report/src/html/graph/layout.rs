@@ -6,7 +6,7 @@
 //! of the longest path to it; within its layer a node moves to the middle of its neighbours. Equal
 //! input gives equal output.
 
-/// The number of sweeps over all layers; more change nothing at this size.
+/// The number of sweeps over all layers; more sweeps change nothing at this size.
 const SWEEPS: usize = 6;
 
 /// An edge between nodes, given by their numbers.

@@ -1,5 +1,5 @@
-//! The axes of the quadrants. Both are logarithmic; call sites without contention are on a line below
-//! the lowest share.
+//! The axes of the quadrants. Both are logarithmic; locks and call sites without contention are on
+//! a line below the lowest share.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ pub const RIGHT: f64 = 700.0;
 const TOP: f64 = 16.0;
 /// The y coordinate of the lowest share, where the logarithmic part ends.
 const FLOOR: f64 = 272.0;
-/// The y coordinate of call sites without contention.
+/// The y coordinate of locks and call sites without contention.
 const NONE: f64 = 292.0;
 /// The y coordinate of the field's lower end.
 pub const BOTTOM: f64 = 306.0;

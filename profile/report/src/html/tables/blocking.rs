@@ -1,4 +1,4 @@
-//! Who blocks whom, as a table.
+//! The table "Who blocks whom".
 
 use crate::html::table::{Cell, Column, Format, Row, Table, text};
 use syncline_analysis::model::Process;

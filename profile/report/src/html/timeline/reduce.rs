@@ -3,7 +3,7 @@
 //! A log may have millions of waits and holds, most of them shorter than a point of the screen at
 //! any zoom that a person would choose. Time is cut into cells. A span that is as long as a cell
 //! stays as it is; shorter spans are summed, cell by cell, into a [`Piece`] that says how much of
-//! its time they take, and names the lock with most of it.
+//! its time they take, and has the longest of them.
 
 use std::collections::HashMap;
 
