@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use syncline::memory::Padded;
 
-/// Threads share a counter only if there are more threads than this: otherwise they would disturb
-/// each other in what is measured.
+/// The number of counters. Threads share one only if there are more threads than this: sharing
+/// would disturb what is measured.
 const NUMBERS: usize = 64;
 
 struct Counting;

@@ -49,8 +49,8 @@ pub const FIELDS: &str = "
                          `fair`, where all want one part; the median of the runs
 ";
 
-/// An MPI library, its starter's option for more ranks than processors, and how many of the pairs
-/// it can do in the time.
+/// An MPI library: the words that complete its starter's options (`flags`), and by what factor it
+/// does fewer pairs in the time (`slower`).
 struct Library {
     name: &'static str,
     commands: &'static str,
@@ -89,8 +89,9 @@ pub fn run(size: Size) -> anyhow::Result<String> {
         for (section, kind, transfers) in
             [(EMPTY, "allocate", "0"), (ALLOCATED, "allocate", "1"), (CREATED, "create", "1")]
         {
-            // The library has to allocate shared memory; of the other kinds of memory, only Open
-            // MPI's default can be compared with shared memory.
+            // Windows in shared memory must be allocated by the library. Of the other libraries,
+            // only Open MPI's default has windows of MPI_Win_allocate that can be compared with
+            // shared memory.
             let section = match (is_shared, section) {
                 (true, CREATED) => continue,
                 (true, _) => IN_SHARED_MEMORY,
@@ -161,7 +162,7 @@ fn case<'a>(
     }
 }
 
-/// The ranks, started by a library's starter, under a scheme or with the library's own locks.
+/// The command that starts the ranks, under a scheme or with the library's own locks.
 fn start(folder: &Path, library: &Library, scheme: Option<&str>) -> Command {
     let starter = format!("mpirun.{}", library.commands);
     let mut command = match scheme {

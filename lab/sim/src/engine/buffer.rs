@@ -5,9 +5,10 @@
 //! ask. If the core may have several accesses under way, each store asks at once instead. It takes
 //! effect after the stores before it, if its line has arrived by then and has not left again.
 //!
-//! Where lines travel to the core, stores to the same line that have queued up behind a store by
-//! the time it takes effect take effect with it. Where stores go out to the last-level cache, a
-//! store on its way takes no later one with it; those behind it go together.
+//! Where lines travel to the core, a store that takes effect takes the stores to the same line with
+//! it that are directly behind it in the buffer. Where stores go out to the last-level cache, it
+//! takes only those with it that were in the buffer when it asked for the line; the later ones go
+//! together next.
 //!
 //! A load of another line overtakes the stores. A load of a line that they write to waits until
 //! they have taken effect; a real core forwards the value if the load reads the same word. An
@@ -175,7 +176,8 @@ impl Engine<'_> {
             }
             _ => self.reach_line(Access::Store, line, cache, self.now) + instructions,
         };
-        // Plan this before `write` wakes the threads that watch the line.
+        // Planned before `write` plans the wake-ups of the threads that watch the line: of two
+        // events at one time, the store has to come first.
         self.events.plan(at, Whom::Buffer(thread));
         self.write(line, at);
     }

@@ -1,8 +1,8 @@
 //! Runs simulated threads in the order of simulated time.
 //!
-//! A simulated thread is a coroutine. It runs until simulated time has to pass for it and another
-//! thread has something to do before that time. An access asks for its line at once, finds out when
-//! the line will serve it, and takes effect then. So effects come in the order of time, and on one
+//! A simulated thread is a coroutine. It runs until it has to wait for a later moment of simulated
+//! time, and another thread has something to do before that moment. An access asks for its line at
+//! once, finds out when
 //! line in the order in which accesses asked for it. One seed gives one run, bit for bit.
 //!
 //! Most accesses need no switch, because no other thread has anything to do before they are done.
@@ -69,7 +69,7 @@ pub struct Engine<'m> {
     fresh: Fresh,
     levels: Levels,
     by_address: FxHashMap<usize, u32>,
-    /// Lines that were looked up lately, by the last bits of their addresses.
+    /// Lines that were looked up lately, by the low bits of their numbers.
     recent: Box<[(usize, u32); RECENT]>,
     random: u64,
     accesses: u64,
@@ -276,7 +276,7 @@ impl<'m> Engine<'m> {
         self.machine.node_of(self.threads[self.current as usize].cache as usize)
     }
 
-    /// The group of near processors to which the current thread's node belongs.
+    /// The group of near processors, at a level, to which the current thread's node belongs.
     pub(crate) fn group(&self, level: usize) -> usize {
         self.machine.group(self.node(), level)
     }
