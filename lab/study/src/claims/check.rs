@@ -43,7 +43,7 @@ impl Part {
         Part { paper, ..self }
     }
 
-    /// This part, or a failed one that says so if the value is missing.
+    /// This part. If the value is missing, it says so in place of a number.
     pub fn if_there(self, value: f64) -> Part {
         match value.is_nan() {
             true => Part { ours: "not simulated".to_owned(), ..self },

@@ -10,7 +10,7 @@ use super::known::KNOWN_MISSES;
 use super::rows::{Check, ROWS, Row};
 use crate::figure::Book;
 
-/// How many rows had which result.
+/// The number of rows with each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// All rows.

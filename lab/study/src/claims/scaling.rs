@@ -59,7 +59,7 @@ pub fn check(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// The locks that are best on a machine in some workload, or as good as the best.
+/// For each workload of a machine, the locks that are best in it, or as good as the best.
 fn winners<'a>(book: &'a Book, machine: &str) -> Vec<BTreeSet<&'a str>> {
     let mut workloads = Vec::new();
     for id in ["figure-5", "figure-7"] {

@@ -102,7 +102,7 @@ impl World for Elsewhere<'_> {
         partners
     }
 
-    /// Within one core, this is the cost of an atomic operation on an own line.
+    /// For a single thread, this is the cost of an atomic operation on its own line.
     fn transfer(&self, places: &[usize]) -> u64 {
         if let ([_], Some(local)) = (places, self.0.local(Access::Swap)) {
             return u64::from(local);

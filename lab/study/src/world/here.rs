@@ -211,12 +211,12 @@ impl World for Here {
 /// Cycles by which a pause is longer than requested, since reading the clock takes time.
 static OVERSHOOT: AtomicU64 = AtomicU64::new(0);
 
-/// Pauses for so many cycles, and for those that reading the clock takes. It first waits for
+/// Pauses for this many cycles, and for those that reading the clock takes. It first waits for
 /// earlier accesses, which a processor would otherwise continue meanwhile.
 #[inline]
 fn stay(cycles: u64) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every such processor has it.
+    // SAFETY: every x86-64 processor has this instruction.
     unsafe {
         std::arch::x86_64::_mm_lfence();
     }
