@@ -15,14 +15,15 @@ pub trait Timed: Memory {
     type Region: Deref<Target = [Padded<Self::Word>]> + Send + Sync;
 
     /// Reads the clock, in ticks, after everything before is done and before anything after has
-    /// begun. Loads count as done; stores only after [`settle`](Self::settle).
+    /// begun. A load counts as done when its value is there; a store only after
+    /// [`settle`](Self::settle).
     fn ticks() -> u64;
 
     /// Waits until this thread's stores and evictions have taken effect for all threads.
     fn settle();
 
-    /// Tells a bench that can't see it by itself that the next access needs what the last one
-    /// returned.
+    /// Tells the bench that the next access needs what the last one returned, if the bench can't
+    /// see it by itself.
     #[inline(always)]
     fn depends() {}
 
@@ -78,7 +79,8 @@ pub trait Bench {
     /// If there is too little memory, or no thread can run at this place.
     fn lines(&self, count: usize, home: usize) -> Result<Lines<Self::Memory>, Error>;
 
-    /// Runs `body` at each of these places at once, with its index as the role.
+    /// Runs `body` at each of these places at once, with the place's index as its argument, the
+    /// role.
     ///
     /// # Errors
     /// If a thread can't run at one of the places; then none runs.
