@@ -6,7 +6,6 @@
 //! that it gets. The time between the beginnings of two runs is what a line needs to travel to the
 //! other core and back. During a part of it the owner uses the line again: the increments of a run
 //! except the first, at the speed of a thread that is alone.
-//! first take, at the speed of a thread that is alone.
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};

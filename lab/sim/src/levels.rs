@@ -17,7 +17,8 @@ struct Level {
     /// Number of sets, a power of two.
     sets: usize,
     /// The line that was used last, by core and set. Lines are numbered from 1; 0 is an empty way.
-    /// In large levels most sets have one line, so the real machine's caches hold little else.
+    /// In large levels most sets have one line, so this vector is most of what a simulation
+    /// accesses, and of what has to be in the real machine's caches.
     latest: Vec<u32>,
     /// The other lines of each set, the latest first; empty ways come last.
     others: Vec<[u32; WAYS - 1]>,

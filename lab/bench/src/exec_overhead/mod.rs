@@ -9,9 +9,8 @@
 //! A program that is linked statically with the lock calls it without a detour through the loader's
 //! tables, and finds its thread's words without a call. That is shown as well, but isn't counted,
 //! since no interposed function can be called that way. Also shown is the cost of leaving a mutex
-//! to the
-//! C library, relative to the program without Syncline: the detour alone, with the same lock on
-//! both sides.
+//! to the C library, relative to the program without Syncline: the detour alone, with the same lock
+//! on both sides.
 //!
 //! Memory is measured with 300,000 mutexes, used once each, without the objects' own bytes.
 

@@ -13,7 +13,7 @@ pub enum Fresh {
     Machine,
     /// At this node, or at the nearest node that has memory.
     At(usize),
-    /// At one node after the other.
+    /// At the nodes in turn.
     InTurn,
 }
 
@@ -329,8 +329,8 @@ impl Engine<'_> {
         thread.cache as usize
     }
 
-    /// Sends out an access of a cache, which begins when the line is free and the core has begun
-    /// it. Returns the cycle in which the access is done.
+    /// Sends out an access of a cache. It begins when the line is free, and not before the core has
+    /// begun it. Returns the cycle in which the access is done.
     #[inline]
     fn serve(&mut self, access: Access, number: u32, cache: usize, begun: u64) -> u64 {
         let line = &mut self.lines[number as usize];

@@ -10,13 +10,14 @@
 //! takes only those with it that were in the buffer when it asked for the line; the later ones go
 //! together next.
 //!
-//! A load of another line overtakes the stores. A load of a line that they write to waits until
-//! they have taken effect; a real core forwards the value if the load reads the same word. An
+//! A load overtakes stores to other lines. A load of a line that buffered stores write to waits
+//! until they have taken effect; a real core forwards the value if the load reads the same word. An
 //! atomic operation, a fence, and any system call wait until the buffer is empty. This is total
 //! store order, as on x86 and SPARC.
 //!
-//! A word holds the latest stored value at once, since the word may be gone when the store takes
-//! effect. Until then the engine keeps the word's old value, and loads see that one.
+//! A word's memory holds the latest stored value at once, since the word may be gone when the store
+//! takes effect. Until the store takes effect, the engine keeps the old value, and loads see that
+//! one.
 
 use std::collections::VecDeque;
 
@@ -30,7 +31,7 @@ use crate::machine::Access;
 #[derive(Default)]
 pub struct Buffer {
     stores: VecDeque<Stored>,
-    /// How many of these there were when the first asked for its line.
+    /// The number of stores in the buffer when the first of them asked for its line.
     asked: usize,
     /// What the thread waits for, if it does.
     waits: Option<Until>,

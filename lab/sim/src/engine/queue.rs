@@ -18,13 +18,13 @@ use crate::line::ThreadId;
 
 /// The base-2 logarithm of a day's cycles. A day is shorter than most accesses.
 const DAY: u32 = 3;
-/// Days: as many cycles as a line with a hundred waiters needs to serve them. Two levels of bits
-/// address this many.
+/// The number of days. They have as many cycles as a line with a hundred waiters needs to serve
+/// them all. Two levels of bits address this many.
 const DAYS: usize = 64 * 64;
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// To whom something happens.
+/// The subject of an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whom {
     /// A thread goes on. The event is stale if the thread has gone on since it was planned: the

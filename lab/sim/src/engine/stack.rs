@@ -22,9 +22,8 @@ thread_local! {
 }
 
 /// A stack that begins elsewhere in its page than the stacks of other threads. The position in a
-/// page
-/// decides in which set of a first-level cache a line is. If all stacks began alike, the frames
-/// that each switch needs would push each other out of a few sets.
+/// page decides in which set of a first-level cache a line is. If all stacks began alike, the
+/// frames that each switch needs would push each other out of a few sets.
 pub struct ThreadStack {
     stack: DefaultStack,
     base: StackPointer,
