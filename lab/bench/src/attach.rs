@@ -3,8 +3,8 @@
 //!
 //! Four memcacheds run at once, and clients put the same load on each in turn: one that was never
 //! attached to, one that was started under `syncline record`, one that is attached to, and one from
-//! which the recorder has detached. The comparison uses answers per second within one
-//! round. The stop is measured by the command, on a program with a thousand waiting threads.
+//! which the recorder has detached. The comparison uses answers per second within one round. The
+//! stop is measured by the command, on a program with a thousand waiting threads.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

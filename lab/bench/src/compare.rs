@@ -52,7 +52,7 @@ pub struct Row {
     pub measure: Measure,
     /// Baseline and subject of each pair.
     pub pairs: Vec<(f64, f64)>,
-    /// The most interim checks whether there are enough pairs.
+    /// The most checks whether there are enough pairs.
     pub looks: usize,
 }
 

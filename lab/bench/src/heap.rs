@@ -14,8 +14,8 @@ struct Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-/// Each counter may have wrapped around, since threads free what others have allocated; their sum
-/// is right.
+/// Bytes allocated minus bytes freed, by counter. A counter may wrap around, since threads free
+/// what others have allocated; the sum of all is right.
 static IN_USE: [Padded<AtomicUsize>; NUMBERS] = [const { Padded(AtomicUsize::new(0)) }; NUMBERS];
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 

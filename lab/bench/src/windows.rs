@@ -1,10 +1,11 @@
 //! Locks of MPI windows: a program under `syncline mpi`, compared with the same program with the
 //! MPI library's own locks.
 //!
-//! It is the paper's microbenchmark: each rank locks and unlocks a random rank's part, with shared
-//! locks, exclusive ones, and both. The result is the median of a pair, with nothing in between,
-//! and with a get and a put under each exclusive lock. There are 4 ranks, so they outnumber the
-//! processors of small machines; then figures also depend on the scheduler, for both sides.
+//! The program is the microbenchmark of the paper on MPI's passive target: each rank locks and
+//! unlocks a random rank's part, with shared locks, exclusive ones, and both. The result is the
+//! median of a pair, with nothing in between, and with a get and a put under each exclusive lock.
+//! There are 4 ranks, so they outnumber the processors of small machines; then figures also depend
+//! on the scheduler, for both sides.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

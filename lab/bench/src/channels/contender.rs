@@ -1,5 +1,5 @@
-//! The channels that are compared, behind one trait. Each waits as its documentation recommends. A
-//! library that can't wait gets our library's loop for ends that yield around its tries.
+//! The channels that are compared, behind one trait. Each waits as its documentation recommends. If
+//! a library can't wait, our library's loop for ends that yield repeats its tries.
 
 use std::sync::mpsc;
 

@@ -44,8 +44,8 @@ struct Side {
     run: fn(u64) -> f64,
 }
 
-/// The line's transfer time is measured in each round, with this many transfers: enough that the
-/// threads' start doesn't matter.
+/// The number of transfers with which a line's transfer time is measured in each round: enough that
+/// the threads' start doesn't matter.
 const TRANSFERS: u64 = 40_000;
 const LINE: Side = Side { name: "a line alone", sleeps: None, run: |_| load::transfers(TRANSFERS) };
 

@@ -66,7 +66,7 @@ fn row(section: &'static str, aim: Option<f64>, peer: &Timing, subject: &Timing)
     }
 }
 
-/// The fastest peer of the kind.
+/// The fastest of the peers that a lock of this kind is compared with.
 fn fastest<'a, 'b>(all: &'b [Timing<'a>], kind: Kind, access: Access) -> Option<&'b Timing<'a>> {
     all.iter()
         .filter(|t| t.contender.side == Side::Peer && t.access == access)

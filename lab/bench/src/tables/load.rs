@@ -51,7 +51,7 @@ pub const MIXES: [Mix; 4] = [
 #[derive(Clone, Copy)]
 pub enum Skew {
     Uniform,
-    /// A key's frequency falls with its rank to the power of YCSB's exponent, 0.99.
+    /// A key's frequency is proportional to its rank to the power of -0.99 (YCSB's exponent).
     Zipf,
 }
 

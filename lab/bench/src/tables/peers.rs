@@ -26,7 +26,7 @@ pub trait Running<V>: Sync {
     /// Runs the steps of a stream once.
     fn run(&self, stream: &[Step]);
     fn fill(&self, keys: &mut dyn Iterator<Item = u64>);
-    /// Of how many steps one is run.
+    /// One step in this many is run.
     fn share(&self) -> usize {
         1
     }

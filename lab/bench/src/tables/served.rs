@@ -12,7 +12,7 @@ use super::peers::{Contender, Running};
 
 /// Number of threads that ask one server.
 const CLIENTS: usize = 2;
-/// Of how many steps one is run: with more threads than processors, a message costs a context
+/// One step in this many is run: with more threads than processors, a message costs a context
 /// switch.
 const SHARE: usize = 10;
 

@@ -67,7 +67,7 @@ fn mend(
     if known.mended.is_empty() { Ok(None) } else { run(&known.mended).map(Some) }
 }
 
-/// Two processes that only use processor time, as long as this lives.
+/// Two processes that only use processor time, as long as this value lives.
 pub struct Busy(Vec<Child>);
 
 impl Busy {
