@@ -1,4 +1,5 @@
 //! Makes a machine description from a measurement; the simulator loads it (`docs/machines.md`).
+//!
 //! The description has a column for each distance between cores. A value that could not be measured
 //! is replaced by the nearest one, and the measurement's notes say so. The whole measurement is
 //! included in the field `measured`.

@@ -23,7 +23,7 @@ pub fn near(what: impl Into<String>, ours: f64, paper: f64, within: f64) -> Part
     between(what, ours, (paper, paper), within).named(number(paper))
 }
 
-/// A part whose number must be in the paper's range within this share.
+/// A part whose number must be in the paper's range, widened by this share on both sides.
 pub fn between(what: impl Into<String>, ours: f64, (least, most): (f64, f64), within: f64) -> Part {
     Part {
         what: what.into(),

@@ -15,9 +15,9 @@ use crate::figure::Book;
 pub struct Summary {
     /// All rows.
     pub rows: usize,
-    /// Rows of which all parts hold.
+    /// Rows whose parts all hold.
     pub hold: usize,
-    /// Rows of which a part does not hold.
+    /// Rows with a part that does not hold.
     pub miss: usize,
     /// Rows that are measured on real programs.
     pub elsewhere: usize,

@@ -9,7 +9,7 @@ use crate::world::{Placement, World};
 /// The nine locks of SSYNC, by their names in the catalogue.
 pub const NINE: [&str; 9] =
     ["tas", "ttas", "ticket", "anderson", "futex", "mcs", "clh", "hclh", "hticket"];
-/// The hierarchical ones of them, which group near processors.
+/// Those of them that are hierarchical, which group near processors.
 const HIERARCHICAL: [&str; 2] = ["hclh", "hticket"];
 /// The name of the C library's mutex in the catalogue.
 const MUTEX: &str = "futex";
