@@ -4,8 +4,9 @@
 //! thread wants it, each increment would fetch the line. On real machines the owner goes on until
 //! the request has reached it, so increments come in runs, which a thread recognizes by the values
 //! that it gets. The time between the beginnings of two runs is what a line needs to travel to the
-//! other core and back. During a part of it the owner uses the line again: the increments of a run
-//! except the first, at the speed of a thread that is alone.
+//! other core and back. During a part of that time the owner uses the line again: for all
+//! increments of its run but the first, each of which takes as long as an increment by a thread
+//! that is alone.
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};

@@ -52,7 +52,7 @@ pub enum Timing {
     /// A chain of these accesses to each line [`LAPS`] times: for lines that stay in the
     /// measuring thread's cache.
     Own(Access),
-    /// Independent loads of the chain's lines: none waits for another.
+    /// Loads of the chain's lines that do not wait for each other.
     Together,
     /// A chain without accesses, with fences or without, [`LAPS`] times.
     Nothing { fences: bool },
@@ -197,7 +197,7 @@ fn chain<M: Timed>(
     }
 }
 
-/// Ticks of doing something to each line, one after the other, repeated `laps` times.
+/// Ticks of an access to each line, one after the other, repeated `laps` times.
 #[inline(always)]
 fn each<M: Timed>(
     region: &[Padded<M::Word>],

@@ -94,7 +94,7 @@ pub fn side_by_side<T: Sync, R: Send>(
     let work = || {
         let mut results = Vec::new();
         loop {
-            // Relaxed: only draws a number; the end of the thread hands its results over.
+            // Relaxed: only draws a number; joining the thread hands its results over.
             let number = next.fetch_add(1, Relaxed);
             let Some(one) = all.get(number) else { return results };
             results.push((number, run(one)));

@@ -14,8 +14,8 @@ use syncline_statistics::{Summary, median};
 /// The number of loads of a walk that make one sample.
 const STEPS: usize = 256;
 
-/// A walk through memory covers this many times the size of the last-level cache, so that few of
-/// its loads find their line there.
+/// A walk through memory covers this many times the size of the largest cache, so that few of its
+/// loads find their line there.
 const BEYOND_LLC: usize = 4;
 /// The most bytes of a walk: laying it out takes a tenth of a second for each 128 MiB.
 const MOST_MEMORY: usize = 1 << 30;
@@ -92,8 +92,8 @@ pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Res
 const LINES_APART: usize = 128;
 
 /// How much memory to walk through so that loads find their lines in the second level, in the last
-/// level, and in none: well above the size of the level before, and well below the level's own
-/// size.
+/// level, and in none. Each size is well above that of the level before, and well below that of its
+/// own level; `None` if no size is, or if the level is absent.
 fn spans(caches: &Caches) -> [Option<usize>; 3] {
     let Caches { l1, l2, llc } = *caches;
     let between = |below: usize, size: usize| {

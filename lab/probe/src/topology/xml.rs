@@ -7,8 +7,8 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use super::{Caches, HardwareThread, Source, Topology};
 
-/// Reads the topology of these processors from an XML text; `None` if the text is no topology that
-/// has them.
+/// Reads the topology of these processors from an XML text; `None` if the text is not a topology
+/// that contains them.
 pub fn topology(text: &str, usable: &[usize]) -> Option<Topology> {
     // The text declares a document type, but uses nothing of it.
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };

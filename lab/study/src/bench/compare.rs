@@ -102,9 +102,8 @@ pub struct Calibrated<T> {
     pub steady: bool,
 }
 
-/// Runs something between two calibrations, and again if these differ by more than a fifth: a
-/// hypervisor may have moved the processors meanwhile. The last of at most `TRIES` runs counts,
-/// steady or not.
+/// Runs something between two calibrations, and again if these are not [`alike`]: a hypervisor may
+/// have moved the processors meanwhile. The last of at most `TRIES` runs counts, steady or not.
 ///
 /// # Errors
 /// Those of the calibration and of the run.

@@ -14,7 +14,7 @@ const SOCKET: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct Elsewhere<'m>(pub &'m Machine);
 
-/// The cycles between which a run is counted.
+/// The cycles at which the counted part of a run begins and ends.
 #[derive(Debug)]
 pub struct Interval {
     from: u64,
