@@ -1,4 +1,4 @@
-// The locks of Concurrency Kit, in the loops that `src/locks/arena.rs` has for all others.
+// The locks of Concurrency Kit, in the same loops as those of `src/locks/arena.rs` for all others.
 //
 // ck is a library of headers, so its locks inline into these loops, as those of the Rust
 // libraries do into theirs. Each lock is a type, a thread's node, and two functions;
@@ -130,7 +130,7 @@ static void *line_of_zeros(void) {
         return sum;                                                                                \
     }
 
-// A lock without readers: they write.
+// A lock without a shared mode: readers acquire it as writers do.
 #define EXCLUSIVE(N)                                                                               \
     static inline void N##_acquire_shared(struct N *lock, struct N##_thread *thread) {             \
         N##_acquire(lock, thread);                                                                 \

@@ -1,5 +1,5 @@
-/* A distributed hash table over MPI, written plainly: each rank has a window of slots, a key's hash says
- * which rank and slot, the next slots are tried if others have that one, and each operation locks the
+/* A distributed hash table over MPI, written plainly. Each rank has a window of slots. A key's hash gives
+ * its rank and its slot; if another key has that slot, the next ones are tried. Each operation locks the
  * rank's window: shared to read, exclusive to write (Christgau and Schnor, 2019, Figure 2). Keys and
  * values have 8 bytes.
  *
@@ -35,7 +35,7 @@ static void fetch(int target, uint64_t at, slot *into) {
     MPI_Win_flush(target, window);
 }
 
-/* The slot of the key, or the first vacant one; none if all belong to other keys. */
+/* Finds the slot of the key, or the first vacant one. Returns 0 if all belong to other keys. */
 static int find(int target, uint64_t hashed, uint64_t key, uint64_t *at, slot *found) {
     for (uint64_t step = 0; step < slots; step++) {
         *at = (hashed + step) & (slots - 1);

@@ -1,9 +1,10 @@
-/* What a page costs in memory that two ranks share: prints microseconds of processor time a page, for
- * a miss, for the first write to a page that is here, for a barrier after DIRTY pages were written
- * (each), and for one after none was (for each page that is here).
+/* What a page costs in memory that two ranks share. Prints five figures, in microseconds of processor time:
+ * a miss; the first write to a page that is here; a barrier, for each of the DIRTY pages that were written
+ * before it; a barrier before which none was written, for each page that is here; and memcpy of a page.
  *
  * With -DPEER the memory is made as the public ArgoDSM does it: SIGSEGV, mprotect and a lock, a get
- * or a put, and an unlock of an MPI window for each page. Pages that it knows to be unchanged are kept. */
+ * or a put, and an unlock of an MPI window for each page. Pages that it knows to be unchanged stay
+ * in the rank's memory. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 //     forks CHILDREN
 //
 // Two children at a time. Each takes a few locks and ends, every other one with _exit, which runs
-// nothing of the program, and the others with exit. So each is a process that hardly lives.
+// no exit handlers, and the others with exit. So each process lives only briefly.
 //
 // Prints how many locks it took, all processes together.
 #include "common.h"

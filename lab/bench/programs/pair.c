@@ -4,8 +4,8 @@
 //
 // Runs BATCHES times a loop of PAIRS pairs, and prints the median over the batches of the
 // nanoseconds that a pair took. A batch is short, so that an interrupt spoils one batch
-// and not the median. With 2 THREADS a second one exists and sleeps all the while: from
-// the first second thread on, glibc no longer leaves out the atomic instructions.
+// and not the median. If THREADS is 2, a second thread exists, which only sleeps: in a process
+// with a second thread, glibc no longer leaves out the atomic instructions.
 #include "common.h"
 
 #include <pthread.h>

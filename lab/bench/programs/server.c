@@ -3,9 +3,9 @@
 //     server REQUESTS
 //
 // A client puts requests into a queue with a mutex and a condition variable, and has at most 256
-// in progress. A worker takes one, hashes its text, changes the item under one of 4,096 locks, moves it
-// to the front of the list of recent ones and counts it, each under a lock that all share, and
-// answers. So a request takes seven locks, of which most are free.
+// in progress. A worker takes one, hashes its text, changes the item under one of 4,096 locks, puts it
+// into the list of recent ones and counts it, each under a lock that all share, and answers. So a
+// request takes seven locks, most of which are free.
 //
 // Prints how many locks it took.
 #include "common.h"

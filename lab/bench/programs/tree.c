@@ -5,7 +5,7 @@
 // The shape of Splash's barnes. In each step the threads put bodies into an octree, and then walk it
 // once for each body: a distant node counts as one body, a near one is visited. Both recurse, so
 // that locks are taken at many depths of the stack, at eight call sites. A node's lock is one of
-// 2,048, by its number. Between two locks lies what a pull on a body takes to compute.
+// 2,048, by its number. Between two locks, a thread computes a pull on a body.
 //
 // Prints how many locks it took.
 #include "common.h"
@@ -91,7 +91,7 @@ static void insert(struct node *node, const struct body *body, const double *cen
     LOCKED(next, other = next->body);
     if (other != NULL) {
         struct node *leaf = new_leaf(other);
-        // It may have been split in the meantime; then the leaf is left over.
+        // Another thread may have split it in the meantime; then the leaf is not used.
         LOCKED(next, if (next->body != NULL) {
             next->parts[part_of(middle, next->body)] = leaf;
             next->body = NULL;

@@ -1,10 +1,10 @@
 //! The cost of recording a server that runs already: how long its threads stop, how fast it is
 //! meanwhile, and whether its speed recovers afterwards.
 //!
-//! Four memcacheds run at once, and clients put the same load on one after the other, in turn: one
-//! that was never attached to, one that was started under `syncline record`, one that is attached
-//! to, and one that was attached to and left. The comparison uses answers per second within one
-//! round. The stop is measured by the command, on a program with a thousand waiting threads.
+//! Four memcacheds run at once, and clients put the same load on each in turn: one that was never
+//! attached to, one that was started under `syncline record`, one that is attached to, and one from
+//! which the recorder has detached. The comparison uses answers per second within one round. The
+//! stop is measured by the command, on a program with a thousand waiting threads.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -96,7 +96,7 @@ impl Drop for Running {
 }
 
 impl Bench<'_> {
-    /// The longest of this many stops, in milliseconds.
+    /// The longest stop of a thread in this many recordings, in milliseconds.
     fn stops(&self, times: usize) -> anyhow::Result<f64> {
         let program = self.lab.compile("waiting", include_str!("../programs/waiting.c"))?;
         let mut child = Command::new(program);

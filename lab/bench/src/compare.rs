@@ -52,7 +52,7 @@ pub struct Row {
     pub measure: Measure,
     /// Baseline and subject of each pair.
     pub pairs: Vec<(f64, f64)>,
-    /// The most interim checks whether there are enough pairs.
+    /// The most checks whether there are enough pairs.
     pub looks: usize,
 }
 
@@ -117,8 +117,8 @@ pub fn run(cases: Vec<Case>) -> anyhow::Result<Vec<Row>> {
     run_showing(cases, 1, |_| {})
 }
 
-/// Runs all cases and shows the rows of each as soon as they are known. While an aim lies inside an
-/// interval, a case gets as many pairs again, up to this many checks.
+/// Runs all cases and shows the rows of each as soon as they are known. While an aim lies inside
+/// its interval, the case gets as many pairs again; `looks` is the most checks of a case.
 pub fn run_showing(
     cases: Vec<Case>,
     looks: usize,

@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use syncline::memory::Padded;
 
-/// Threads share a counter only if there are more threads than this: otherwise they would disturb
-/// each other in what is measured.
+/// The number of counters. Threads share one only if there are more threads than this: sharing
+/// would disturb what is measured.
 const NUMBERS: usize = 64;
 
 struct Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-/// Each counter may have wrapped around, since threads free what others have allocated; their sum
-/// is right.
+/// Bytes allocated minus bytes freed, by counter. A counter may wrap around, since threads free
+/// what others have allocated; the sum of all is right.
 static IN_USE: [Padded<AtomicUsize>; NUMBERS] = [const { Padded(AtomicUsize::new(0)) }; NUMBERS];
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 

@@ -212,7 +212,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs what the arguments request, which prints its tables.
+/// Runs the requested benchmark, which prints its tables, and returns the last line.
 fn last_line(arguments: &Arguments, size: Size) -> anyhow::Result<String> {
     let Arguments { benchmark, markdown, peers, .. } = arguments;
     anyhow::ensure!(

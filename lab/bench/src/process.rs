@@ -37,7 +37,7 @@ pub struct Running {
     reaped: bool,
 }
 
-/// Starts it with its output and errors redirected to the files `NAME.out` and `NAME.err`.
+/// Starts a process with its output and errors redirected to the files `NAME.out` and `NAME.err`.
 pub fn start(mut command: Command, folder: &Path, name: &str) -> anyhow::Result<Running> {
     let program = command.get_program().to_string_lossy().into_owned();
     let stdout = folder.join(format!("{name}.out"));
@@ -49,19 +49,19 @@ pub fn start(mut command: Command, folder: &Path, name: &str) -> anyhow::Result<
     Ok(Running { child, program, started, stdout, stderr, reaped: false })
 }
 
-/// Runs it until it ends.
+/// Runs a process until it ends.
 pub fn run(command: Command, folder: &Path, name: &str) -> anyhow::Result<Finished> {
     start(command, folder, name)?.finish()
 }
 
 impl Running {
-    /// Waits for its end. A status other than 0 is an error, which cites the process's last output.
+    /// Waits for the process's end. A status other than 0 is an error, which cites the last output.
     pub fn finish(self) -> anyhow::Result<Finished> {
         self.finish_with(0)
     }
 
-    /// Waits for its end with a given status. Another status is an error, and so is exceeding the
-    /// limit.
+    /// Waits for the process's end with a given status. Another status is an error, and so is
+    /// exceeding the limit.
     pub fn finish_as(self, status: i32, limit: Duration) -> anyhow::Result<Finished> {
         let in_time = ends_within(self.child.id() as libc::pid_t, limit)?;
         let last = || last_lines(&self.stderr);

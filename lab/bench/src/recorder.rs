@@ -25,9 +25,9 @@ impl Recorder {
         Ok(Recorder { syncline: folder.join("syncline"), recordings: lab.path("recordings") })
     }
 
-    /// The number of acquiring calls in the latest recording of a case, and of operations that it
-    /// had no room for. Must be called after all measurements: a big recording makes this process
-    /// big.
+    /// The number of acquiring calls in the latest recording of a case, and the number of
+    /// operations for which the recording had no room. Must be called after all measurements: a big
+    /// recording makes this process big.
     pub fn acquisitions(&self, case: &str) -> anyhow::Result<(u64, u64)> {
         let (mut acquisitions, mut dropped) = (0, 0);
         for file in process_files(&self.recording(case)).context(case.to_owned())? {

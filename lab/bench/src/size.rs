@@ -1,4 +1,4 @@
-//! How much a benchmark measures: for a test, for a look, or for publication.
+//! How much a benchmark measures: for a test, for a quick impression, or for publication.
 
 /// How much to measure.
 #[derive(Clone, Copy)]
@@ -12,7 +12,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// The value for this size, of three.
+    /// The one of three values that belongs to this size.
     pub fn pick<T>(self, smoke: T, quick: T, full: T) -> T {
         match self {
             Size::Smoke => smoke,

@@ -5,7 +5,7 @@ pub use syncline_statistics::{Interval as Spread, geometric_mean};
 /// The probability that an interval misses the true median.
 pub const MISS: f64 = 0.05;
 
-/// The median and interval of at least one value.
+/// The median of at least one value, and its interval.
 pub fn spread(values: &[f64]) -> Spread {
     Spread::or_range(values, MISS)
 }

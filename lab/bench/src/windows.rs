@@ -1,10 +1,11 @@
 //! Locks of MPI windows: a program under `syncline mpi`, compared with the same program with the
 //! MPI library's own locks.
 //!
-//! It is the paper's microbenchmark: each rank locks and unlocks a random rank's part, with shared
-//! locks, exclusive ones, and both. The result is the median of a pair, with nothing in between,
-//! and with a get and a put under each exclusive lock. There are 4 ranks, so they outnumber the
-//! processors of small machines; then figures also depend on the scheduler, for both sides.
+//! The program is the microbenchmark of the paper on MPI's passive target: each rank locks and
+//! unlocks a random rank's part, with shared locks, exclusive ones, and both. The result is the
+//! median of a pair, with nothing in between, and with a get and a put under each exclusive lock.
+//! There are 4 ranks, so they outnumber the processors of small machines; then figures also depend
+//! on the scheduler, for both sides.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,8 +50,8 @@ pub const FIELDS: &str = "
                          `fair`, where all want one part; the median of the runs
 ";
 
-/// An MPI library, its starter's option for more ranks than processors, and how many of the pairs
-/// it can do in the time.
+/// An MPI library: the words that complete its starter's options (`flags`), and by what factor it
+/// does fewer pairs in the time (`slower`).
 struct Library {
     name: &'static str,
     commands: &'static str,
@@ -89,8 +90,9 @@ pub fn run(size: Size) -> anyhow::Result<String> {
         for (section, kind, transfers) in
             [(EMPTY, "allocate", "0"), (ALLOCATED, "allocate", "1"), (CREATED, "create", "1")]
         {
-            // The library has to allocate shared memory; of the other kinds of memory, only Open
-            // MPI's default can be compared with shared memory.
+            // Windows in shared memory must be allocated by the library. Of the other libraries,
+            // only Open MPI's default has windows of MPI_Win_allocate that can be compared with
+            // shared memory.
             let section = match (is_shared, section) {
                 (true, CREATED) => continue,
                 (true, _) => IN_SHARED_MEMORY,
@@ -161,7 +163,7 @@ fn case<'a>(
     }
 }
 
-/// The ranks, started by a library's starter, under a scheme or with the library's own locks.
+/// The command that starts the ranks, under a scheme or with the library's own locks.
 fn start(folder: &Path, library: &Library, scheme: Option<&str>) -> Command {
     let starter = format!("mpirun.{}", library.commands);
     let mut command = match scheme {

@@ -2,11 +2,11 @@
 //! rule at the right line, and there are no findings on programs without a problem.
 //!
 //! The test is alone in its file so that no other test runs beside it: contention needs two
-//! processors. Times are not judged. But whether threads meet at a lock is itself a matter of time,
-//! and if a thread is preempted by another program, or by another machine on the same processor,
-//! that may hide a problem or create one. So a wrong verdict is repeated: a verdict that is wrong
-//! twice is a defect, and `./x accuracy` counts those that are wrong now and then. A few of the 72
-//! may be wrong twice if others visibly use the processors.
+//! processors. Times are not judged. But whether threads meet at a lock depends on time. If another
+//! program, or another machine on the same processor, preempts a thread, that may hide a problem or
+//! create one. So after a wrong verdict all programs run again. A verdict that is wrong twice is a
+//! defect; `./x accuracy` counts those that are wrong now and then. A few verdicts may be wrong
+//! twice if other processes visibly use the processors.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,11 +18,12 @@ use serde_json::Value;
 const WRONG_AT_MOST: usize = 2;
 /// The number of verdicts that may be wrong once in a whole run: more are not random.
 const WRONG_ONCE_AT_MOST: usize = 6;
-/// The number of problems that are not seen in stripped programs: variables without names can't be
-/// identified as lying beside a lock, two sides of a queue that were inlined into one function are one,
-/// and so are sections that were inlined into one: they are said to be merged.
+/// The number of problems that are not seen in stripped programs. Without names, a variable can't
+/// be identified as lying beside a lock. Two sides of a queue that were inlined into one function
+/// look like one. Sections that were inlined into one function also look like one, and the report
+/// says to merge them.
 const UNSEEN_STRIPPED: u64 = 3;
-/// The machine has other work if others take at least this share of the processors' time.
+/// The machine has other work if other processes take at least this share of the processors' time.
 const OTHER_WORK: f64 = 0.1;
 
 #[test]

@@ -12,7 +12,7 @@ use std::thread;
 
 use serde_json::Value;
 
-/// Name, and the fields of its last line.
+/// The benchmarks' names, each with the fields of its last line.
 const BENCHMARKS: &[(&str, &[&str])] = &[
     (
         "record-overhead",
@@ -70,7 +70,7 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
 #[test]
 fn every_benchmark_runs_and_ends_with_its_fields() {
     let next = AtomicUsize::new(0);
-    // Relaxed: each benchmark is taken once, and nothing goes with it.
+    // Relaxed: the number only says which benchmark is next; no other data is passed on.
     let take = || BENCHMARKS.iter().rev().nth(next.fetch_add(1, Relaxed));
     let run_some = || {
         while let Some((name, fields)) = take() {
@@ -80,8 +80,8 @@ fn every_benchmark_runs_and_ends_with_its_fields() {
             assert!(!lines.contains("MISCOUNTED"), "{lines}");
         }
     };
-    // Three at a time: many wait, or use one processor. From the last on: one that takes long is among
-    // them, and would be left alone at the end.
+    // Three at a time: many wait, or use one processor. The last ones of the list come first: one
+    // of them takes long, and would run alone at the end.
     thread::scope(|scope| (0..3).for_each(|_| _ = scope.spawn(run_some)));
 }
 

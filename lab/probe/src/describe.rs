@@ -1,4 +1,4 @@
-//! Makes a machine description, which the simulator loads, of a measurement (`docs/machines.md`).
+//! Makes a machine description from a measurement; the simulator loads it (`docs/machines.md`).
 //!
 //! The description has a column for each distance between cores. A value that could not be measured
 //! is replaced by the nearest one, and the measurement's notes say so. The whole measurement is
@@ -11,7 +11,7 @@ use crate::case::{ACCESSES, Access, STATES, State, access_name, state_name};
 use crate::measurement::{Measurement, must_ask};
 use syncline_statistics::{Summary, median};
 
-/// Makes a machine description of a measurement.
+/// Makes a machine description from a measurement.
 ///
 /// # Panics
 /// Never: a measurement has all that a description needs.
@@ -114,8 +114,8 @@ fn costs(measurement: &Measurement, columns: &[(usize, f64)], access: Access) ->
         }
     }
     if let Some(cycles) = shared_by_all(measurement, access) {
-        // If all caches share the line, the nearest and the farthest sharer are the same for every
-        // asker.
+        // If all caches share the line, the nearest and the farthest sharer are at the same
+        // distances for every core that asks.
         let row = vec![cycles; columns.len()];
         rows.insert("shared_by_all".to_owned(), json!(row));
     }
@@ -131,7 +131,7 @@ fn cell(measurement: &Measurement, access: Access, state: State, class: usize) -
 }
 
 /// Cycles if all threads but the asking one share the line; `None` if the description lacks some of
-/// the threads.
+/// the threads, or if this was not measured.
 fn shared_by_all(measurement: &Measurement, access: Access) -> Option<f64> {
     let others = measurement.subject.processors.len() - 1;
     let mut all = measurement.sharers.iter().filter(|shared| shared.sharers == others);

@@ -90,7 +90,7 @@ fn cores(topology: &Topology) -> Vec<Vec<usize>> {
     cores
 }
 
-/// Divides threads into groups whose members are all near each other; `None` if nearness is not
+/// Divides cores into groups whose members are all near each other; `None` if nearness is not
 /// transitive.
 fn groups(
     cores: &[Vec<usize>],

@@ -9,7 +9,7 @@
 //! 5. [`measure`](fn@measure): the whole measurement, in several passes; [`measurement`] has its
 //!    result.
 //! 6. [`Note`]: what could not be measured, or not with certainty.
-//! 7. [`report`] shows the result; [`describe`](fn@describe) makes a machine description of it.
+//! 7. [`report`] shows the result; [`describe`](fn@describe) makes a machine description from it.
 //!
 //! Not measured here: bandwidth, contention (several threads at one line at once), and the speed of
 //! locks. The stress tests measure these.

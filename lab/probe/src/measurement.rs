@@ -1,5 +1,5 @@
-//! The result of a measurement, as plain data. Reports show it, and a machine description is made
-//! of it.
+//! The result of a measurement, as plain data. Reports show it, and machine descriptions are made
+//! from it.
 
 use serde::{Serialize, Serializer};
 use syncline_sim::machine::Protocol;
@@ -21,8 +21,8 @@ pub struct Measurement {
     pub cells: Vec<Cell>,
     /// Accesses to lines that the thread itself has changed and another thread has read since.
     pub mine: Vec<Mine>,
-    /// The share of the time that another thread needs to get a line for which the line stays with
-    /// its owner.
+    /// How long a line stays with its owner, as a share of the time that another thread needs to
+    /// get it.
     pub stays: Vec<Stays>,
     /// How many loads of lines that another thread has changed are under way at once.
     pub under_way: Vec<UnderWay>,
@@ -119,7 +119,7 @@ pub struct Mine {
 pub struct Stays {
     /// Index of the other thread's distance.
     pub distance: usize,
-    /// The share of the time that the other thread needs to get the line.
+    /// The time, as a share of the time that the other thread needs to get the line.
     pub share: Summary,
 }
 
@@ -199,9 +199,9 @@ impl Measurement {
         (0..self.distances.len()).filter(asks).collect()
     }
 
-    /// The share of the time that another core needs to get a line for which the line stays with
-    /// its owner, if measured: the median over all distances between cores. Where atomic operations
-    /// are performed in a cache that all cores share, no line stays with its owner.
+    /// How long a line stays with its owner, as a share of the time that another core needs to get
+    /// it: the median over all distances between cores, if measured. `None` where atomic operations
+    /// are performed in a cache that all cores share: there no line stays with its owner.
     pub fn stay(&self) -> Option<f64> {
         let own = |access| self.own(access).map_or(0.0, |own| own.median);
         if must_ask(own(Access::FetchAndIncrement), own(Access::Load)) {
@@ -233,8 +233,8 @@ impl Measurement {
 }
 
 /// An access that needs no other core is as fast as one to an own line, or to one in the
-/// second-level cache. One that has to ask others takes at least this many times as long, and this
-/// many cycles longer.
+/// second-level cache. An access that has to ask other cores takes at least this many times as long
+/// as one to an own line, and at least this many cycles longer.
 const ASKING: (f64, f64) = (2.0, 20.0);
 
 /// Whether an access had to ask other caches, given its cycles and those of an access to an own

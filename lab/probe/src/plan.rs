@@ -36,7 +36,7 @@ impl Crew {
     }
 }
 
-/// Up to this many crews for a distance, spread over the machine.
+/// At most `most` crews for a distance, spread over the machine.
 pub fn crews(topology: &Topology, class: usize, most: usize) -> Vec<Crew> {
     let pairs = pairs(topology, class);
     let chosen = pairs.len().min(most);
@@ -61,7 +61,7 @@ fn crew(topology: &Topology, asker: usize, holder: usize) -> Crew {
     let as_far = others().filter(|&t| topology.class(asker, t) == class);
     let as_far = as_far.filter(|&t| all_of_one_core || !same_core(holder, t));
     let elsewhere = others().filter(|&t| !same_core(asker, t) && !same_core(holder, t));
-    // Near to the holder, so that a write reaches only one part of the machine.
+    // The one nearest to the holder, so that a write reaches only one part of the machine.
     let sharer = as_far.min_by_key(|&t| topology.class(holder, t));
     let sharer = sharer.map(|thread| Sharer { thread, as_far: true }).or_else(|| {
         // Not farther than the holder; else the sharer, not the holder, would decide the cost.

@@ -3,9 +3,10 @@
 //! Two threads increment one word as fast as they can. If a line left its owner as soon as another
 //! thread wants it, each increment would fetch the line. On real machines the owner goes on until
 //! the request has reached it, so increments come in runs, which a thread recognizes by the values
-//! that it gets. The beginnings of two runs are as far apart as a line needs to travel to the other
-//! core and back. The line is used again during the time that the increments of a run except the
-//! first take, at the speed of a thread that is alone.
+//! that it gets. The time between the beginnings of two runs is what a line needs to travel to the
+//! other core and back. During a part of that time the owner uses the line again: for all
+//! increments of its run but the first, each of which takes as long as an increment by a thread
+//! that is alone.
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -15,7 +16,8 @@ use syncline::memory::{Memory, Padded, Word};
 use crate::bench::{Bench, Lines, Timed};
 use crate::error::Error;
 
-/// The number of increments of a sample: at least a few hundred runs, a fraction of a millisecond.
+/// The number of increments of a sample: at least a few hundred runs, and a fraction of a
+/// millisecond.
 const INCREMENTS: u32 = 10_000;
 
 /// What one thread has seen of the runs.
@@ -26,7 +28,8 @@ struct Seen {
     ticks: u64,
 }
 
-/// The share of the time between the beginnings of two runs during which the line is used again.
+/// The share of the time between the beginnings of two runs during which the owner uses the line
+/// again; `None` if the clock did not advance.
 ///
 /// # Errors
 /// If no thread can run at one of the places.

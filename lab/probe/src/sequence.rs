@@ -36,12 +36,12 @@ const PLACES_OF_PAGE: usize = 4096 / size_of::<Padded<u32>>();
 /// The number of positions for lines that a chain needs.
 pub const PLACES: usize = CHAIN * PLACES_OF_PAGE;
 
-/// Cycles of one measurement of the processor's frequency: enough that reading the clock does not
-/// matter, and few enough to fit between two interrupts.
+/// Cycles of a sample of the processor's frequency: enough that reading the clock does not matter,
+/// and few enough to fit between two interrupts.
 pub const WORK: u32 = 100_000;
 
-/// How often a chain is repeated where repetition changes nothing: an access to an own line takes a
-/// tenth of the steps in which some clocks tick.
+/// How often a chain is repeated if repetition changes nothing: an access to an own line takes a
+/// tenth of the time between two ticks of some clocks.
 pub const LAPS: usize = 32;
 
 /// The sequence that is timed.
@@ -52,7 +52,7 @@ pub enum Timing {
     /// A chain of these accesses to each line [`LAPS`] times: for lines that stay in the
     /// measuring thread's cache.
     Own(Access),
-    /// Independent loads of the chain's lines: none waits for another.
+    /// Loads of the chain's lines that do not wait for each other.
     Together,
     /// A chain without accesses, with fences or without, [`LAPS`] times.
     Nothing { fences: bool },
@@ -62,10 +62,10 @@ pub enum Timing {
     Work,
 }
 
-/// Ticks of each round: the preparing steps are taken, then role 0 is timed.
+/// Ticks of each round, in which the preparing steps are taken and then role 0 is timed.
 ///
+/// # Errors
 /// If no thread can run at one of the places.
-/// If there is no thread at one of the places.
 pub fn ticks<B: Bench>(
     bench: &B,
     lines: &Lines<B::Memory>,
@@ -197,7 +197,7 @@ fn chain<M: Timed>(
     }
 }
 
-/// Ticks of doing something to each line, one after the other, repeated `laps` times.
+/// Ticks of an access to each line, one after the other, repeated `laps` times.
 #[inline(always)]
 fn each<M: Timed>(
     region: &[Padded<M::Word>],

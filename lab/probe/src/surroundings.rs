@@ -35,8 +35,8 @@ pub struct Surroundings {
 const STORES: usize = 32;
 
 impl Surroundings {
-    /// The surroundings of this process; the caller, whose code reads the clock, knows what is
-    /// wrong with it.
+    /// The surroundings of this process. The caller passes what is wrong with the clock, because
+    /// its code reads the clock.
     pub fn here(clock_fault: Option<&'static str>) -> Surroundings {
         let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten().unwrap_or(1);
         // According to their manuals, AMD's processors have MOESI and a directory at the memory of
@@ -100,7 +100,8 @@ fn maker() -> Maker {
     Maker::Other
 }
 
-/// The name of the hypervisor: from the processor if it gives one, else from the firmware.
+/// The name of the hypervisor: from the processor if it gives one, else from the firmware. `None`
+/// if there is none.
 fn hypervisor(root: &Path) -> Option<String> {
     processor_says().or_else(|| firmware_says(root))
 }
@@ -137,7 +138,7 @@ fn firmware_says(root: &Path) -> Option<String> {
     kind.map(|kind| kind.trim_end_matches(['\0', '\n']).to_owned()).or_else(named)
 }
 
-/// The marks that Docker, Podman and systemd leave.
+/// Whether there is one of the marks that Docker, Podman and systemd leave in containers.
 fn container(root: &Path) -> bool {
     let marks = [".dockerenv", "run/.containerenv", "run/systemd/container"];
     marks.iter().any(|mark| root.join(mark).exists())

@@ -1,6 +1,6 @@
 //! Walks through much memory. Each line holds the position of the next one, so no load begins
 //! before the last is done, and none can be predicted. A step takes as long as a load that finds
-//! its line in the cache into which the whole region fits.
+//! its line in the smallest cache into which the whole region fits.
 
 use std::hint::black_box;
 use std::sync::Mutex;
@@ -11,8 +11,9 @@ use syncline::memory::{Padded, Word};
 use crate::bench::{Bench, Lines, Timed};
 use crate::error::Error;
 
-/// Ticks of a walk of this many steps through a region, in which each line holds the position of
-/// the next one: the time of loads that find their line in the cache into which the region fits.
+/// Ticks of a walk of this many steps, one for each round. Each line of the region holds the
+/// position of the next one, so a step takes as long as a load that finds its line in the smallest
+/// cache into which the region fits.
 ///
 /// # Errors
 /// If no thread can run at the place.

@@ -155,8 +155,8 @@ fn tilera() {
     }
 }
 
-/// The least number of processors for which the probe, which measures each pair, takes too long for
-/// a test. Such machines are of the same form as smaller ones.
+/// The most processors of a machine on which a test runs the probe, which measures each pair.
+/// Larger machines are of the same form as smaller ones.
 const TOO_MANY: usize = 100;
 
 #[test]

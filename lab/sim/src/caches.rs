@@ -22,7 +22,7 @@ impl Caches {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The set without a cache.
+    /// Returns the set without this cache.
     #[inline]
     pub fn without(mut self, cache: usize) -> Caches {
         self.0[cache / 64] &= !(1 << (cache % 64));

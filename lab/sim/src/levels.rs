@@ -17,8 +17,8 @@ struct Level {
     /// Number of sets, a power of two.
     sets: usize,
     /// The line that was used last, by core and set. Lines are numbered from 1; 0 is an empty way.
-    /// In large levels most sets have one line, so these are most of what the real machine's
-    /// caches have to hold.
+    /// In large levels most sets have one line, so this vector is most of what a simulation
+    /// accesses, and of what has to be in the real machine's caches.
     latest: Vec<u32>,
     /// The other lines of each set, the latest first; empty ways come last.
     others: Vec<[u32; WAYS - 1]>,
@@ -45,8 +45,8 @@ impl Levels {
         let wanted = line + 1;
         for (number, level) in self.0.iter_mut().enumerate() {
             let set = cache * level.sets + (line as usize & (level.sets - 1));
-            // The line comes first. Those before its old way move on by one, or all of them if it
-            // had none, and the last one is out.
+            // The line moves to the first way. The lines before its old way move on by one. If it
+            // had no way, all lines of the set do, and the last one is out.
             let mut moved = std::mem::replace(&mut level.latest[set], wanted);
             let mut ways = level.others[set].iter_mut();
             while moved != wanted && moved != 0 {

@@ -65,8 +65,9 @@ impl Line {
         self.used = (cache, at);
     }
 
-    /// The earliest cycle at which a request by a cache can have begun. If another cache used the
-    /// line later than that, it would have fetched the line back.
+    /// The earliest cycle in which a request by a cache can have begun. A request from before
+    /// another cache's latest use of the line would have been undone: that cache would have fetched
+    /// the line back.
     #[inline]
     pub fn unused_since(&self, cache: usize, now: u64) -> u64 {
         match self.used {
@@ -76,8 +77,8 @@ impl Line {
         }
     }
 
-    /// Records that a request for the line is on its way: an exclusive owner keeps the line until
-    /// then.
+    /// Records that a request for the line is on its way. An exclusive owner keeps the line until
+    /// the cycle `until`.
     pub fn stay(&mut self, now: u64, until: u64) {
         if matches!(self.state, State::Modified | State::Exclusive) {
             self.staying.retain(|stay| stay.until > now && stay.cache != self.owner);
@@ -85,7 +86,8 @@ impl Line {
         }
     }
 
-    /// Until when a cache keeps a line that others have requested, if that is not before `at`.
+    /// The cycle until which a cache keeps a line that others have requested; `None` if it does not
+    /// keep the line until `at`.
     #[inline]
     pub fn stays_beyond(&self, cache: usize, at: u64) -> Option<u64> {
         let mut staying = self.staying.iter();
@@ -144,9 +146,9 @@ impl Line {
             (Protocol::Directory, State::Invalid) => home,
             (Protocol::Directory, _) => machine.node_of(self.owner),
         };
-        // The tables have this route for a home at the asking core or at the holder. So each of its
-        // three parts costs half of what the same distance there and back adds to an access that
-        // stays within a node.
+        // The tables have the costs of routes whose home is at the asking core or at the holder:
+        // there and back. This route has three parts. So each part costs half of what the same
+        // distance there and back adds to an access that stays within a node.
         let within = machine.cycles(access, self.state, 0);
         let more =
             |a, b| machine.cycles(access, self.state, machine.class(a, b)).saturating_sub(within);
@@ -181,7 +183,8 @@ impl Line {
                     self.holders = Caches::default();
                     if machine.reads_to_share() { State::Shared } else { State::Exclusive }
                 }
-                // The next reader in a row finds the line unchanged, and shares it.
+                // If no write comes in between, the next reader finds the line unchanged, and
+                // shares it.
                 State::Modified if machine.description.reads_take_over => {
                     self.owner = cache;
                     self.holders = Caches::default();

@@ -140,8 +140,8 @@ pub struct SimulatedWord {
 }
 
 // SAFETY: A simulation runs in one thread of the real machine, and its simulated threads are
-// coroutines, so shared words stay in that thread. Before and after it, the holder of the lock has
-// exclusive access.
+// coroutines, so shared words stay in that thread. Before and after the simulation, the holder of
+// the lock has exclusive access.
 unsafe impl Send for SimulatedWord {}
 // SAFETY: as above.
 unsafe impl Sync for SimulatedWord {}

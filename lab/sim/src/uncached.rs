@@ -5,8 +5,8 @@
 //! [`Memory`](syncline::memory::Memory) has compare-and-swap, and the SCC has none. What software
 //! builds from them is [`Simulated`](crate::Simulated): there an atomic operation takes the
 //! register that guards the word's line, loads, stores, and frees the register, as MPI's windows do
-//! it on the SCC (section 5.5 of that paper). Locks that need only test-and-set are written over
-//! these two types, as [`Register::acquire`] is.
+//! on the SCC (Christgau and Schnor, section 5.5). Locks that need only test-and-set are written
+//! over these two types, as [`Register::acquire`] is.
 //!
 //! The library's `Word` could instead be split into a part for loads and stores and one for the
 //! rest, but every lock there needs the rest.

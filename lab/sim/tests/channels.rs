@@ -101,7 +101,7 @@ fn a_message_of_a_ring_costs_less_than_two_transfers_across_sockets() {
     }
 }
 
-/// Clients on these processors send to a server on the first, which counts.
+/// Clients on these processors send numbers to a server on the first, which checks their order.
 fn meet<Q: RawChannel<Item = Message>>(machine: &Machine, places: &[usize]) {
     let clients = places.len() - 1;
     let mut inbox = Inbox::<Message, Q>::over(clients, 4);

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use syncline_sim::Machine;
 use syncline_sim::engine::{self, Body, Engine};
 
-/// The cycles at which a message of this many words was sent and had arrived.
+/// Cycles from the beginning of a message of this many words until it has been received.
 fn one_way(machine: &Machine, to: usize, words: usize) -> u64 {
     let (sent, there) = (Cell::new(0), Cell::new(0));
     let message = vec![7; words];

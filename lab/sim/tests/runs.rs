@@ -9,8 +9,8 @@ use syncline::wait::{Park, Spin, Yield};
 use syncline_sim::engine::{self, Body, Engine, Outcome};
 use syncline_sim::{Machine, Simulated};
 
-/// Threads on these hardware threads that each take a lock this many times, and hold it for 100
-/// cycles.
+/// Runs a thread on each of these hardware threads, which takes a lock this many times and holds it
+/// for 100 cycles.
 fn run<L>(machine: &Machine, places: &[usize], rounds: u64, seed: u64) -> Outcome
 where
     L: RawLock<Memory = Simulated> + Default,
@@ -128,8 +128,9 @@ fn cycles(machine: &Machine, seconds: f64) -> u64 {
 }
 
 /// On two nodes of twelve hardware threads each, there are 13 threads on the first and 12 on the
-/// second, of which some end after 10 ms. One on the first is not pinned and computes for 100 ms.
-/// Returns when it is done, and when it first ran on the second node, both in milliseconds.
+/// second, of which some end after 10 ms. One thread on the first node is not pinned and computes
+/// for 100 ms. Returns when this thread is done, and when it first ran on the second node, both in
+/// milliseconds.
 fn crowded(end_here: usize, end_there: usize) -> (u64, Option<u64>) {
     let mut description = Machine::named("xeon-x5660").unwrap().description;
     description.threads_per_cache = 2;
@@ -150,7 +151,7 @@ fn crowded(end_here: usize, end_there: usize) -> (u64, Option<u64>) {
         }
         done.set(engine::now() / ms);
     });
-    // The only idle processor; then another thread, which stays, comes there.
+    // It starts on the only idle processor. Then another thread, which stays, starts there too.
     threads.push((engine::ANYWHERE, free));
     threads.push(pinned(11, false));
     Engine::new(&machine, 1).run(threads);
@@ -159,8 +160,8 @@ fn crowded(end_here: usize, end_there: usize) -> (u64, Option<u64>) {
 
 #[test]
 fn idle_processors_look_for_waiting_threads_now_and_then() {
-    // Linux 2.6.32 left 13 and 11 threads as they were, although a processor was idle: not more
-    // than 125 %. The two threads share their processor to the end.
+    // Linux 2.6.32 left 13 and 11 threads as they were, although a processor was idle: 13 is not
+    // more than 125 % of 11. The two threads share their processor to the end.
     let (done, moved) = crowded(0, 1);
     assert!(moved.is_none() && done > 190, "{done} {moved:?}");
     // 13 and 10 are too unequal. The thread is moved when an idle processor of the other node looks

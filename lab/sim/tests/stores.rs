@@ -55,9 +55,9 @@ fn took<const N: usize>(machine: &Machine, lines: &[Line; N], act: impl Fn(&[Lin
 }
 
 /// Each of two threads stores to its own word, and then loads the other's. Returns whether neither
-/// has seen the other's store, at any of many offsets in time. A store to another line precedes
-/// each, so that they wait in the buffers: a store that has requested its line has taken it from
-/// the other cache.
+/// has seen the other's store, at any of many offsets in time. Each of these stores is preceded by
+/// one to another line, so that it has to wait in the buffer: a store that has requested its line
+/// has taken the line from the other cache.
 fn neither_sees(machine: &Machine, order: Ordering, between: impl Fn(&Line)) -> bool {
     (0..600).step_by(20).any(|offset| {
         let words: [Line; 4] = lines();

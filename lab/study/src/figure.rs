@@ -5,7 +5,8 @@ use serde::Serialize;
 /// A figure, or a table of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// The name that SSYNC gives it: `figure-5`, `table-2`.
+    /// The paper's name for it: `figure-5`, `table-2`. Names from papers other than SSYNC have a
+    /// prefix, as in `scc-figure-5`.
     pub id: &'static str,
     /// What it shows.
     pub title: &'static str,

@@ -26,7 +26,7 @@ pub struct Lab {
     pub seed: u64,
 }
 
-/// The number of simulations of one point with different seeds, or measurements of it.
+/// How often a point is simulated, with different seeds, or measured.
 const REPETITIONS: u64 = 5;
 /// Seconds of measurement per point on this machine.
 const HERE: f64 = 0.1;
@@ -34,7 +34,7 @@ const HERE: f64 = 0.1;
 const WARM_UP: f64 = 0.2;
 
 impl Lab {
-    /// Seconds of warm-up and of measurement, if a simulated machine needs this many.
+    /// Seconds of warm-up and of measurement. `simulated` is how many a simulated machine needs.
     pub fn window<W: World>(&self, simulated: f64) -> (f64, f64) {
         let (warm_up, measured) = self.whole_window::<W>(simulated);
         let share = if self.effort == Effort::Small { 0.25 } else { 1.0 };
@@ -70,8 +70,8 @@ impl Lab {
     }
 }
 
-/// The results for each of these, in their order. Simulations run on all processors of this
-/// machine; measurements of this machine run alone.
+/// Calls `run` with each item, and returns the results in the order of the items. Simulations run
+/// on all processors of this machine; measurements of this machine run alone.
 pub fn each<W: World, T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let workers = match W::SIMULATED {
         true => thread::available_parallelism().map_or(1, usize::from),
@@ -80,8 +80,8 @@ pub fn each<W: World, T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync)
     side_by_side(workers, all, run)
 }
 
-/// The results for each of these, in their order. At most `workers` of them run at a time, started
-/// in their order.
+/// Calls `run` with each item, and returns the results in the order of the items. At most `workers`
+/// calls run at a time; they start in the order of the items.
 ///
 /// # Panics
 /// If `run` panics.
@@ -94,7 +94,7 @@ pub fn side_by_side<T: Sync, R: Send>(
     let work = || {
         let mut results = Vec::new();
         loop {
-            // Relaxed: only draws a number; the end of the thread hands its results over.
+            // Relaxed: only draws a number; joining the thread hands its results over.
             let number = next.fetch_add(1, Relaxed);
             let Some(one) = all.get(number) else { return results };
             results.push((number, run(one)));

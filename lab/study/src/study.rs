@@ -8,12 +8,12 @@ use crate::figures::{PLANS, Plan};
 use crate::lab::{Lab, side_by_side};
 use crate::target::{MACHINES, Target};
 
-/// Parts of a study that are simulated at a time: while the last points of one leave processors
-/// idle, those of the next one begin.
+/// The number of parts of a study that are simulated at a time: while the last points of one part
+/// leave processors idle, those of the next one begin.
 const PARTS: usize = 2;
 
-/// Measures these figures on these machines where they make sense. `step` is called before each
-/// part with what comes next.
+/// Measures these figures on these machines, if a figure makes sense on a machine. `step` is called
+/// before each part with its plan and its machine.
 pub fn run(
     lab: &Lab,
     plans: &[&Plan],

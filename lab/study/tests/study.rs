@@ -175,8 +175,8 @@ fn the_same_seed_gives_the_same_study() {
     assert_ne!(book.figures, measured(4).figures);
 }
 
-/// The result depends neither on where the allocator puts the accounts nor on which engine of the
-/// process it is.
+/// The result depends neither on where the allocator puts the accounts nor on how many engines the
+/// process has made before.
 #[test]
 fn the_same_seed_gives_the_same_transactions() {
     let machine = simulated("opteron");

@@ -53,7 +53,7 @@ fn ratios_are_of_the_same_seed() {
     assert_eq!(over, [2.0, 11.0 / 4.0, 3.0]);
 }
 
-/// The seeds of a full measurement differ, and one seed gives one number.
+/// Each seed has results of its own, and the same ones each time.
 #[test]
 fn seeds_stand_side_by_side() {
     let found = rates(&QUICK, &machine("zen5"), &SITUATIONS[2]).expect("it has 8 threads");

@@ -48,8 +48,8 @@ fn function_of(code: &str) -> Option<String> {
 }
 
 impl Mark {
-    /// Whether a finding's place is this one: `push at /src/queue.c:120`, or the start function of
-    /// a group of threads.
+    /// Whether a finding is at this mark. Its place, as in the report, is like `push at
+    /// /src/queue.c:120`, or names the start function of a group of threads.
     pub fn is_at(&self, place: &str) -> bool {
         if place.ends_with(&format!("/{}:{}", self.file, self.line)) {
             return true;

@@ -106,8 +106,8 @@ impl Runs {
         outcome.runs < self.recorded || (outcome.runs < self.most && undecided)
     }
 
-    /// Seconds with the problem and without it, in runs right after each other; they take turns in
-    /// going first.
+    /// Seconds with the problem and without it, in runs right after each other. Which of the two
+    /// goes first alternates.
     fn pairs(
         &self,
         mut lasting: impl FnMut(Variant) -> anyhow::Result<f64>,

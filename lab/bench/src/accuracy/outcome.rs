@@ -45,6 +45,7 @@ impl Problem {
     }
 
     /// The predicted gain as a share of the run time: the median over the runs that have one.
+    /// `None` if no run has one.
     pub fn predicted(&self) -> Option<f64> {
         let gains: Vec<f64> = self.verdicts.iter().filter_map(|v| v.hit.as_ref()?.gain).collect();
         (!gains.is_empty()).then(|| median(&gains))
@@ -97,7 +98,7 @@ impl Outcome {
     }
 }
 
-/// Rules with the last words of their places, each once, with the number of occurrences.
+/// Findings as a rule with its file and line, each once, with the number of occurrences.
 pub fn distinct<'a>(seen: impl Iterator<Item = &'a Seen>) -> Vec<(String, usize)> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for one in seen {

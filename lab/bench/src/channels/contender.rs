@@ -1,5 +1,5 @@
-//! The channels that are compared, behind one trait. Each waits as its documentation recommends; if
-//! a library has no waiting, the loop around its tries is our library's, for ends that yield.
+//! The channels that are compared, behind one trait. Each waits as its documentation recommends. If
+//! a library can't wait, our library's loop for ends that yield repeats its tries.
 
 use std::sync::mpsc;
 

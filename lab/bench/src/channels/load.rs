@@ -15,7 +15,7 @@ use crate::locks::processors;
 
 /// Capacity of a stream's channel, in messages.
 const ROOM: usize = 1024;
-/// Number of polls, far longer than a transfer takes.
+/// The number of polls after which a waiter yields: they take far longer than a transfer.
 const MANY_LOOKS: u32 = 1000;
 /// The number of messages in a batch.
 const BATCH: u64 = 64;

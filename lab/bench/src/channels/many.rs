@@ -80,7 +80,7 @@ fn throughput(
         let ended = receiving.into_iter().map(|thread| thread.join().expect("it ends"));
         let (begun, sums): (Vec<_>, Vec<u64>) = ended.unzip();
         let sum: u64 = sums.iter().sum();
-        // The thread that began first may have been notified before the others.
+        // The run begins when the first receiver passes the barrier.
         let began = begun.into_iter().min().expect("there are receivers");
         let rate = (ENDS * each) as f64 / began.elapsed().as_secs_f64();
         assert_eq!(sum, ENDS * (each * each.saturating_sub(1) / 2), "messages were lost");

@@ -44,13 +44,13 @@ struct Side {
     run: fn(u64) -> f64,
 }
 
-/// The line's transfer time is measured in each round, with this many transfers: enough that the
-/// threads' start doesn't matter.
+/// The number of transfers with which a line's transfer time is measured in each round: enough that
+/// the threads' start doesn't matter.
 const TRANSFERS: u64 = 40_000;
 const LINE: Side = Side { name: "a line alone", sleeps: None, run: |_| load::transfers(TRANSFERS) };
 
 /// Distances between the two processors, by a transfer's time in nanoseconds. If a hypervisor moves
-/// them, the distance changes from one round to another.
+/// the processors, the distance changes from one round to another.
 const DISTANCES: [(&str, f64, f64); 3] =
     [("of one core", 0.0, 25.0), ("of one socket", 25.0, 100.0), ("farther", 100.0, f64::INFINITY)];
 
@@ -106,8 +106,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// The best peer, and our results over its results, round by round; among channels that sleep
-    /// or among those that don't.
+    /// The best peer among the channels that sleep, or among those that don't, and our results over
+    /// its results, round by round.
     fn versus(&self, sleep: bool) -> (&'static str, Spread) {
         let (peer, ratios) = self.ratios(sleep);
         (peer, spread(&ratios))
@@ -122,8 +122,8 @@ impl Outcome {
         (peer.name, ours.iter().zip(theirs).map(|(ours, peer)| ours / peer).collect())
     }
 
-    /// Like [`versus`](Self::versus), for the rounds in which a line's transfer took this many
-    /// nanoseconds; and the number of these rounds.
+    /// The median of the same ratios over the rounds in which a line's transfer took from `least`
+    /// to `below` nanoseconds, and the number of these rounds; `None` if there were none.
     fn ratio_where(&self, sleep: bool, least: f64, below: f64) -> Option<(f64, usize)> {
         let line = self.load.sides.iter().position(|side| side.sleeps.is_none());
         let transfers = &self.results[line.expect("it is measured in each load")];

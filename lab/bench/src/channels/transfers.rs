@@ -1,5 +1,5 @@
-//! The cost of a message on the simulated machines, in transfers of a line: these machines are
-//! known exactly, and run nothing else.
+//! The cost of a message on the simulated machines, as a multiple of a line's transfer. These
+//! machines are known exactly, and run nothing else.
 
 use syncline::channel::{self, Duplex, RawChannel, Ring, Single};
 use syncline::wait::Spin;
@@ -15,7 +15,7 @@ const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
 /// The costs of two threads at some distance.
 pub struct Cost {
     pub machine: &'static str,
-    /// Their distance, as in the machine's description.
+    /// The class of their distance: 0 is the least.
     pub distance: usize,
     /// Transfers per message one way, and per round trip.
     pub one_way: f64,

@@ -1,7 +1,8 @@
-//! The distributed hash table on ranks of this machine, compared with the same table written
-//! plainly in C over MPI, with a window's lock around each operation; with its own coarse mode,
-//! which does the same under a lock of ours; and with the library's table in threads of one
-//! process, which has no parts.
+//! The distributed hash table on ranks of this machine is compared with:
+//!
+//! - the same table written plainly in C over MPI, with a window's lock around each operation;
+//! - its own coarse mode, which locks in the same way, with a lock of ours;
+//! - the library's table in threads of one process, which has no parts.
 //!
 //! 4 ranks, keys and values of 8 bytes, 95 % reads, random keys. The figure of a side is the
 //! operations of all ranks per second. Nothing is measured that needs more processors or a network.
@@ -73,8 +74,8 @@ pub fn run_with(size: Size, peers: Option<&Path>) -> anyhow::Result<String> {
     let mut worst = [f64::INFINITY; 3];
     for entries in size.pick(&[100][..], &[10_000, 300_000], &[10_000, 300_000]) {
         let load = Load { entries: *entries, operations, percent: PERCENT };
-        // The other sides are a few thousand times slower, so they do less, and each side takes
-        // about a second.
+        // The table over MPI is much slower, so it does fewer operations, and each side takes about
+        // a second.
         let slower = Load { operations: size.pick(20, 20_000, 100_000), ..load };
         let mut sides: Vec<Side<'_>> = vec![
             ("syncline-dht".to_owned(), Box::new(|| processes(&lab, "fine", load))),

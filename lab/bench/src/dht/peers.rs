@@ -1,13 +1,13 @@
-//! Benchmarks of other distributed tables, which a user has built. A file describes each, which is
+//! Benchmarks of other distributed tables, which a user has built. Each is described by a file, is
 //! run in turn with ours, and prints its operations per second itself. No distributed table is
 //! packaged, so the project can't fetch any.
 //!
 //! ```toml
 //! # mpi-dht.toml: the name in the table is the file's
 //! command = ["mpirun", "-n", "4", "./mpi-dht/bench", "--reads", "95"]
-//! # Finds the operations of all ranks in a second in what the command prints: the first group.
+//! # Finds the operations per second of all ranks in the command's output: the first group.
 //! operations = "throughput: ([0-9.e+]+)"
-//! # Optional, if what is found is in another unit: 1e6 for millions.
+//! # Optional, if the number is in another unit: 1e6 for millions.
 //! unit = 1.0
 //! ```
 

@@ -8,9 +8,9 @@
 //!
 //! A program that is linked statically with the lock calls it without a detour through the loader's
 //! tables, and finds its thread's words without a call. That is shown as well, but isn't counted,
-//! since no interposed function can be called so. Also shown is the cost of leaving a mutex to the
-//! C library, relative to the program without Syncline: the detour alone, with the same lock on
-//! both sides.
+//! since no interposed function can be called that way. Also shown is the cost of leaving a mutex
+//! to the C library, relative to the program without Syncline: the detour alone, with the same lock
+//! on both sides.
 //!
 //! Memory is measured with 300,000 mutexes, used once each, without the objects' own bytes.
 
@@ -38,7 +38,7 @@ const LEFT: &str = "The C library's own mutex, and left to it, for information";
 const TIME: &str = "ns";
 const WALL: &str = "ms";
 const LOCKS: u32 = 300_000;
-/// The name under which a program searches the shared library.
+/// The name under which a program searches for the shared library.
 const INSTALLED: &str = "libsyncline.so.0.1";
 /// The literature's figure for an interposing library (H. Guiroux, R. Lachaize and V. Quéma,
 /// "Multicore Locks: The Case Is Not Closed Yet", ATC 2016).
@@ -133,7 +133,8 @@ impl Programs<'_> {
         cases
     }
 
-    /// The program with these arguments; it prints nanoseconds first, of which a unit has `per`.
+    /// A case: the program with these arguments. The first number that it prints is nanoseconds;
+    /// `unit` is how many of them a unit of the measure has.
     fn case<'a>(
         &'a self,
         section: &'static str,
@@ -173,7 +174,8 @@ impl Programs<'_> {
         command
     }
 
-    /// How much more the memory of the program grows than with the C library's own locks.
+    /// Bytes for each lock by which the program's memory grows more than with the C library's
+    /// locks.
     fn bytes_per_lock(&self) -> anyhow::Result<f64> {
         let growth = |mut command: Command| -> anyhow::Result<f64> {
             command.arg(LOCKS.to_string());

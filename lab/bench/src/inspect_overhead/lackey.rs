@@ -9,7 +9,7 @@ use crate::process;
 use crate::programs::WALL;
 
 /// Printing each access makes an instruction take some 800 ns, so a small part of the work must
-/// suffice, in one thread, as valgrind runs one thread at a time.
+/// suffice. One thread suffices too, because valgrind runs one thread at a time.
 const SIZE: [&str; 4] = ["--work", "1", "--threads", "1"];
 const NAME: &str = "one-table-lock";
 

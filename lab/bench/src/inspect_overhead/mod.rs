@@ -38,9 +38,9 @@ const LACKEY: &str = "Lackey";
 
 /// SyncPerf's least slowdown by its diagnosis (canneal), for programs on which it was not run.
 const FULL_AIMS: Aims = Aims { time: Some(3.5), memory: None };
-/// Its slowdown of memcached.
+/// SyncPerf's slowdown of memcached.
 const SYNCPERF_MEMCACHED: f64 = 8.7;
-/// Its slowdown of fluidanimate, for programs that do little but lock.
+/// SyncPerf's slowdown of fluidanimate, for programs that do little but lock.
 const SYNCPERF_LOCKING: f64 = 11.7;
 /// The default budget.
 const BUDGET_AIMS: Aims = Aims { time: Some(1.1), memory: None };

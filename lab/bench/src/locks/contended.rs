@@ -88,6 +88,7 @@ pub fn run(
 struct Sent<T>(T);
 
 // SAFETY: the work's pointers are to the stop flag, which both threads may use, and to functions.
+// Its other fields can be sent.
 unsafe impl Send for Sent<(u64, Work)> {}
 
 #[cfg(test)]
@@ -107,7 +108,8 @@ mod tests {
             }
         }
         let row = |locks| arena::row::<Open>(locks);
-        // On one processor the count is a single instruction, which is never interrupted.
+        // On one processor the increment is a single instruction, which no switch of threads can
+        // split.
         if processors::count() > 1 {
             let load = Load { outside: 0, ..load::two_threads() };
             // Other processes may keep the threads from running at the same time for a while.

@@ -26,7 +26,7 @@ use super::arena::{Lock, barrier};
 use super::handwritten::{self as by_hand, near, preferences, queues, shared, trees};
 use super::ours::{Exclusive, Shared};
 
-/// The same lock, written by hand.
+/// A lock that also exists written by hand.
 ///
 /// A lock of the catalogue without a twin does not compile here.
 trait HasTwin {
@@ -140,8 +140,8 @@ fn clears_a_register(run: &Instruction) -> bool {
 /// The instructions executed for an uncontended pair.
 fn instructions<L: Lock>() -> Vec<Instruction> {
     let (lock, mut thread) = (L::default(), L::Thread::default());
-    // First without recording, as the loader may have to look up a function, and locks make their
-    // nodes.
+    // First without recording, because the loader may have to look up a function, and locks make
+    // their nodes.
     (0..4).for_each(|_| pair(&lock, &mut thread));
     let mut addresses = traced(|| pair(&lock, &mut thread)).into_iter();
     let first = pair::<L> as fn(&L, &mut L::Thread) as usize;

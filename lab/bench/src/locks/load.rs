@@ -50,10 +50,10 @@ pub const TWO_THREADS: &str = "Two threads, one lock, 100 ns outside";
 pub const OVERSUBSCRIBED_8: &str = "8 threads for each processor, one lock, 100 ns outside";
 const OVERSUBSCRIBED_32: &str = "32 threads for each processor, one lock, 100 ns outside";
 
-/// Recommended locks are judged with more threads than processors, ...
+/// The numbers of threads, more than there are processors, with which recommended locks are judged.
 pub const OVERSUBSCRIBED: [Threads; 2] = [Threads::PerProcessor(8), Threads::PerProcessor(32)];
-/// ... and with sections of several lengths: how long the lock is held in addition to counting, and
-/// how long a thread stays outside, as in [`Load`].
+/// The sections with which recommended locks are judged: how long the lock is held in addition to
+/// counting, and how long a thread stays outside, as in [`Load`].
 const LENGTHS: [(&str, u32, u32); 4] = [
     ("100 ns outside", 0, 100),
     ("nothing outside", 0, 0),
@@ -166,7 +166,7 @@ impl Load {
         self.threads == threads && self.locks == 1 && self.for_whom == for_whom
     }
 
-    /// Whether a lock's performance can be measured in a slot that is repeated.
+    /// Whether a lock takes part in the load's repeated slots.
     pub fn suits(&self, contender: &Contender, size: Size) -> bool {
         let known = match self.for_whom {
             For::Exclusive => !contender.kind.is_shared(),

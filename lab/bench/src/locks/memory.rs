@@ -23,7 +23,7 @@ pub struct Footprint {
 }
 
 const LOCKS: usize = 64;
-/// Fewer threads for locks on which they would use up each other's time slices.
+/// The number of threads; the second for locks on which 8 would use up each other's time slices.
 const THREADS: [usize; 2] = [8, 2];
 const SLOT: Duration = Duration::from_millis(5);
 const SECTION_NANOSECONDS: f64 = 20_000.0;
@@ -41,7 +41,8 @@ impl Footprint {
     }
 }
 
-/// The difference between many locks and one, which excludes what a thread allocates once.
+/// The bytes that the first use of a lock allocates: the mean over many locks. What a thread
+/// allocates once is spread over all of them.
 fn per_lock(contender: &Contender) -> usize {
     let taken_by = |locks: usize| {
         let before = heap::in_use();
@@ -50,7 +51,8 @@ fn per_lock(contender: &Contender) -> usize {
         heap::in_use().saturating_sub(before)
     };
     let unused = |locks: usize| {
-        // The benchmark's own cells and the lists that hold them are not counted.
+        // This is subtracted: the benchmark's own cells and the lists that hold them are not
+        // counted.
         let before = heap::in_use();
         let rows: Vec<_> = (0..locks).map(|_| (contender.row)(1)).collect();
         let taken = heap::in_use().saturating_sub(before);

@@ -157,7 +157,7 @@ fn steps(everybody: &[&Contender], loads: &[Load], size: Size) -> u64 {
     (accesses * (uncontended_rounds(size) + 1)) as u64 + loads.iter().map(under).sum::<u64>()
 }
 
-/// Runs the loads by which recommended locks are judged with this many threads.
+/// The results of the loads by which recommended locks are judged with this many threads.
 fn judging<'a>(
     under_load: &'a [(&Load, Vec<versus::Result>)],
     threads: Threads,

@@ -7,8 +7,8 @@ use syncline::wait::{Park, Spin, Yield};
 use super::arena::Lock;
 use super::contender::{Contender, Kind, Side};
 
-/// The catalogue's recommendation for contended locks and for more threads than processors; the
-/// last line of output has their figures.
+/// The locks that the catalogue recommends under contention and for more threads than processors.
+/// The last line of output has their figures.
 pub const RECOMMENDED: &[&str] = &["gate"];
 
 #[derive(Default)]

@@ -119,7 +119,7 @@ macro_rules! pthread {
     ($name:ident, $type:ty, $initial:expr) => {
         struct $name(UnsafeCell<$type>);
 
-        // SAFETY: made for use by several threads.
+        // SAFETY: pthread's locks are made for use by several threads.
         unsafe impl Send for $name {}
         // SAFETY: as above.
         unsafe impl Sync for $name {}

@@ -10,8 +10,8 @@ pub fn count() -> usize {
     })
 }
 
-/// Pins the calling thread to one of them; threads with different numbers get different processors
-/// as long as there are enough.
+/// Pins the calling thread to one of the processors. Threads with different numbers get different
+/// processors as long as there are enough.
 pub fn keep_apart(thread: usize) {
     let Ok(set) = allowed() else { return };
     // SAFETY: the numbers are below the set's size.

@@ -7,9 +7,9 @@ use super::uncontended::{Access, Timing};
 use crate::compare::{Change, Measure, Row};
 use crate::statistics::{Spread, geometric_mean, median, spread};
 
-/// Aim: a pair takes at most this many times as long as the fastest peer's of the same kind.
+/// Aim: a pair takes at most this many times as long as with the fastest peer of the same kind.
 const AIM_UNCONTENDED: f64 = 1.03;
-/// Aim: a pair takes at most this many times as long as that of the same lock written by hand.
+/// Aim: a pair takes at most this many times as long as with the same lock written by hand.
 const AIM_HANDWRITTEN: f64 = 1.02;
 
 pub const TIME: &str = "ns";
@@ -50,8 +50,8 @@ fn is_opponent(peer: &Contender, kind: Kind) -> bool {
     }
 }
 
-/// Whether a peer does the same as our lock, so that ours should not be slower. Not so if the peers
-/// have no queue and hence less to do.
+/// Whether a peer does the same as our lock, so that ours should not be slower. A peer of a lock of
+/// these two kinds has no queue, and hence less to do.
 fn is_of_same_kind(kind: Kind) -> bool {
     !matches!(kind, Kind::Delegation | Kind::QueuedShared)
 }
@@ -66,7 +66,7 @@ fn row(section: &'static str, aim: Option<f64>, peer: &Timing, subject: &Timing)
     }
 }
 
-/// The fastest peer of the kind.
+/// The fastest of the peers that a lock of this kind is compared with.
 fn fastest<'a, 'b>(all: &'b [Timing<'a>], kind: Kind, access: Access) -> Option<&'b Timing<'a>> {
     all.iter()
         .filter(|t| t.contender.side == Side::Peer && t.access == access)
@@ -102,8 +102,9 @@ pub struct Standing {
     pub ratio: f64,
 }
 
-/// All of them, the worst first. A lock counts with its best form of each kind; its spinning and
-/// yielding forms are of one kind, and the parking one may be of another.
+/// The standings of all locks of the catalogue, the worst first. A lock counts with its best form
+/// of each kind; its spinning and yielding forms are of one kind, and the parking one may be of
+/// another.
 pub fn standings(all: &[Timing]) -> Vec<Standing> {
     let mut best: Vec<(&Timing, f64)> = Vec::new();
     let ours = all.iter().filter(|t| t.contender.is_ours() && is_of_same_kind(t.kind()));
@@ -147,7 +148,7 @@ impl Result<'_> {
     }
 }
 
-/// The named lock with the highest throughput.
+/// The lock with the highest throughput among those with these names; `None` if none took part.
 pub fn best_of<'a, 'b>(results: &'b [Result<'a>], names: &[&str]) -> Option<&'b Result<'a>> {
     let named = results.iter().filter(|result| names.contains(&&*result.contender.name));
     named.max_by(|a, b| a.per_second().total_cmp(&b.per_second()))

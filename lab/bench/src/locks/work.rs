@@ -1,7 +1,7 @@
 //! The work of a thread with the locks, and its results.
 //!
 //! The structure is shared with the C loops (`programs/ck_locks.c`), so that all locks get the same
-//! work. The code that takes time in it (waiting, the clock) is the same, too.
+//! work. Its pointers give C the same functions for waiting and for the clock.
 
 use std::arch::asm;
 use std::sync::OnceLock;
@@ -39,7 +39,8 @@ pub struct Work {
 /// More than a thread can sample in a slot, on this and on somewhat faster machines.
 const KEPT: usize = 1 << 14;
 
-/// One of this many acquisitions is timed. Odd, so that all locks and both sides are sampled.
+/// One of this many acquisitions is timed. Odd, so that all locks, and reads and writes, are
+/// sampled.
 const SAMPLE_EVERY: u32 = 17;
 
 impl Work {

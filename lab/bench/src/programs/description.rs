@@ -10,12 +10,12 @@
 //! mended = ["./memcached-load", "./memcached-mended"]
 //! status = 143                    # of the command; 0 if it is not said
 //! limit = 60                      # seconds until a run hangs
-//! place = 'items\.c|thread\.c'    # where the problem is; none for a program that is fine
+//! place = 'items\.c|thread\.c'    # where the problem is; absent for a program that is fine
 //! remedy = 'granularity'          # in the finding's category, rule or title; or deadlock, lost wake-up, standstill
 //! advice_not = 'Remove'           # must not be in its advice
 //! allowed = 'spinlock-instead'    # findings, by rule and place, that are no false alarm
-//! false = 'polling.*:489'         # findings that are one, whatever they promise
-//! tuned = true                    # whether the rules were made with a look at it
+//! false = 'polling.*:489'         # findings that are false alarms, whatever gain they predict
+//! tuned = true                    # whether the rules were made with knowledge of this program
 //! ```
 
 use std::fs;
@@ -42,7 +42,7 @@ pub struct Description {
     /// What is wrong with it; empty for a program without a problem.
     #[serde(default)]
     pub what: String,
-    /// The source of this knowledge.
+    /// The source that says what is wrong.
     #[serde(default)]
     pub word: String,
     pub version: String,

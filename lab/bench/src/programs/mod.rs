@@ -104,7 +104,7 @@ pub fn measures(aims: Aims) -> Vec<Measure> {
     vec![ratio(WALL, aims.time), ratio(CPU, aims.time), ratio(PEAK, aims.memory)]
 }
 
-/// The figures for those measures.
+/// The figures for [`measures`], in the same order.
 pub fn used(finished: &Finished) -> Vec<f64> {
     let mebibytes = finished.peak_bytes / f64::from(1 << 20);
     vec![finished.wall_seconds, finished.cpu_seconds, mebibytes]

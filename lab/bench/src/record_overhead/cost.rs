@@ -20,7 +20,7 @@ pub fn measures() -> Vec<Measure> {
     measures
 }
 
-/// The figures for those measures; no disk space if nothing was recorded.
+/// The figures for [`measures`], in the same order; no disk space if nothing was recorded.
 pub fn figures(finished: &Finished, recording: Option<&Path>) -> io::Result<Vec<f64>> {
     let mut figures = programs::used(finished);
     let bytes = recording.map_or(Ok(0), bytes_on_disk)?;

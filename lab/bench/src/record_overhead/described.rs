@@ -57,7 +57,7 @@ pub fn run(folder: &Path, peers: &[Peer], size: Size) -> anyhow::Result<String> 
     let times = size.pick(1, 5, 15);
     let bar = rounds::bar((programs.len() * (ways.len() + 1) * (times + 1)) as u64)?;
     let mut table = Table::new("without", "with");
-    // Rows by the way in which the program was run.
+    // The rows of each way to run the programs.
     let mut rows: Vec<Vec<Row>> = ways.iter().map(|_| Vec::new()).collect();
 
     println!("What recording costs: without and with it, in turn; medians over the rounds");
@@ -91,7 +91,8 @@ pub fn run(folder: &Path, peers: &[Peer], size: Size) -> anyhow::Result<String> 
     })?)
 }
 
-/// The geometric mean of a measure over all programs, and the program with the largest value.
+/// Two rows for a measure: the geometric mean over all programs, and the program with the largest
+/// value.
 fn ends(rows: &[Row], measure: &str, suffix: &str) -> [Row; 2] {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.measure.label == measure).collect();
     let change = |row: &Row| row.change().median;
@@ -117,7 +118,7 @@ impl Way<'_> {
         }
     }
 
-    /// Runs a program once, and returns the figures for [`cost::measures`].
+    /// Runs a program once in this way, and returns the figures for [`cost::measures`].
     fn run(&self, known: &Description, lab: &Lab) -> anyhow::Result<Vec<f64>> {
         let (program, arguments) = (&known.command[0], &known.command[1..]);
         let mut recording = None;

@@ -6,8 +6,8 @@
 //!
 //! A hypervisor moves the processors every few seconds, after which a line may need three times as
 //! long or a third of the time. So the probe's load of a changed line is measured before and after
-//! each run. The run is repeated if the two differ by more than a fifth, and the machine is
-//! described again if it differs from the one that was described.
+//! each run. If the two differ by more than a fifth, the run is repeated. If the load differs from
+//! the one that was described, the machine is described again.
 
 use anyhow::Context as _;
 use serde::Serialize;
@@ -87,9 +87,9 @@ impl Kind {
 struct Amount {
     /// The number of tests of each kind.
     tests: usize,
-    /// Turns: on this machine, and on a simulated one.
+    /// Turns on this machine, and on a simulated one.
     rounds: [u32; 2],
-    /// Seconds: on this machine, and on a simulated one.
+    /// Seconds on this machine, and on a simulated one.
     seconds: [f64; 2],
     repetitions: usize,
     effort: Effort,

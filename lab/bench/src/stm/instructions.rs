@@ -13,7 +13,7 @@ const MOST: usize = 24;
 fn a_read_pays_nothing_for_other_ways_to_run() {
     let engine = Shared::default();
     let cells: Vec<_> = (0..2 * READS as u64).map(|number| engine.cell(number)).collect();
-    // This few transactions run side by side, as no pace was measured yet.
+    // So few transactions run side by side, because no pace was measured yet.
     let mut session = Session::new(&engine);
     // First without recording, since the log grows.
     sum(&mut session, &cells);

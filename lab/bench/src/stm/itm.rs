@@ -1,8 +1,8 @@
 //! GCC's libitm, with its default method.
 //!
-//! Bodies make the calls that `gcc -fgnu-tm` generates for instrumented code. A failing attempt is
-//! left by a long jump, so no value with a destructor may live across an access; operations contain
-//! only numbers.
+//! Bodies make the calls that `gcc -fgnu-tm` generates for instrumented code. A failing attempt
+//! ends with a long jump, so no value with a destructor may live across an access; operations
+//! contain only numbers.
 
 use std::cell::UnsafeCell;
 use std::convert::Infallible;
@@ -57,7 +57,7 @@ pub struct Libitm {
     words: Vec<UnsafeCell<u64>>,
 }
 
-// SAFETY: words are accessed only in transactions.
+// SAFETY: the words are accessed only in transactions of libitm.
 unsafe impl Sync for Libitm {}
 
 impl Access for &Libitm {
@@ -83,7 +83,7 @@ struct Job<'a, O: Op> {
 }
 
 extern "C-unwind" fn body<O: Op>(job: *mut c_void) {
-    // SAFETY: `atomically` passes its job in.
+    // SAFETY: `atomically` passes its own job to this body.
     let job = unsafe { &mut *job.cast::<Job<O>>() };
     let Ok(result) = job.op.run(&mut &*job.words);
     job.result = Some(result);

@@ -76,7 +76,7 @@ impl Machine for GlobalLock {
 /// The crate `stm`.
 ///
 /// It is not opaque: an attempt that will fail may have seen parts of other transactions, and so
-/// walk in circles. An attempt with more reads than any walk needs is abandoned.
+/// walk in circles. An attempt with more reads than any search needs is abandoned.
 pub struct StmCrate(Vec<stm::TVar<u64>>);
 
 struct StmWords<'a> {
@@ -86,7 +86,7 @@ struct StmWords<'a> {
     left: usize,
 }
 
-/// A walk reads each word at most this often.
+/// The most reads of a word by an attempt that does not walk in circles.
 const READS: usize = 2;
 
 impl Access for StmWords<'_> {

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use super::access::{Access, Machine, Op};
 use super::load::{Load, Random};
 
-/// A transaction on a set. The inserting thread provides the nodes.
+/// A transaction on a set. To insert a number, a thread provides the node.
 #[derive(Clone, Copy)]
 pub enum Ask {
     Contains(u64),
@@ -24,7 +24,7 @@ pub enum Asked {
 
 /// The layout of a set in words.
 pub trait Layout: Copy + Sync {
-    /// The number of words for this many nodes, of which the first does not exist.
+    /// The number of words for this many nodes. Node 0, which does not exist, is counted.
     fn words(&self, nodes: usize) -> usize;
     fn run<A: Access>(&self, ask: &Ask, words: &mut A) -> Result<Asked, A::Stop>;
 }
@@ -51,7 +51,8 @@ pub struct Set<L, C> {
     pub threads: usize,
 }
 
-/// The number of spare nodes of each thread: after each insertion it gets one back from a removal.
+/// The number of spare nodes of each thread: each insertion uses one, and the removal after it
+/// gives one back.
 const SPARE: u64 = 2;
 
 pub struct Worker {

@@ -27,7 +27,7 @@ const fn other(side: usize) -> usize {
 #[derive(Clone, Copy)]
 pub struct Tree;
 
-/// The words of the tree, by names.
+/// The words of the tree, addressed by node and field.
 struct Nodes<'a, A>(&'a mut A);
 
 type Done<A, T = ()> = Result<T, <A as Access>::Stop>;

@@ -51,7 +51,7 @@ pub const MIXES: [Mix; 4] = [
 #[derive(Clone, Copy)]
 pub enum Skew {
     Uniform,
-    /// A key's frequency falls with its rank to the power of YCSB's exponent, 0.99.
+    /// A key's frequency is proportional to its rank to the power of -0.99 (YCSB's exponent).
     Zipf,
 }
 
@@ -65,7 +65,7 @@ const PUT: u32 = 1 << 30;
 const REMOVE: u32 = 2 << 30;
 const KEY: u32 = PUT - 1;
 
-/// A key, from its number. Keys of programs are neither small nor dense.
+/// A key, made from its number, because keys of programs are neither small nor dense.
 pub fn key(number: u64) -> u64 {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17)
 }
@@ -77,7 +77,7 @@ impl Step {
         (self.0 & !KEY, key(u64::from(self.0 & KEY)))
     }
 
-    /// Lets the server of the key perform it.
+    /// Lets the key's server perform the operation.
     pub fn ask<V: Value>(self, client: &mut TableClient<V, Park>) {
         let result = match self.parts() {
             (PUT, key) => client.put(key, V::of(key)),
@@ -98,7 +98,7 @@ impl Step {
     }
 }
 
-/// Numbers of keys, as the skew chooses them.
+/// Draws the numbers of the keys, with frequencies as the skew says.
 pub fn numbers(keys: usize, skew: Skew, steps: usize, random: &mut Rng) -> Vec<u32> {
     match skew {
         Skew::Uniform => (0..steps).map(|_| random.u32(..keys as u32)).collect(),
@@ -109,7 +109,7 @@ pub fn numbers(keys: usize, skew: Skew, steps: usize, random: &mut Rng) -> Vec<u
                 sum
             };
             let sums: Vec<f64> = (1..=keys).map(weight).collect();
-            // The frequency of keys is independent of their order.
+            // A key's frequency is independent of its number.
             let mut order: Vec<u32> = (0..keys as u32).collect();
             Rng::with_seed(keys as u64).shuffle(&mut order);
             let draw = |_| {

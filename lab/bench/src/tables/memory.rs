@@ -6,7 +6,7 @@ use super::load::key;
 use super::peers::contenders;
 use crate::heap;
 
-/// Prints the bytes per entry of 16 bytes, beginning with empty tables.
+/// Prints the bytes that tables take for each entry of 16 bytes. The tables are empty at first.
 pub fn print(entries: usize) {
     println!("\nbytes for an entry of two 64-bit numbers, {entries} entries put in one by one");
     for contender in contenders::<u64>() {
@@ -18,13 +18,14 @@ pub fn print(entries: usize) {
     }
 }
 
-/// Allocated bytes, and mapped bytes with advice to use large pages, as our large tables have.
+/// Allocated bytes, and mapped bytes that are advised to be large pages, as those of our large
+/// tables are.
 fn in_use() -> usize {
     heap::in_use() + mapped(&fs::read_to_string("/proc/self/smaps").unwrap_or_default())
 }
 
-/// Bytes of the mappings with this advice, from the kernel's list, in which each mapping has its
-/// size before its flags.
+/// Bytes of the mappings with the flag of this advice. In the kernel's list, a mapping's size comes
+/// before its flags.
 fn mapped(list: &str) -> usize {
     let (mut kilobytes, mut size) = (0, 0);
     for line in list.lines() {

@@ -99,7 +99,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
 struct Times {
     wall: f64,
     /// Processor time of the thread that used most. On an idle machine it equals the wall time,
-    /// unless threads sleep; on a busy one it excludes what other processes took.
+    /// unless threads sleep; on a busy one it excludes the time that other processes had the
+    /// processor.
     processor: f64,
 }
 
@@ -125,8 +126,8 @@ struct Filled<V> {
 }
 
 impl<V: Value> Filled<V> {
-    /// Fills it with every second key of a range twice as large, so a mix with as many puts as
-    /// removals keeps the size.
+    /// Fills a new table with every second key of a range twice as large, so a mix with as many
+    /// puts as removals keeps the size.
     fn new(contender: Contender<V>, entries: usize) -> Self {
         let table = (contender.make)(entries);
         table.fill(&mut (0..entries as u64).map(|number| key(2 * number)));
@@ -219,7 +220,8 @@ impl Bench {
                 // address.
                 again[side] = None;
                 again[side] = Some(Filled::new(*contender, *entries));
-                // The first run makes room, and finds the lines that the table needs.
+                // The first run is not counted: it makes room, and fetches the lines that the table
+                // needs.
                 once(&*again[side].as_ref().expect("just made").table);
             }
             once(again[side].as_ref().map_or(&**table, |filled| &*filled.table))
@@ -227,7 +229,8 @@ impl Bench {
         Ok(pairs::print(&pairs))
     }
 
-    /// Runs the rounds, prints them, and returns our best table and the best peer.
+    /// Runs the rounds, prints them, and returns the indices of our best table and of the best
+    /// peer.
     fn print(
         &self,
         title: &str,

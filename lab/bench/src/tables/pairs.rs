@@ -33,7 +33,8 @@ pub fn run_anew(pairs: usize, mut once: impl FnMut(usize, bool) -> [f64; 2]) -> 
     (0..pairs).map(pair).collect()
 }
 
-/// Prints the ratio of side 0 to side 1, and returns it for wall time.
+/// Prints the ratios of side 0 to side 1 for wall time and processor time, and returns the one for
+/// wall time.
 pub fn print(pairs: &[Pair]) -> f64 {
     let [wall, _] = [("ratio", 0), ("ratio, processor time", 1)].map(|(name, by)| {
         let ratios: Vec<f64> = pairs.iter().map(|[ours, peer]| ours[by] / peer[by]).collect();

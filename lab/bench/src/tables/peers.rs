@@ -26,7 +26,7 @@ pub trait Running<V>: Sync {
     /// Runs the steps of a stream once.
     fn run(&self, stream: &[Step]);
     fn fill(&self, keys: &mut dyn Iterator<Item = u64>);
-    /// One in this many steps is run.
+    /// One step in this many is run.
     fn share(&self) -> usize {
         1
     }
@@ -147,7 +147,7 @@ impl<V: Copy + Send + Sync> Sharded<V> {
 
     fn shard(&self, key: u64) -> &RwLock<HashMap<u64, V, RandomState>> {
         use std::hash::BuildHasher;
-        // Bits that the map does not use.
+        // Bits of the hash that the map itself does not use.
         &self.shards[(self.hasher.hash_one(key) >> 40) as usize % SHARDS]
     }
 }
@@ -164,14 +164,14 @@ impl<V: Copy + Send + Sync> Map<V> for Sharded<V> {
     }
 }
 
-/// A table that hashes keys itself.
+/// A table that the threads use themselves.
 macro_rules! contender {
     ($name:literal, $ours:literal, $make:expr) => {
         Contender { name: $name, ours: $ours, make: |capacity| Box::new(Direct($make(capacity))) }
     };
 }
 
-/// All tables that keep entries by hash.
+/// All tables that grow, ours first.
 pub fn contenders<V: Value>() -> Vec<Contender<V>> {
     use syncline::table::{FlatTable, Table};
     vec![

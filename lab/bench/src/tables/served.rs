@@ -1,5 +1,5 @@
-//! The paper's table over messages: servers, one for every two asking threads (SSYNC has one for
-//! three threads in all), and a client for each thread.
+//! The paper's table over messages: one server for every two asking threads (SSYNC has one for two
+//! clients, three threads in all), and a client for each thread.
 
 use std::sync::Mutex;
 use std::thread::{self, JoinHandle};
@@ -12,7 +12,7 @@ use super::peers::{Contender, Running};
 
 /// Number of threads that ask one server.
 const CLIENTS: usize = 2;
-/// One in this many steps is run: with more threads than processors a message costs a context
+/// One step in this many is run: with more threads than processors, a message costs a context
 /// switch.
 const SHARE: usize = 10;
 
@@ -71,7 +71,7 @@ impl<V: Value> Running<V> for Served<V> {
     }
 }
 
-/// The table with this many buckets.
+/// The paper's table over messages, with this many buckets.
 pub fn served_table<V: Value, const BUCKETS: usize>() -> Contender<V> {
     let make =
         |keys: usize| -> Box<dyn Running<V>> { Box::new(Served::new(BUCKETS, keys / BUCKETS)) };

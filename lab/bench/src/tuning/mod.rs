@@ -79,8 +79,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     })?)
 }
 
-/// The size of a run in per cent, the rounds, and how many more rounds there are if a lock is
-/// undecided. Three locks at one call site need eight rounds.
+/// The size of a run in per cent, the rounds, and the most rounds for a lock that is undecided.
+/// Three locks at one call site need eight rounds.
 fn extent(size: Size) -> (u32, usize, usize) {
     (size.pick(5, 20, 100), size.pick(1, 8, 10), size.pick(1, 8, 40))
 }

@@ -1,6 +1,6 @@
 //! The parts of `syncline tune`'s output that are compared.
 
-/// The output on the call site with the greatest predicted gain, which it tries first.
+/// The output on the call site with the greatest predicted gain, which `tune` tries first.
 #[derive(Debug, PartialEq)]
 pub struct Said {
     /// The gain that the report predicts: how many times faster.
@@ -9,7 +9,7 @@ pub struct Said {
     pub lock: String,
     /// Whether it was kept.
     pub kept: bool,
-    /// How many times faster the program is with it.
+    /// How many times faster the program is with this lock.
     pub gain: f64,
     /// The gain's interval, if there were enough runs.
     pub interval: Option<(f64, f64)>,

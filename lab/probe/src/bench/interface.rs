@@ -14,15 +14,16 @@ pub trait Timed: Memory {
     /// Lines that no other thread uses.
     type Region: Deref<Target = [Padded<Self::Word>]> + Send + Sync;
 
-    /// Reads the clock, in ticks, after everything before is done and before anything after has
-    /// begun. Loads count as done; stores only after [`settle`](Self::settle).
+    /// Reads the clock, in ticks, after all earlier accesses are done and before any later one
+    /// begins. A load counts as done when its value is there; a store only after
+    /// [`settle`](Self::settle).
     fn ticks() -> u64;
 
     /// Waits until this thread's stores and evictions have taken effect for all threads.
     fn settle();
 
-    /// Tells a bench that can't see it by itself that the next access needs what the last one
-    /// returned.
+    /// Tells the bench that the next access depends on the result of the last one, if the bench
+    /// can't see that by itself.
     #[inline(always)]
     fn depends() {}
 
@@ -72,13 +73,14 @@ pub trait Bench {
     /// The clock's ticks per second.
     fn ticks_per_second(&self) -> f64;
 
-    /// Allocates lines in the memory of a hardware thread's node.
+    /// Allocates lines in the memory of the node of the hardware thread `home`.
     ///
     /// # Errors
-    /// If there is too little memory, or no thread can run at this place.
+    /// If there is too little memory, or no thread can run at `home`.
     fn lines(&self, count: usize, home: usize) -> Result<Lines<Self::Memory>, Error>;
 
-    /// Runs `body` at each of these places at once, with its index as the role.
+    /// Runs `body` on a thread at each of these places, all at once. Its argument is the thread's
+    /// role: the index of its place in `places`.
     ///
     /// # Errors
     /// If a thread can't run at one of the places; then none runs.

@@ -81,7 +81,8 @@ impl Bench for SimulatedBench<'_> {
         places: &[usize],
         body: &(dyn Fn(usize) + Sync),
     ) -> Result<(), Error> {
-        // A chain without its accesses then takes no time, so there is nothing to subtract.
+        // Accesses without instructions: a chain without its accesses takes no time, so there is
+        // nothing to subtract.
         let mut engine = Engine::new(self.machine, self.seed).accesses_only();
         let home = self.machine.node_of(self.machine.cache_of(lines.home));
         engine.home(lines.addresses(), home);

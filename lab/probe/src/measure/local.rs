@@ -14,17 +14,17 @@ use syncline_statistics::{Summary, median};
 /// The number of loads of a walk that make one sample.
 const STEPS: usize = 256;
 
-/// A walk through memory is this many times as large as the last-level cache, so that few of its
-/// loads find their line there, ...
+/// A walk through memory covers this many times the size of the largest cache, so that few of its
+/// loads find their line there.
 const BEYOND_LLC: usize = 4;
-/// ... but at most this large: laying it out takes a tenth of a second for each 128 MiB.
+/// The most bytes of a walk: laying it out takes a tenth of a second for each 128 MiB.
 const MOST_MEMORY: usize = 1 << 30;
 
 /// Samples in cycles, by kind of access.
 #[derive(Default)]
 pub struct Samples {
     own: [Vec<f64>; ACCESSES.len()],
-    /// A store by a thread that alone has read the line.
+    /// A store to a line that only this thread has read since it was evicted.
     pub after_reading: Vec<f64>,
     flushed: Vec<f64>,
     l2: Vec<f64>,
@@ -47,7 +47,7 @@ impl Samples {
     }
 }
 
-/// Measures each kind once more.
+/// Adds one pass of samples of each kind.
 pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Result<(), Error> {
     let lines = probe.lines(0)?;
     let clock = probe.clock(&lines, 0)?;
@@ -72,8 +72,8 @@ pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Res
         let cycles = |ticks: u64| ticks as f64 / STEPS as f64 / clock.cycle;
         Ok(ticks.into_iter().map(cycles).collect())
     };
-    // The time of a step besides its load is measured in the first level, where the load's time is
-    // known.
+    // A step of a walk takes time besides that of its load. That time is measured in the first
+    // level, where the load's time is known.
     let known = median(&samples.own[0]).unwrap_or(0.0);
     let besides = (median(&walked(caches.l1 / 2)?).unwrap_or(0.0) - known).max(0.0);
     let [l2, llc, memory] = spans(&caches);
@@ -92,8 +92,8 @@ pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Res
 const LINES_APART: usize = 128;
 
 /// How much memory to walk through so that loads find their lines in the second level, in the last
-/// level, and in none: well above the size of the level before, and well below the level's own
-/// size.
+/// level, and in none. Each size is well above that of the level before, and well below that of its
+/// own level; `None` if no size is, or if the level is absent.
 fn spans(caches: &Caches) -> [Option<usize>; 3] {
     let Caches { l1, l2, llc } = *caches;
     let between = |below: usize, size: usize| {

@@ -134,7 +134,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// Measures how many loads are under way at once: adds a number for each of a few samples.
+    /// Measures how many loads are under way at once: adds a number for each round.
     pub(super) fn under_way(&mut self, crew: &Crew, samples: &mut Vec<f64>) -> Result<(), Error> {
         let lines = self.lines(crew.holder)?;
         let clock = self.clock(&lines, crew.asker)?;
@@ -149,7 +149,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// Measures all accesses to a line that all of these threads but the first share.
+    /// Measures all accesses by the first of these threads to a line that the others share.
     pub(super) fn shared(
         &mut self,
         places: &[usize],
@@ -164,7 +164,7 @@ impl<'b, B: Bench> Probe<'b, B> {
         Ok(())
     }
 
-    /// Measures loads of changed lines, by each thread from each other.
+    /// Measures loads by each thread of lines that each other thread has changed.
     pub(super) fn matrix(
         &mut self,
         step: &mut dyn FnMut(),

@@ -8,20 +8,22 @@ use crate::surroundings::Surroundings;
 use crate::topology::{Caches, Source};
 use syncline_statistics::Summary;
 
-/// A clock whose ticks are farther apart than this makes single samples coarse. At 5 ns, a sample
-/// of 32 accesses is exact to 0.16 ns per access, half a cycle.
+/// Single samples are coarse if the clock's ticks are farther apart than this. At 5 ns, a sample of
+/// 32 accesses is exact to 0.16 ns per access, half a cycle at 3 GHz.
 const COARSE_NANOSECONDS: f64 = 5.0;
 /// The least relative difference of frequencies that is reported: calibrations on a busy machine
 /// differ by a percent or two.
 const FREQUENCY_CHANGE: f64 = 0.05;
-/// A share of outliers that an idle machine does not reach.
+/// The least share of outliers that is reported: an idle machine has fewer.
 const MANY_OUTLIERS: f64 = 0.02;
-/// A cell is noisy if half of its samples differ by more than this share of the median ...
+/// A cell is noisy only if the middle half of its samples spans more than this share of the median.
 const NOISY_SPREAD: f64 = 0.2;
-/// ... and by more cycles than this, since a cycle is a large share of a local access.
+/// A cell is noisy only if this half also spans more cycles than this: a single cycle is a large
+/// share of a local access.
 const NOISY_CYCLES: f64 = 4.0;
-/// Neighbours have a cache in common only if a line from each other takes less than this share of a
-/// load from memory. On SSYNC's machines the largest share is 0.6 (Table 2, Opteron).
+/// Neighbours have a cache in common only if a load of a line that the other has changed takes less
+/// than this share of a load from memory. On SSYNC's machines the largest share is 0.6 (Table 2,
+/// Opteron).
 const AS_FAR_AS_MEMORY: f64 = 0.8;
 
 /// What is known of a measurement.

@@ -23,7 +23,7 @@ const MARGIN: usize = 40;
 /// colours.
 const SPAN: f64 = 2.0;
 
-/// A logarithmic scale from the least to the most cycles: on one machine they differ up to a
+/// A logarithmic scale from the least to the most cycles, which on one machine may differ a
 /// hundredfold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
@@ -85,7 +85,7 @@ pub fn heat_map(measurement: &Measurement) -> String {
 }
 
 fn axes(svg: &mut String, processors: &[usize], cell: usize) {
-    // A number needs this many pixels.
+    // One in this many processors gets its number, because a number needs 24 pixels.
     let every = 24_usize.div_ceil(cell);
     for (n, processor) in processors.iter().enumerate().step_by(every) {
         let middle = MARGIN + n * cell + cell / 2;

@@ -12,11 +12,11 @@ use syncline_statistics::Summary;
 /// The most columns of the report.
 const WIDTH: usize = 100;
 
-/// The most threads of a matrix that is printed with numbers; larger ones have a shade for each
+/// The most threads of a matrix that is printed with numbers. A larger matrix has a shade for each
 /// pair.
 const NUMBERS: usize = 15;
-/// The most threads of a matrix with a shade for each pair; larger ones have one for each group of
-/// threads.
+/// The most threads of a matrix with a shade for each pair. Of a larger matrix, only one in several
+/// threads is shown.
 const SHADES: usize = 90;
 
 /// Writes the report.
@@ -64,7 +64,7 @@ fn head(out: &mut impl Write, title: &str) -> io::Result<()> {
     writeln!(out)
 }
 
-/// A row of such a table; cases that were not measured stay empty.
+/// A row of a table of all operations; cases that were not measured stay empty.
 fn row<'m>(
     measurement: &Measurement,
     out: &mut impl Write,

@@ -1,8 +1,8 @@
 //! The topology as the library hwloc sees it, exported as XML.
 //!
 //! Five of hwloc's functions are looked up at run time and not linked, so the command runs where
-//! hwloc is not installed, and cross builds do not need it. The functions pass only pointers, and
-//! hwloc keeps them and the XML compatible from version 2.0 on (soname 15).
+//! hwloc is not installed, and cross builds do not need it. The functions pass only pointers. From
+//! version 2.0 on (soname 15), hwloc keeps both the functions and the XML compatible.
 
 use std::ffi::{c_char, c_int, c_ulong, c_void};
 use std::ptr;

@@ -2,8 +2,9 @@
 //!
 //! The position of a hardware thread is a list of what it shares with others: its core, its
 //! second-level and last-level cache, its NUMA node, its package. The distance of two threads is
-//! the first of these that they have in common, or the distance that the firmware gives for their
-//! nodes. Each distance that occurs is a [`Class`], and the probe measures each class.
+//! the first of these that they have in common; if they are on different nodes, also the distance
+//! that the firmware gives for the nodes. Each distance that occurs is a [`Class`], and the probe
+//! measures each class.
 
 mod here;
 pub mod hwloc;

@@ -3,13 +3,13 @@
 use super::{HardwareThread, Topology};
 
 impl Topology {
-    /// The processors socket by socket; within one first a hardware thread of each core, then the second
-    /// ones.
+    /// The processors socket by socket: first one hardware thread of each core of the socket, then
+    /// the second ones.
     pub fn packed(&self) -> Vec<usize> {
         packed(&self.threads)
     }
 
-    /// The processors of the sockets in turn.
+    /// The processors of all sockets in turn: the first of each socket, then the second of each.
     pub fn spread(&self) -> Vec<usize> {
         spread(&self.threads)
     }

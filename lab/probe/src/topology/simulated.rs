@@ -4,7 +4,8 @@ use syncline_sim::Machine;
 
 use super::{Caches, Class, HardwareThread, Topology};
 
-/// The topology of a machine: its caches are the cores, and the distances are those of its nodes.
+/// The topology of a machine. Its private caches count as cores; the distances are those of its
+/// nodes.
 pub fn topology(machine: &Machine) -> Topology {
     let threads = (0..machine.threads()).map(|processor| {
         let core = machine.cache_of(processor);
@@ -13,7 +14,7 @@ pub fn topology(machine: &Machine) -> Topology {
     });
     let description = &machine.description;
     let one_to_a_node = description.caches_per_node == 1;
-    // `None` within one core, else the class of their nodes' distance.
+    // Within one core `None`, else the class of the distance between the nodes.
     let distance = |a: &HardwareThread, b: &HardwareThread| {
         let far = if a.core == b.core { None } else { Some(machine.class(a.node, b.node)) };
         (far, description.distances[a.node][b.node].to_bits())
@@ -32,7 +33,7 @@ pub fn topology(machine: &Machine) -> Topology {
     Topology { caches: caches(machine), ..topology }
 }
 
-/// The levels that the machine has: the first, the last, and the one between.
+/// The sizes of the first level, the second if there are three or more, and the last.
 fn caches(machine: &Machine) -> Caches {
     let bytes: Vec<usize> = machine.description.levels.iter().map(|level| level.bytes).collect();
     match bytes[..] {

@@ -7,10 +7,10 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use super::{Caches, HardwareThread, Source, Topology};
 
-/// Reads the topology of these processors from an XML text; `None` if the text is no topology that
-/// has them.
+/// Reads the topology of these processors from an XML text; `None` if the text is not a topology
+/// that contains them.
 pub fn topology(text: &str, usable: &[usize]) -> Option<Topology> {
-    // The text names its document type, but uses nothing of it.
+    // The text declares a document type, but uses nothing of it.
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).ok()?;
     let nodes = numa_nodes(&document);

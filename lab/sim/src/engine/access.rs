@@ -1,5 +1,5 @@
-//! What an access does: it finds its line, waits until the line is free and is served, and wakes
-//! the threads that watch the line.
+//! Accesses by simulated threads. Each finds its line, waits until the line is free, is served, and
+//! wakes the threads that watch the line.
 
 use super::{Engine, RECENT, Then, ThreadId};
 use crate::line::Line;
@@ -13,7 +13,7 @@ pub enum Fresh {
     Machine,
     /// At this node, or at the nearest node that has memory.
     At(usize),
-    /// At one node after the other.
+    /// At the nodes in turn.
     InTurn,
 }
 
@@ -23,8 +23,8 @@ const PAUSE: u64 = 40;
 /// A line that a thread has just used. The line does not leave before another cache's access to it
 /// can be served, and that takes at least [`Machine::quickest`](crate::Machine::quickest). So a
 /// thread reads or writes the words of a line in a burst, even if another thread asks for the line
-/// meanwhile. An atomic operation may begin a burst, since it leaves the line where it was. It is
-/// never within one, because it waits for the accesses before it.
+/// meanwhile. An atomic operation may begin a burst, since the line stays in the thread's cache. It
+/// is never within one, because it waits for the accesses before it.
 #[derive(Clone, Copy)]
 pub struct Kept {
     line: u32,
@@ -32,7 +32,7 @@ pub struct Kept {
     written: bool,
     /// The cycle in which the thread's latest access to it was over.
     at: u64,
-    /// The cycle in which it may leave.
+    /// The earliest cycle in which the line may leave the thread's cache.
     leaves: u64,
 }
 
@@ -56,8 +56,9 @@ impl Engine<'_> {
                 (Fresh::At(node), _) => node % nodes,
                 (Fresh::InTurn, _) => next % nodes,
                 (Fresh::Machine, Homes::FirstTouch) => machine.node_of(cache),
-                // By the order in which lines are first used, so that a run does not depend on the
-                // addresses that the system chose; scattered by a multiplicative hash.
+                // Homes depend on the order in which lines are first used, and not on the addresses
+                // that the system chose: a run can be repeated. A multiplicative hash scatters
+                // them.
                 (Fresh::Machine, Homes::Hashed) => {
                     let scattered = (next as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
                     (scattered % nodes as u64) as usize
@@ -112,14 +113,15 @@ impl Engine<'_> {
         }
     }
 
-    /// Makes an access of the current thread to one word. The access has taken effect once the
+    /// Makes an access of the current thread to one word. The access has taken effect after the
     /// thread has done what the returned [`Then`] says.
     #[inline]
     pub(crate) fn access(&mut self, access: Access, address: usize) -> Then {
         self.access_words(access, address, 1)
     }
 
-    /// Makes an access to this many words of a line, with the instructions for each word.
+    /// Makes one access to this many words of a line. The access's instructions are counted for
+    /// each word.
     pub(crate) fn access_words(&mut self, access: Access, address: usize, words: u64) -> Then {
         self.accesses += 1;
         self.words_of_access = words;
@@ -163,7 +165,8 @@ impl Engine<'_> {
     }
 
     /// Cycles of an access to a line that other caches have asked for but this cache still has, and
-    /// the cycle until which it has the line.
+    /// the cycle until which it has the line. `None` if the cache loses the line before the access
+    /// is over, or does not have it.
     #[inline]
     fn stays(&self, access: Access, number: u32, cache: usize) -> Option<(u64, u64)> {
         let cycles = u64::from(self.machine.local(access)?);
@@ -171,7 +174,8 @@ impl Engine<'_> {
         line.stays_beyond(cache, self.now + cycles).map(|until| (cycles, until))
     }
 
-    /// Cycles of an access to a line that the cache already has in a state that suits the access.
+    /// Cycles of an access to a line that the cache already has in a state that suits the access;
+    /// `None` if it does not.
     #[inline]
     fn find(&mut self, access: Access, number: u32, cache: usize) -> Option<u64> {
         let line = &mut self.lines[number as usize];
@@ -189,8 +193,8 @@ impl Engine<'_> {
         None
     }
 
-    /// Whether a store by the current thread finds its line at hand: in the first level, or as the
-    /// line that it has just used.
+    /// Whether a store by the current thread finds its line at hand: in the first level, or still
+    /// in its cache although another one has asked for it.
     #[inline]
     pub(super) fn is_at_hand(&mut self, number: u32) -> bool {
         let Some(cycles) = self.machine.again(Access::Store) else { return false };
@@ -204,7 +208,7 @@ impl Engine<'_> {
             || self.stays(Access::Store, number, cache).is_some()
     }
 
-    /// Records that a thread that goes on now has this line, and may write to it.
+    /// Records that this thread, which goes on now, has the line and may write to it.
     pub(super) fn keep(&mut self, thread: ThreadId, line: u32) {
         let leaves = self.now + u64::from(self.machine.quickest());
         let kept = Kept { line, written: true, at: self.now, leaves };
@@ -237,7 +241,7 @@ impl Engine<'_> {
 
     /// Ends an access that began at `begun` and is done at `done`, and whose line can leave at
     /// `leaves`. The thread goes on when the instructions are done as well, and the access takes
-    /// effect then. All accesses take effect that much later, so their order stays. A core that
+    /// effect then. Each access is delayed by its instructions, so their order stays. A core that
     /// runs ahead executes the instructions meanwhile.
     #[inline]
     fn finish(
@@ -280,8 +284,8 @@ impl Engine<'_> {
         self.machine.executing(instructions, self.running[cache])
     }
 
-    /// The cycle until which a line is still here although another cache has asked for it: the
-    /// current thread has just used the line, and uses it again before it can have left.
+    /// The cycle until which a line is still here although another cache has asked for it. `None`
+    /// unless the current thread has just used the line, and uses it again before it can have left.
     #[inline]
     fn still_here(&self, access: Access, line: u32, cycles: u64) -> Option<u64> {
         let kept = self.threads[self.current as usize].kept?;
@@ -325,8 +329,8 @@ impl Engine<'_> {
         thread.cache as usize
     }
 
-    /// Sends out an access of a cache, which begins when the line is free and the core has begun
-    /// it. Returns the cycle in which the access is done.
+    /// Sends out an access of a cache. It begins when the line is free, and not before the core has
+    /// begun it. Returns the cycle in which the access is done.
     #[inline]
     fn serve(&mut self, access: Access, number: u32, cache: usize, begun: u64) -> u64 {
         let line = &mut self.lines[number as usize];

@@ -5,17 +5,19 @@
 //! ask. If the core may have several accesses under way, each store asks at once instead. It takes
 //! effect after the stores before it, if its line has arrived by then and has not left again.
 //!
-//! Where lines travel to the core, stores to the same line that have queued up behind a store by
-//! the time it takes effect take effect with it. Where stores go out to the last-level cache, a
-//! store on its way takes no later one with it; those behind it go together.
+//! Where lines travel to the core, a store that takes effect takes the stores to the same line with
+//! it that are directly behind it in the buffer. Where stores go out to the last-level cache, it
+//! takes only those with it that were in the buffer when it asked for the line; the later ones go
+//! together next.
 //!
-//! A load of another line overtakes the stores. A load of a line that they write to waits until
-//! they have taken effect; a real core forwards the value if the load reads the same word. An
+//! A load overtakes stores to other lines. A load of a line that buffered stores write to waits
+//! until they have taken effect; a real core forwards the value if the load reads the same word. An
 //! atomic operation, a fence, and any system call wait until the buffer is empty. This is total
 //! store order, as on x86 and SPARC.
 //!
-//! A word holds the latest stored value at once, since the word may be gone when the store takes
-//! effect. Until then the engine keeps the word's old value, and loads see that one.
+//! A word's memory holds the latest stored value at once, since the word may be gone when the store
+//! takes effect. Until the store takes effect, the engine keeps the old value, and loads see that
+//! one.
 
 use std::collections::VecDeque;
 
@@ -29,7 +31,7 @@ use crate::machine::Access;
 #[derive(Default)]
 pub struct Buffer {
     stores: VecDeque<Stored>,
-    /// How many of these there were when the first asked for its line.
+    /// The number of stores in the buffer when the first of them asked for its line.
     asked: usize,
     /// What the thread waits for, if it does.
     waits: Option<Until>,
@@ -175,7 +177,8 @@ impl Engine<'_> {
             }
             _ => self.reach_line(Access::Store, line, cache, self.now) + instructions,
         };
-        // Plan this before `write` wakes the threads that watch the line.
+        // Planned before `write` plans the wake-ups of the threads that watch the line: of two
+        // events at one time, the store has to come first.
         self.events.plan(at, Whom::Buffer(thread));
         self.write(line, at);
     }

@@ -1,7 +1,7 @@
 //! Messages in hardware, as in Tilera's user dynamic network: words from one hardware thread to the
 //! inbox of another, past all caches.
 //!
-//! A message flows: its first word arrives while its sender still sends the later ones, so a
+//! A message is a stream: its first word arrives while its sender still sends the later ones, so a
 //! waiting receiver is done soon after the last word was sent. Messages of one sender arrive in
 //! order. A thread that sends to a full inbox waits until there is room for the whole message.
 

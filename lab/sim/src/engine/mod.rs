@@ -1,9 +1,10 @@
 //! Runs simulated threads in the order of simulated time.
 //!
-//! A simulated thread is a coroutine. It runs until simulated time has to pass for it and another
-//! thread has something to do before that time. An access asks for its line at once, finds out when
-//! the line will serve it, and takes effect then. So effects come in the order of time, and on one
-//! line in the order in which accesses asked for it. One seed gives one run, bit for bit.
+//! A simulated thread is a coroutine. It runs until it has to wait for a later moment of simulated
+//! time, and another thread has something to do before that moment. An access asks for its line at
+//! once, finds out when the line will serve it, and takes effect then. So effects come in the order
+//! of time, and on one line in the order in which accesses asked for it. One seed gives one run,
+//! bit for bit.
 //!
 //! Most accesses need no switch, because no other thread has anything to do before they are done.
 
@@ -69,7 +70,7 @@ pub struct Engine<'m> {
     fresh: Fresh,
     levels: Levels,
     by_address: FxHashMap<usize, u32>,
-    /// Lines that were looked up lately, by the last bits of their addresses.
+    /// Lines that were looked up lately, by the low bits of their numbers.
     recent: Box<[(usize, u32); RECENT]>,
     random: u64,
     accesses: u64,
@@ -104,8 +105,8 @@ pub struct Outcome {
 }
 
 impl<'m> Engine<'m> {
-    /// A machine at rest. The seed decides what is random on a real machine: the moment in its loop
-    /// at which a waiter notices a change.
+    /// A machine at rest. The seed decides what is random on a real machine, such as the moment in
+    /// its loop at which a waiter notices a change.
     pub fn new(machine: &'m Machine, seed: u64) -> Engine<'m> {
         Engine {
             machine,
@@ -157,8 +158,8 @@ impl<'m> Engine<'m> {
         self
     }
 
-    /// Runs threads until all are done, each on the hardware thread of its number, or on any if
-    /// that is [`ANYWHERE`].
+    /// Runs threads until all are done, each on the hardware thread with the given number, or on
+    /// any if the number is [`ANYWHERE`].
     ///
     /// # Panics
     /// If a thread panics, if a number is not that of a hardware thread, or if all remaining
@@ -276,7 +277,7 @@ impl<'m> Engine<'m> {
         self.machine.node_of(self.threads[self.current as usize].cache as usize)
     }
 
-    /// The group of near processors to which the current thread's node belongs.
+    /// The group of near processors, at a level, to which the current thread's node belongs.
     pub(crate) fn group(&self, level: usize) -> usize {
         self.machine.group(self.node(), level)
     }

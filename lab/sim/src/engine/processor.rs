@@ -138,7 +138,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A thread asks for a processor, and goes on once it has one.
+    /// A thread asks for a processor, and goes on when it has one.
     pub(super) fn join_processor(&mut self, thread: ThreadId) {
         self.wake_near(thread);
         let number = self.threads[thread as usize].processor;

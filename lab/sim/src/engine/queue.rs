@@ -16,15 +16,15 @@ use std::collections::BinaryHeap;
 
 use crate::line::ThreadId;
 
-/// Cycles of a day, as a power of two: fewer than most accesses take.
+/// The base-2 logarithm of a day's cycles. A day is shorter than most accesses.
 const DAY: u32 = 3;
-/// Days: as many cycles as a line with a hundred waiters needs to serve them. Two levels of bits
-/// address this many.
+/// The number of days. They have as many cycles as a line with a hundred waiters needs to serve
+/// them all. Two levels of bits address this many.
 const DAYS: usize = 64 * 64;
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// To whom something happens.
+/// The subject of an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whom {
     /// A thread goes on. The event is stale if the thread has gone on since it was planned: the
@@ -136,8 +136,8 @@ impl Queue {
         Some(event)
     }
 
-    /// Gives events of `far` that have a slot from this day on their slot, before any event is
-    /// planned there directly.
+    /// Moves events from `far` to slots if, from this day on, their days have slots. It does so
+    /// before any event is planned in these slots directly.
     #[inline]
     fn begin_day(&mut self, day: u64) {
         self.today = day;
@@ -150,7 +150,8 @@ impl Queue {
     }
 
     /// Records that the first slot has no entry left, and finds the slot that is the first now. The
-    /// days go round: after those behind this one come those before it.
+    /// slots are a ring: the days in the slots behind this one come first, then those in the slots
+    /// before it.
     #[inline]
     fn clear(&mut self, slot: usize) {
         let (word, bit) = (slot / 64, slot % 64);

@@ -12,8 +12,8 @@ const STACK: usize = 128 * 1024;
 /// Bytes of a page.
 const PAGE: usize = 4096;
 
-/// Bytes by which each thread's stack begins farther from the end of its page than that of the
-/// thread before it: an odd number of lines, so that 64 threads begin at all lines of a page.
+/// Each thread's stack begins this many bytes farther from the end of its page than that of the
+/// thread before it. It is an odd number of lines, so 64 threads begin at all 64 lines of a page.
 const APART: usize = 5 * 64;
 
 thread_local! {
@@ -21,9 +21,9 @@ thread_local! {
     static USED: RefCell<Vec<ThreadStack>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A stack that begins elsewhere in its page than the stacks of other threads. The place in a page
-/// decides in which set of a first-level cache a line is. If all stacks began alike, the frames
-/// that each switch needs would push each other out of a few sets.
+/// A stack that begins elsewhere in its page than the stacks of other threads. The position in a
+/// page decides in which set of a first-level cache a line is. If all stacks began alike, the
+/// frames that each switch needs would push each other out of a few sets.
 pub struct ThreadStack {
     stack: DefaultStack,
     base: StackPointer,

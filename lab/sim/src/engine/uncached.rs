@@ -1,7 +1,7 @@
 //! Shared memory that caches don't hold: each access goes to the memory at the line's home, which
 //! serves one access after the other. The only atomic operation is test-and-set, on registers that
-//! are not memory. The core of each cache has one register (the SCC, section 5 of the paper on
-//! MPI's passive target).
+//! are not memory. The core of each cache has one register (the SCC; Christgau and Schnor on MPI's
+//! passive target, section 5).
 
 use super::context::{act, with};
 use super::{Engine, Then};

@@ -10,6 +10,8 @@ const MOST_CYCLES: f64 = 1e9;
 /// The greatest distance, and the greatest value in `columns_at`.
 const FARTHEST: f64 = 1e6;
 
+/// Checks that a machine can have this description.
+///
 /// # Errors
 /// A sentence that says what is wrong.
 pub fn check(d: &Description) -> Result<(), String> {

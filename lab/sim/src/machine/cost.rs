@@ -40,8 +40,8 @@ pub fn by_all(d: &Description, distances: &[f64]) -> [Option<Vec<u32>>; ACCESSES
     rows(d).map(all)
 }
 
-/// The fewest cycles of an access by a cache other than the line's. Where each node has one cache,
-/// the nearest other cache is at the second distance.
+/// The fewest cycles of an access by a cache other than the one that has the line. Where each node
+/// has one cache, the nearest other cache is at the second distance.
 pub fn quickest(tables: &Tables, d: &Description) -> u32 {
     let nearest = usize::from(d.caches_per_node == 1);
     let row = |states: &[Vec<u32>; STATES]| {
@@ -52,7 +52,8 @@ pub fn quickest(tables: &Tables, d: &Description) -> u32 {
     tables.iter().filter_map(row).min().unwrap_or(0)
 }
 
-/// Cycles of a store to a shared line and of a load of a changed one, at the greatest distance.
+/// Cycles of a store to a shared line, plus those of a load of a changed one, both at the greatest
+/// distance.
 pub fn hand_over(tables: &Tables) -> u32 {
     let at_most = |access: Access, state: State| tables[access as usize][state as usize].last();
     let parts = [(Access::Store, State::Shared), (Access::Load, State::Modified)];

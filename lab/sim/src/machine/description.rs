@@ -75,8 +75,8 @@ pub struct Description {
     /// from, whose threads go on using it; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stays: Option<f64>,
-    /// How many independent accesses a core has under way at once, none of which needs another
-    /// one's result; if absent, each access waits for the one before.
+    /// The most accesses that a core has under way at once, if none of them needs another one's
+    /// result. If absent, each access waits for the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_way: Option<usize>,
     /// Cycles of a load, by the line's state.
@@ -240,8 +240,8 @@ pub struct Scheduler {
     pub near: f64,
     /// Seconds between its checks for threads that wait on other nodes; a multiple of `near`.
     pub far: f64,
-    /// How many times as many threads as its own another node must have before an idle hardware
-    /// thread takes one over.
+    /// Another node must have more than this many times the threads of an idle hardware thread's
+    /// node before the idle one takes a thread over.
     pub imbalance: f64,
 }
 

@@ -297,8 +297,8 @@ impl Machine {
     }
 }
 
-/// The lines of each of a core's own levels, and how much longer than a load from the first level a
-/// load from each of them, and from beyond them, takes.
+/// The lines of each of a core's own levels, and how many cycles longer a load from each of them,
+/// and from beyond them, takes than one from the first level.
 fn levels(d: &Description) -> (Vec<usize>, Vec<Option<u32>>) {
     let Some((last, own)) = d.levels.split_last() else { return (Vec::new(), vec![Some(0)]) };
     let lines = own.iter().map(|level| level.bytes / LINE).collect();

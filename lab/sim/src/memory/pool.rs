@@ -1,9 +1,9 @@
 //! Memory for nodes that simulated threads allocate and free.
 //!
-//! A thread gets the memory back that it freed last, as from an allocator with a cache for each
-//! thread. The system's allocator would choose addresses by everything else that this process does,
-//! and so decide whether the line of a node is in the simulated cache: two runs with one seed would
-//! differ.
+//! A thread gets back the memory that it freed last, as from an allocator with a cache for each
+//! thread. With the system's allocator, addresses would depend on everything else that this process
+//! does, and so would whether the line of a node is in the simulated cache: two runs with one seed
+//! would differ.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::RefCell;

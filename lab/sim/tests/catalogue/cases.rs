@@ -11,7 +11,7 @@ use crate::scene::Scene;
 /// Cycles from one arrival to the next: enough to queue up, or to fall asleep.
 pub const GAP: u64 = 50_000;
 
-/// Random cycles that are the same in each run, by thread and round.
+/// Cycles that look random and are the same in each run, by thread and round.
 fn some(thread: usize, round: u64) -> u64 {
     let mixed = (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round << 17;
     (mixed.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) % 400

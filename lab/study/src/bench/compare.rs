@@ -42,7 +42,7 @@ pub fn error_percent(comparisons: &[Comparison]) -> f64 {
     median(comparisons.iter().map(|c| 100.0 * (c.ratio - 1.0).abs()))
 }
 
-/// The percentage of comparisons that differ by this many percent at most.
+/// The percentage of comparisons in which the machines differ by at most `percent`.
 pub fn within_percent(comparisons: &[Comparison], percent: f64) -> f64 {
     let near = |c: &&Comparison| 100.0 * (c.ratio - 1.0).abs() <= percent;
     let count = comparisons.iter().filter(near).count();
@@ -64,9 +64,9 @@ pub fn comparison_table(machines: [&Target; 2], shown: Shown, both: &[Comparison
     text
 }
 
-/// Measures each number of threads on two machines; without any, those that are worth measuring on the
-/// first. Threads pause on both for as long as a line needs on the first: otherwise each machine would
-/// have another load.
+/// Measures each number of threads on two machines; if `threads` is empty, the numbers that are
+/// worth measuring on the first. On both machines, threads pause for as long as a line needs on the
+/// first: otherwise the machines would have different loads.
 ///
 /// # Errors
 /// Same errors as `measure`.
@@ -102,9 +102,8 @@ pub struct Calibrated<T> {
     pub steady: bool,
 }
 
-/// Runs something between two calibrations, and again if these differ by more than a fifth: a
-/// hypervisor may have moved the processors meanwhile. The last of at most `TRIES` runs counts,
-/// steady or not.
+/// Runs something between two calibrations, and again if these are not [`alike`]: a hypervisor may
+/// have moved the processors meanwhile. The last of at most `TRIES` runs counts, steady or not.
 ///
 /// # Errors
 /// Those of the calibration and of the run.

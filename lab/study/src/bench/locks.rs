@@ -39,7 +39,7 @@ pub fn atomics(target: &Target, request: &Request, shown: Shown) -> Result<Vec<L
     })
 }
 
-/// Measures a free lock, by where its last holder was, with this many acquisitions each.
+/// Measures a free lock, by where its last holder was, with `turns` acquisitions at each position.
 ///
 /// # Errors
 /// If a name is unknown.

@@ -19,7 +19,7 @@ use crate::world::World;
 /// A test that can be run.
 type Run<'a, W> = Box<dyn Fn(&W, &Load) -> Outcome + Sync + 'a>;
 
-/// The name on a command line of something that figures name in words: with hyphens.
+/// Turns a name in words, as figures have it, into one for a command line: with hyphens.
 fn hyphened(words: &str) -> String {
     words.replace(", ", "-").replace(' ', "-")
 }
@@ -32,7 +32,7 @@ pub fn channels_known() -> [String; 4] {
     [one, round, plain_one, plain_round]
 }
 
-/// The request's numbers of threads, without one.
+/// The request, with at least two threads in each test.
 fn of_two_at_least<W: World>(world: &W, request: &Request) -> Request {
     let all = if request.threads.is_empty() { world.steps() } else { request.threads.clone() };
     let mut threads: Vec<usize> = all.into_iter().map(|count| count.max(2)).collect();

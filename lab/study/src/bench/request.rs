@@ -25,7 +25,10 @@ pub enum Error {
     Homes,
 }
 
-/// The requested names, all of which must be known.
+/// The requested names, or all known ones if none is requested.
+///
+/// # Errors
+/// If a requested name is unknown.
 pub fn names<'a>(
     request: &Request,
     kind: &'static str,

@@ -23,7 +23,7 @@ pub fn near(what: impl Into<String>, ours: f64, paper: f64, within: f64) -> Part
     between(what, ours, (paper, paper), within).named(number(paper))
 }
 
-/// A part whose number must be in the paper's range within this share.
+/// A part whose number must be in the paper's range, widened by this share on both sides.
 pub fn between(what: impl Into<String>, ours: f64, (least, most): (f64, f64), within: f64) -> Part {
     Part {
         what: what.into(),
@@ -43,7 +43,7 @@ impl Part {
         Part { paper, ..self }
     }
 
-    /// This part, or a failed one that says so if the value is missing.
+    /// This part. If the value is missing, it says so in place of a number.
     pub fn if_there(self, value: f64) -> Part {
         match value.is_nan() {
             true => Part { ours: "not simulated".to_owned(), ..self },

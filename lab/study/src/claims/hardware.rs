@@ -136,7 +136,7 @@ fn rises_and_stays(panel: &Panel, name: &str) -> Part {
     that(what, few > alone && all >= STAYS * most, ours, "rises, stays")
 }
 
-/// The best series apart from one.
+/// The best series other than `but`, and its value.
 fn second<'a>(panel: &'a Panel, threads: usize, but: &str) -> (&'a str, f64) {
     let others = panel.series.iter().filter(|series| series.name != but);
     let values = others.filter_map(|series| Some((series.name.as_str(), series.value(threads)?)));

@@ -20,7 +20,7 @@ pub fn check(book: &Book) -> Vec<Part> {
         gains.iter().map(one).collect::<Vec<_>>().join(", ")
     };
     let [set, get] = LOADS.map(gains);
-    // The paper's statement is about all four.
+    // The paper's statement is about all four machines.
     if set.len() < MACHINES.len() || get.len() < MACHINES.len() {
         return Vec::new();
     }

@@ -9,9 +9,10 @@ use crate::figures::sentence::number;
 /// message passing" (footnote 4), which "performs the best" (section 6.2).
 const COHERENT: [&str; 3] = ["opteron", "xeon", "niagara"];
 
-/// Checks S12, with the nearest and the farthest partner of each machine. The paper's reason is
-/// that a line goes from "a core x" with "its local caches" to "the second core y" and back;
-/// between threads of one core, which share these caches, the line does not travel.
+/// Checks S12, with the nearest and the farthest partner of each machine. Partners on the same core
+/// are left out. The paper's reason is that a line goes from "a core x" with "its local caches" to
+/// "the second core y" and back; threads of one core share these caches, so the line does not
+/// travel.
 pub fn transfers(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for machine in COHERENT {

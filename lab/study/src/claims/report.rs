@@ -10,14 +10,14 @@ use super::known::KNOWN_MISSES;
 use super::rows::{Check, ROWS, Row};
 use crate::figure::Book;
 
-/// How many rows had which result.
+/// The number of rows with each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// All rows.
     pub rows: usize,
-    /// Rows of which all parts hold.
+    /// Rows whose parts all hold.
     pub hold: usize,
-    /// Rows of which a part does not hold.
+    /// Rows with a part that does not hold.
     pub miss: usize,
     /// Rows that are measured on real programs.
     pub elsewhere: usize,

@@ -11,7 +11,8 @@ use crate::figures::sentence::number;
 use crate::figures::uncontended::ALONE;
 use crate::target::MACHINES;
 
-/// S10: "poorly" is less than this many times one thread, however many there are.
+/// S10: "poorly" is less than this many times the throughput of one thread, with any number of
+/// threads.
 const POORLY: f64 = 2.0;
 /// The number of cores of a socket of the Xeon.
 const SOCKET: usize = 10;
@@ -59,7 +60,7 @@ pub fn check(book: &Book) -> Vec<Part> {
     parts
 }
 
-/// The locks that are best on a machine in some workload, or as good as the best.
+/// For each workload of a machine, the locks that are best in it, or as good as the best.
 fn winners<'a>(book: &'a Book, machine: &str) -> Vec<BTreeSet<&'a str>> {
     let mut workloads = Vec::new();
     for id in ["figure-5", "figure-7"] {
@@ -82,7 +83,7 @@ fn winners<'a>(book: &'a Book, machine: &str) -> Vec<BTreeSet<&'a str>> {
     workloads
 }
 
-/// The series whose value is the greatest, or as good.
+/// The series with the greatest value, and those that are as good.
 fn level(panel: &Panel, value: impl Fn(&Series) -> Option<f64>) -> BTreeSet<&str> {
     let values: Vec<(&str, f64)> =
         panel.series.iter().filter_map(|s| Some((s.name.as_str(), value(s)?))).collect();

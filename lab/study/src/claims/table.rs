@@ -16,7 +16,7 @@ fn most(panel: &Panel, name: &str) -> f64 {
     points.iter().map(|point| point.y).fold(0.0, f64::max)
 }
 
-/// The value of a series with as many threads as the machine has and the paper compares.
+/// The value of a series at the greatest number of threads that was measured.
 fn last(panel: &Panel, name: &str) -> f64 {
     panel.value(name, panel.last()).unwrap_or(f64::NAN)
 }
@@ -99,8 +99,8 @@ pub fn unpinned(book: &Book) -> Vec<Part> {
         let panels = (book.panel("figure-11", machine), book.panel("figure-11-unpinned", machine));
         let (Some(pinned), Some(free)) = panels else { continue };
         for &shape in &SHAPES[2..] {
-            // With locks or with servers, and with several threads: a single thread shows no
-            // difference.
+            // The best with locks or with servers, and with several threads: a single thread shows
+            // no difference.
             let best = |panel: &Panel| {
                 let ways = [name(shape), format!("{}{SERVED}", name(shape))];
                 let series = ways.iter().filter_map(|way| panel.series(way));

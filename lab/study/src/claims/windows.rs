@@ -12,8 +12,8 @@ const MEDIANS: [(&str, [f64; 3]); 3] = [
     ("GBH back-off", [3.35, 6.33, 12.31]),
     ("MCS-WP", [20.13, 20.52, 16.90]),
 ];
-/// Table 3, in microseconds: a row for each number and position of readers, with GBH with back-off
-/// and then MCS-WP for each size.
+/// Table 3, in microseconds: a row for each number and position of readers. A row has GBH with
+/// back-off and then MCS-WP, each by size.
 const WRITER: [[[f64; 3]; 2]; 6] = [
     [[5.4, 18.8, 34.3], [4.9, 18.4, 33.9]],
     [[6.3, 20.2, 35.6], [8.7, 22.0, 37.4]],

@@ -7,8 +7,8 @@ use syncline_dsm::pages::{Pages, Twins, Written};
 /// Pages that are always written as a whole, each time with other bytes.
 pub struct Marks {
     written: Written,
-    /// How often each page was written for the first time since it was clean; this number stands
-    /// for its content.
+    /// How often each page was written to while it was clean, modulo 256. This number stands for
+    /// the page's content.
     value: Vec<u8>,
 }
 

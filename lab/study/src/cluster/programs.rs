@@ -1,8 +1,8 @@
 //! The paper's programs, described by the pages that they access between two synchronizations.
 //!
 //! Sizes are the paper's where it gives them (matrix multiplication), else those of the inputs that
-//! come with the programs, else of a middle size. Computing times are orders of magnitude for a
-//! core of 3 GHz. None is fitted to a result.
+//! come with the programs, else medium ones. Computing times are orders of magnitude for a core of
+//! 3 GHz. None is fitted to a result.
 
 #![allow(
     clippy::single_range_in_vec_init,
@@ -42,7 +42,7 @@ pub trait Program: Sync {
     fn work(&self) -> f64;
 }
 
-/// All threads of a node, if there is something for each to do.
+/// The number of threads if there is something to compute for every thread of a node.
 const ALL: usize = usize::MAX;
 
 const fn pages(bytes: usize) -> usize {

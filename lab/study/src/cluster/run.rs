@@ -50,8 +50,7 @@ pub struct Cluster {
     pub line_pages: usize,
 }
 
-/// The result of a run, without the program's first round, in which all pages are accessed for the
-/// first time.
+/// The result of a run's measured phases; those that initialize the data are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Simulated seconds.

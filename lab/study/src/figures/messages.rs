@@ -64,7 +64,7 @@ pub const WORD: &str = ", one word";
 const WAYS: [(&str, Way); 2] = [(ONE_WAY, Way::One), (ROUND_TRIP, Way::Round)];
 /// The number of words of a line.
 const LINE: usize = 8;
-/// Messages that count: on this machine, and on simulated ones.
+/// The number of measured messages: on this machine, and on simulated ones.
 const MESSAGES: (u32, u32) = (20_000, 500);
 /// Simulated seconds of measurement for a server of hardware messages.
 const SECONDS: f64 = 100e-6;

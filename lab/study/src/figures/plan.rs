@@ -6,7 +6,8 @@ use crate::target::Target;
 
 /// The plan of a figure.
 pub struct Plan {
-    /// The name that SSYNC gives it: `figure-5`, `table-2`.
+    /// The paper's name for it: `figure-5`, `table-2`. Names from papers other than SSYNC have a
+    /// prefix, as in `scc-figure-5`.
     pub id: &'static str,
     /// What the figure shows.
     pub title: &'static str,

@@ -9,7 +9,7 @@ use crate::world::{Placement, World};
 /// The nine locks of SSYNC, by their names in the catalogue.
 pub const NINE: [&str; 9] =
     ["tas", "ttas", "ticket", "anderson", "futex", "mcs", "clh", "hclh", "hticket"];
-/// The hierarchical ones of them, which group near processors.
+/// Those of them that are hierarchical, which group near processors.
 const HIERARCHICAL: [&str; 2] = ["hclh", "hticket"];
 /// The name of the C library's mutex in the catalogue.
 const MUTEX: &str = "futex";
@@ -25,8 +25,8 @@ pub fn contenders<W: World>(world: &W) -> Vec<Contender<W>> {
     Contender::named(&locks(world.has_sockets()))
 }
 
-/// Whether SSYNC's version of a lock fetches lines for writing before it reads them. All of SSYNC's
-/// own do where a store to a shared line is a broadcast (section 5.3: "wherever possible";
+/// Whether SSYNC's version of a lock fetches lines for writing before it reads them. SSYNC's own
+/// locks all do so where a store to a shared line is a broadcast (section 5.3: "wherever possible";
 /// libslock, built for the Opteron, does too). The mutex is the C library's, and does not.
 pub fn fetches_for_writing<W: World>(world: &W, lock: &str) -> bool {
     world.broadcasts() && lock != MUTEX

@@ -136,8 +136,8 @@ fn remote(machine: &Machine) -> Option<Panel> {
     Some(Panel { machine: machine.description.name.clone(), series })
 }
 
-/// A hardware thread and a cache on two nodes that are as far from node 0 as any, on machines whose
-/// directory makes that distance count.
+/// A hardware thread and a cache on two nodes that are as far from node 0 as any. `None` on
+/// machines without a directory, whose distance would count.
 fn far_from_first(machine: &Machine) -> Option<(usize, usize)> {
     let d = &machine.description;
     let farthest = d.distances[0].iter().copied().fold(0.0, f64::max);

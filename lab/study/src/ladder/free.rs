@@ -75,7 +75,7 @@ pub fn polled<W: World>(world: &W, size: &Size) -> f64 {
     each(world, cycles, size.rounds)
 }
 
-/// What two threads did that incremented one word without a pause.
+/// What two threads did while they incremented one word without a pause.
 #[derive(Clone, Copy, Debug)]
 pub struct Increments {
     /// Nanoseconds of one increment.
@@ -106,7 +106,8 @@ pub fn increments<W: World>(world: &W, size: &Size) -> Increments {
 }
 
 /// Each of two threads increments a word twice and then pauses, again and again. Shows whether the
-/// line is still in the cache for the second increment, at once or after a spin-loop hint.
+/// line is still in the cache for the second increment, which follows at once or after a spin-loop
+/// hint.
 pub fn twice<W: World>(world: &W, size: &Size, hint: bool) -> f64 {
     let word = Padded::<WordOf<W>>::default();
     let cycles = together(world, size, 2, |mine| {

@@ -12,7 +12,7 @@ use crate::world::{Body, Course, Placement, World};
 
 type WordOf<W> = <<W as World>::Memory as Memory>::Word;
 
-/// Nanoseconds of a turn of this many threads, each of which calls `act` with its number in its
+/// Nanoseconds of a turn. `threads` threads take turns, and each calls `act` with its number in its
 /// turn.
 fn turns<W: World>(world: &W, size: &Size, threads: usize, act: impl Fn(u32) + Sync) -> f64 {
     let turn = Padded::<WordOf<W>>::default();
@@ -74,8 +74,8 @@ struct Knot<M: Memory> {
     word: M::Word,
 }
 
-/// The second thread changes lines, and the first one loads them: each address comes from the line
-/// before, or all addresses are known.
+/// The second thread changes lines, and the first one loads them. If it loads `dependently`, each
+/// address comes from the line before; otherwise all addresses are known.
 pub fn loads<W: World>(world: &W, size: &Size, lines: usize, dependently: bool) -> f64 {
     let knots: Vec<Padded<Knot<W::Memory>>> = (0..lines).map(|_| Padded::default()).collect();
     for (knot, next) in knots.iter().zip(knots.iter().skip(1)) {

@@ -42,7 +42,7 @@ pub fn write(book: &Book, titles: &[String], out: &mut impl Write) -> io::Result
 }
 
 /// An id as a reader knows it: `figure-5` is Figure 5, and `scc-figure-5` is Figure 5 of the paper
-/// on the SCC.
+/// on the SCC (MPI's passive target).
 fn called(id: &str) -> String {
     match id.strip_prefix("scc-") {
         Some(id) => format!("SCC, {}", id.replace('-', " ")),
@@ -84,7 +84,8 @@ fn capitalized(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The names of the series, taken from the first panel; other panels may lack the last ones.
+/// The names of the series, taken from the panel with the most; other panels may lack the last
+/// ones.
 fn legend(figure: &Figure) -> String {
     let longest = figure.panels.iter().max_by_key(|panel| panel.series.len());
     let mut html = String::from("<ul class=\"legend\">");

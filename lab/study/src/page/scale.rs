@@ -12,19 +12,19 @@ pub struct Scale {
 const TICKS: f64 = 6.0;
 
 impl Scale {
-    /// A linear axis from 0 to the next round number.
+    /// A linear axis from 0 to the first round number that is at least `most`.
     pub fn from_zero(most: f64, pixels: (f64, f64)) -> Scale {
         let step = step(most);
         let to = (most / step).ceil().max(1.0) * step;
         Scale { from: 0.0, to, pixels, logarithmic: false }
     }
 
-    /// A linear axis from 0 to exactly this value.
+    /// A linear axis from 0 to exactly `most`, or to 1 if that is less.
     pub fn to(most: f64, pixels: (f64, f64)) -> Scale {
         Scale { from: 0.0, to: most.max(1.0), pixels, logarithmic: false }
     }
 
-    /// A logarithmic axis between powers of ten.
+    /// A logarithmic axis between the powers of ten around `least` and `most`.
     pub fn logarithmic(least: f64, most: f64, pixels: (f64, f64)) -> Scale {
         let least = if least > 0.0 && least.is_finite() { least } else { most.max(1.0) / 1e3 };
         let from = least.log10().floor();
@@ -54,7 +54,7 @@ impl Scale {
     }
 }
 
-/// The distance between round numbers up to this one: 1, 2 or 5 times a power of ten.
+/// The distance between the round numbers of an axis up to `most`: 1, 2 or 5 times a power of ten.
 fn step(most: f64) -> f64 {
     let rough = (most / TICKS).max(f64::MIN_POSITIVE);
     let power = 10f64.powf(rough.log10().floor());

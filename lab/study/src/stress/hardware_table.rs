@@ -13,7 +13,7 @@ use super::table::{Crew, Operation, Shape, apply};
 
 /// The number of words of a message: as many as fill a line in software.
 const WORDS: usize = 8;
-/// The message of a client that goes.
+/// What a client that goes sends in place of an operation.
 const GONE: u64 = u64::MAX;
 
 /// Operations per second.

@@ -89,8 +89,8 @@ impl<L: RawLock> Default for Cell<L> {
     }
 }
 
-/// How a thread acquires a lock: with its node, and whether memcached tries this lock again and
-/// again.
+/// A way to acquire a lock: with the thread's node, and with a flag that says whether memcached
+/// tries this lock again and again.
 type Acquire<L> = unsafe fn(&L, &<L as RawLock>::Node, bool);
 
 /// The locks of a server.
@@ -186,7 +186,8 @@ impl Section {
     }
 }
 
-/// Cycles on the machine where it was measured; other machines are assumed to need as many.
+/// Converts nanoseconds to cycles of the machine where they were measured; other machines are
+/// assumed to need as many cycles.
 fn cycles(ns: f64) -> u64 {
     (ns.max(0.0) * RECORDED.hertz / 1e9) as u64
 }

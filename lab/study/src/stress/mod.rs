@@ -104,7 +104,7 @@ fn outcome(tallies: &[Tally], seconds: f64, clock_cost: u64) -> Outcome {
 }
 
 impl Load {
-    /// The timing of a test that shares these lines and no others.
+    /// The parameters of a test that shares these lines and no others.
     fn course(&self, shared: Vec<Range<usize>>) -> Course {
         let node = |number| if self.homes == Homes::Spread { number } else { 0 };
         let shared = shared.into_iter().enumerate().map(|(n, lines)| (lines, node(n)));
@@ -112,7 +112,7 @@ impl Load {
         Course { shared, homes: Homes::Machine, ..self.course_of_all() }
     }
 
-    /// The timing of a test that shares everything that its threads use.
+    /// The parameters of a test that shares everything that its threads use.
     fn course_of_all(&self) -> Course {
         Course {
             warm_up: self.warm_up,
@@ -152,7 +152,7 @@ impl Load {
         if self.pause == Pause::None { 4 * each * self.threads as u64 } else { 0 }
     }
 
-    /// A random generator for each thread.
+    /// The random generator of a thread.
     fn chance(&self, thread: usize) -> fastrand::Rng {
         fastrand::Rng::with_seed(
             self.seed ^ (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),

@@ -42,7 +42,8 @@ fn span<T>(value: &T) -> Range<usize> {
 /// process.
 ///
 /// The scheme without back-off is not included: simulated time is punctual, and four cores that try
-/// again and again in the same rhythm keep a fifth for ever from the register that guards the word.
+/// again and again in the same rhythm keep a fifth one away for ever from the register that guards
+/// the word.
 pub struct Gbh {
     global: Padded<Global<Spin, Simulated>>,
     parts: Vec<Padded<BestEffort<true, Spin, Simulated>>>,

@@ -14,7 +14,7 @@ const SOCKET: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct Elsewhere<'m>(pub &'m Machine);
 
-/// The cycles between which a run is counted.
+/// The cycles at which the counted part of a run begins and ends.
 #[derive(Debug)]
 pub struct Interval {
     from: u64,
@@ -102,7 +102,7 @@ impl World for Elsewhere<'_> {
         partners
     }
 
-    /// Within one core, this is the cost of an atomic operation on an own line.
+    /// For a single thread, this is the cost of an atomic operation on its own line.
     fn transfer(&self, places: &[usize]) -> u64 {
         if let ([_], Some(local)) = (places, self.0.local(Access::Swap)) {
             return u64::from(local);

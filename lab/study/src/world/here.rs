@@ -211,12 +211,12 @@ impl World for Here {
 /// Cycles by which a pause is longer than requested, since reading the clock takes time.
 static OVERSHOOT: AtomicU64 = AtomicU64::new(0);
 
-/// Pauses for so many cycles, and for those that reading the clock takes. It first waits for
-/// earlier accesses, which a processor would otherwise continue meanwhile.
+/// Pauses for at least this many cycles; reading the clock makes the pause longer. Waits first for
+/// earlier accesses, which a processor would otherwise continue during the pause.
 #[inline]
 fn stay(cycles: u64) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every such processor has it.
+    // SAFETY: every x86-64 processor has this instruction.
     unsafe {
         std::arch::x86_64::_mm_lfence();
     }
@@ -224,7 +224,7 @@ fn stay(cycles: u64) {
     while clock() - began < cycles {}
 }
 
-/// Measures how much too long a pause is.
+/// Measures by how many cycles a pause is too long.
 fn overshoot() -> u64 {
     const PAUSES: u64 = 200;
     const CYCLES: u64 = 400;

@@ -34,8 +34,8 @@ struct Summary {
     false_alarms: usize,
     /// The 75th percentile of the errors of predicted gains, in percentage points.
     gain_error_p75: Option<f64>,
-    /// The 75th percentile of the errors of gains measured by slowing down, in percentage points:
-    /// not built.
+    /// The 75th percentile of the errors of gains measured by slowing down, in percentage points.
+    /// Always `None`: this measurement is not built.
     whatif_error_p75: Option<f64>,
 }
 
@@ -72,7 +72,7 @@ pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> 
                 rows.push(Row { known, idle, busy });
                 say(report::text(&rows[rows.len() - 1]));
             }
-            // Others have run for an hour.
+            // The other programs may have run for an hour: their results are kept.
             Err(error) => {
                 say(format!("  {}: {error:#}", known.name));
                 failed.push(known.name);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::row::Row;
 use super::runs::Shown;
 
-/// The line above the programs' lines.
+/// The heading above the programs' lines.
 pub fn head() -> String {
     format!(
         "  {:<22}{:>8}{:>8}{:>7}{:>10}{:>10}{:>7}",

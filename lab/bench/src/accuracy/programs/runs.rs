@@ -22,7 +22,8 @@ pub struct Shown {
     pub mended: Vec<(f64, f64)>,
 }
 
-/// Runs the program this often: recorded, unmodified and fixed; which goes first alternates.
+/// Runs the program this many times in each way: recorded, unmodified and fixed. Every other time
+/// the order is reversed.
 pub fn of(
     known: &Description,
     times: usize,
@@ -66,7 +67,7 @@ fn mend(
     if known.mended.is_empty() { Ok(None) } else { run(&known.mended).map(Some) }
 }
 
-/// Two processes that only use processor time, as long as this lives.
+/// Two processes that only use processor time, as long as this value lives.
 pub struct Busy(Vec<Child>);
 
 impl Busy {

@@ -1,5 +1,6 @@
 //! Locks that prefer near waiters, written plainly. The library provides the number of a thread's
-//! group of near processors, as core does not know it. For [`super::super::instructions`] only.
+//! group of near processors, because `core` does not know it. For [`super::super::instructions`]
+//! only.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -90,7 +91,7 @@ pub fn here<T: Default>(link: &AtomicPtr<T>) -> &T {
         there = fresh();
         link.store(there, Relaxed);
     }
-    // SAFETY: it is never freed.
+    // SAFETY: it comes from `fresh` or was there before, and is never freed.
     unsafe { &*there }
 }
 

@@ -40,7 +40,7 @@ impl Writers {
         writer.gate.store(WAITING, Relaxed);
         let previous = self.tail.swap(ours, AcqRel);
         if !previous.is_null() {
-            // SAFETY: its node lives until it has seen the link.
+            // SAFETY: the previous writer's node lives until that writer has seen the link.
             unsafe { &*previous }.next.store(ours, Release);
             while writer.gate.load(Acquire) == WAITING {
                 spin_loop();
@@ -86,7 +86,7 @@ impl Writers {
     }
 
     fn grant(writer: *mut Writer) {
-        // SAFETY: it waits, and its node lives until this store.
+        // SAFETY: the writer waits, and its node lives until this store.
         unsafe { &*writer }.gate.store(GRANTED, Release);
     }
 
@@ -139,7 +139,7 @@ impl Readers {
 
     fn wake(reader: *mut Reader) {
         if !reader.is_null() {
-            // SAFETY: it waits, and its node lives until this store.
+            // SAFETY: the reader waits, and its node lives until this store.
             unsafe { &*reader }.gate.store(GRANTED, Release);
         }
     }

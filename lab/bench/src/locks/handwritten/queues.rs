@@ -140,8 +140,8 @@ impl Lock for Clh {
         section: impl FnOnce() -> R + Send,
     ) -> R {
         let mine = nodes.take();
-        // SAFETY: it is this thread's until it is released, and so is the previous one until that
-        // was seen.
+        // SAFETY: `mine` is this thread's until it is released. The previous node lives until this
+        // thread has seen its release; from then on it is this thread's.
         unsafe { (*mine).store(WAITING, Relaxed) };
         let previous = self.0.swap(mine, AcqRel);
         if !previous.is_null() {
@@ -183,8 +183,8 @@ impl TimedMcs {
     #[inline(always)]
     pub fn join(&self, nodes: &QueueNodes<QueueNode>) -> u32 {
         let mine = nodes.take();
-        // SAFETY: it is this thread's until the hand-over; the previous node lives until its thread
-        // has seen the link.
+        // SAFETY: `mine` is this thread's until the hand-over. The previous node lives until its
+        // thread has seen the link.
         unsafe {
             (*mine).next.store(ptr::null_mut(), Relaxed);
             (*mine).state.store(WAITING, Relaxed);
@@ -203,14 +203,15 @@ impl TimedMcs {
     /// A word that the first waiter may use.
     #[inline(always)]
     pub fn note(nodes: &QueueNodes<QueueNode>) -> &AtomicU32 {
-        // SAFETY: it is this thread's until the hand-over.
+        // SAFETY: the enqueued node is this thread's until the hand-over.
         unsafe { &(*nodes.enqueued()).state }
     }
 
     /// Hands over to the next waiter that has not left, if there is one.
     #[inline(always)]
     pub fn pass(&self, nodes: &QueueNodes<QueueNode>, granted: u32) -> bool {
-        // SAFETY: it is this thread's until the hand-over, and so are the nodes that were left.
+        // SAFETY: the enqueued node is this thread's until the hand-over, and so are the nodes of
+        // waiters that have left.
         unsafe {
             loop {
                 let mine = nodes.enqueued();
@@ -231,7 +232,7 @@ impl TimedMcs {
     /// Whether a thread is linked behind the holder.
     #[inline(always)]
     pub fn is_followed(&self, nodes: &QueueNodes<QueueNode>) -> bool {
-        // SAFETY: it is this thread's until the hand-over.
+        // SAFETY: the enqueued node is this thread's until the hand-over.
         !unsafe { (*nodes.enqueued()).next.load(Relaxed) }.is_null()
     }
 
@@ -243,8 +244,8 @@ impl TimedMcs {
     #[inline(always)]
     pub fn leave(&self, nodes: &QueueNodes<QueueNode>, granted: u32) {
         let mut mine = nodes.enqueued();
-        // SAFETY: it is this thread's until the hand-over, and so are the nodes that were left. The
-        // next node lives until the hand-over to it.
+        // SAFETY: `mine` is this thread's until the hand-over, and so are the nodes of waiters that
+        // have left. The next node lives until the hand-over to it.
         unsafe {
             let Some(mut next) = self.behind(mine) else { return nodes.keep(mine) };
             loop {
@@ -311,7 +312,8 @@ impl Lock for TimedClh {
     #[inline(always)]
     fn with<R: Send>(&self, nodes: &mut QueueNodes<Link>, section: impl FnOnce() -> R + Send) -> R {
         let mine = nodes.take();
-        // SAFETY: it is this thread's until it is released; those before it until that was seen.
+        // SAFETY: `mine` is this thread's until it is released. A node before it lives until this
+        // thread has seen that it was released.
         unsafe {
             (*mine).previous.store(ptr::null_mut(), Relaxed);
             (*mine).state.store(WAITING, Relaxed);
@@ -334,7 +336,7 @@ impl Lock for TimedClh {
         if self.0.compare_exchange(mine, ptr::null_mut(), AcqRel, Relaxed).is_ok() {
             nodes.keep(mine);
         } else {
-            // SAFETY: it is this thread's until it is released.
+            // SAFETY: `mine` is this thread's until it is released.
             unsafe { (*mine).state.store(RELEASED, Release) };
         }
         result
@@ -343,7 +345,7 @@ impl Lock for TimedClh {
 
 const SLEEPS: u32 = 1;
 
-/// A word that any thread may take, before a queue of waiters.
+/// A word that any thread may take, in front of a queue of waiters.
 #[derive(Default)]
 pub struct Gate {
     word: AtomicU32,

@@ -67,7 +67,8 @@ impl CompactRw {
         }
     }
 
-    /// Removes the mark together with a share, and wakes all sleepers.
+    /// Gives back a share. If sleepers have marked the word, removes the mark and wakes all of
+    /// them.
     #[cold]
     fn leave(&self, share: u32) {
         self.0.fetch_sub(share, Release);
@@ -97,7 +98,7 @@ const READER_BEHIND: u32 = 2;
 const WRITER_BEHIND: u32 = 4;
 const WRITER: u32 = 1;
 const READER: u32 = 2;
-/// More than the most readers that are let in.
+/// The bit that the count of readers must not reach.
 const FULL: u32 = 1 << 31;
 
 impl QueueNode {
@@ -119,9 +120,9 @@ impl QueueNode {
 
     /// # Safety
     ///
-    /// Its thread waits.
+    /// The node's thread waits.
     unsafe fn grant(node: *mut QueueNode) {
-        // SAFETY: it lives until this store.
+        // SAFETY: the node lives until this store.
         unsafe { &*node }.gate.store(GRANTED, Release);
     }
 }
@@ -139,7 +140,7 @@ impl Lock for FairRw {
             if node.state.load(Relaxed) & READER_BEHIND != 0 {
                 self.readers.fetch_add(READER, Relaxed);
             }
-            // SAFETY: it is behind this one.
+            // SAFETY: the next node is behind this one, so its thread waits.
             unsafe { QueueNode::grant(next) };
         }
         result
@@ -181,7 +182,7 @@ impl FairRw {
         let ours = ptr::from_ref(node).cast_mut();
         let previous = self.enqueue(node);
         if !previous.is_null() {
-            // SAFETY: it lives until it has seen the link.
+            // SAFETY: the previous node lives until its thread has seen the link.
             let previous = unsafe { &*previous };
             previous.state.fetch_or(WRITER_BEHIND, Relaxed);
             previous.next.store(ours, Release);
@@ -204,7 +205,7 @@ impl FairRw {
         if previous.is_null() {
             readers = self.readers.fetch_add(READER, Relaxed);
         } else {
-            // SAFETY: it lives until it has seen the link.
+            // SAFETY: the previous node lives until its thread has seen the link.
             let previous = unsafe { &*previous };
             let open = previous.state.fetch_or(READER_BEHIND, AcqRel) & OPEN != 0;
             if open {
@@ -218,7 +219,7 @@ impl FairRw {
         if node.state.fetch_or(OPEN, AcqRel) & READER_BEHIND != 0 {
             let next = node.linked();
             self.readers.fetch_add(READER, Relaxed);
-            // SAFETY: it is behind this one.
+            // SAFETY: the next node is behind this one, so its thread waits.
             unsafe { QueueNode::grant(next) };
         }
         assert!(readers & FULL == 0, "more readers than can be counted");

@@ -30,7 +30,8 @@ fn smallest_group() -> usize {
 
 const WAITING: u32 = 0;
 const GRANTED: u32 = 2;
-/// The group doesn't have the lock.
+/// The status of a waiter that is now the first of its group, while the group doesn't have the
+/// lock.
 const CLIMB: u32 = u32::MAX - 1;
 
 /// A tree of MCS queues.
@@ -147,7 +148,8 @@ struct Stand {
     above: AtomicPtr<Stand>,
 }
 
-/// A grant to be the first of a group that has the lock, and only the first.
+/// The grant that makes a waiter the first of a group that has the lock. Greater grants count the
+/// hand-overs within the group.
 const HELD: u32 = FIRST + 2;
 
 #[derive(Default)]
@@ -235,7 +237,7 @@ impl Lock for Hclh {
     ) -> R {
         self.acquire(nodes);
         let result = section();
-        // SAFETY: it is this thread's until it is released.
+        // SAFETY: the enqueued node is this thread's until it is released.
         let node = unsafe { &*nodes.enqueued() };
         if node.local.load(Relaxed) == SPLICED {
             node.global.store(GRANTED, Release);
@@ -251,8 +253,8 @@ impl Hclh {
     fn acquire(&self, nodes: &QueueNodes<Splice>) {
         let group = &self.groups[Native::group(0) % GROUPS].0;
         let mine = nodes.take();
-        // SAFETY: it is this thread's until it is released; those before it until this thread has
-        // left them.
+        // SAFETY: `mine` is this thread's until it is released. The nodes before it live until this
+        // thread has left them.
         unsafe {
             (*mine).local.store(WAITING, Relaxed);
             (*mine).global.store(WAITING, Relaxed);

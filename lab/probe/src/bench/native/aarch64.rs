@@ -27,7 +27,7 @@ pub fn settle() {
 /// Cleans and invalidates the line, to memory. Linux lets programs do so.
 #[inline(always)]
 pub fn evict(word: &AtomicU32) {
-    // SAFETY: it writes back what was changed and changes nothing.
+    // SAFETY: it writes the line back to memory, and changes no value.
     unsafe {
         asm!("dc civac, {}", in(reg) ptr::from_ref(word), options(nostack, preserves_flags));
     }

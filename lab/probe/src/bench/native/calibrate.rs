@@ -1,17 +1,17 @@
 //! The rate of the processor's clock, measured with the system's clock.
 //!
 //! The two clocks can't be read at the same moment. So the system's clock is read between two
-//! readings of the processor's, several times, and the triple with the shortest interval counts: an
-//! interrupt or the hypervisor in between makes it longer.
+//! readings of the processor's, several times. The triple of readings with the shortest interval
+//! counts: an interrupt or the hypervisor in between makes the interval longer.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time from the first reading to the second. A ten-thousandth of it is 10 microseconds, and
-/// readings are closer than that.
+/// Time from the first group of readings to the second. A ten-thousandth of it is 10 microseconds,
+/// and the readings of a triple are closer than that.
 const SPAN: Duration = Duration::from_millis(100);
 
-/// Number of readings, of which the closest counts.
+/// The number of triples of readings, of which the closest counts.
 const TRIES: usize = 50;
 
 /// A reading of the system's clock between two of the processor's.

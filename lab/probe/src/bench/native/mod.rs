@@ -48,8 +48,8 @@ impl Timed for Native {
         processor::evict(word);
     }
 
-    /// Overrides the default, of which the compiler makes two accesses where it does not see that
-    /// one suffices.
+    /// Overrides the default: the compiler makes two accesses of it if it does not see that one
+    /// suffices.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn test_and_set(word: &AtomicU32) -> u32 {
@@ -70,8 +70,8 @@ pub struct NativeBench {
 }
 
 impl NativeBench {
-    /// Makes a bench of this machine, with the processors that this process may use. Takes a tenth
-    /// of a second, to compare the processor's clock with the system's.
+    /// Makes a bench of this machine, with the processors that this process may use. It takes a
+    /// tenth of a second, in which the processor's clock is compared with the system's.
     ///
     /// # Errors
     /// If the processors are unknown, or their clock does not advance.

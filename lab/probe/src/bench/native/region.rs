@@ -41,7 +41,8 @@ impl Deref for Region {
 
     fn deref(&self) -> &Self::Target {
         // SAFETY: the mapping has this many bytes, is aligned to pages, and is initially all zero,
-        // which is a valid value of the words. Only they access it, as long as it exists.
+        // which is a valid value of the words. As long as it exists, it is accessed only through
+        // these words.
         unsafe { slice::from_raw_parts(self.pages.as_ptr().cast(), self.lines) }
     }
 }

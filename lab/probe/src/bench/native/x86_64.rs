@@ -23,13 +23,14 @@ pub fn ticks() -> u64 {
 /// `mfence` waits until all stores and flushes before it have taken effect.
 #[inline(always)]
 pub fn settle() {
-    // SAFETY: every x86-64 processor has it.
+    // SAFETY: every x86-64 processor has this instruction.
     unsafe { _mm_mfence() }
 }
 
 #[inline(always)]
 pub fn evict(word: &AtomicU32) {
-    // SAFETY: every x86-64 processor has it; it writes back what was changed and changes nothing.
+    // SAFETY: every x86-64 processor has this instruction; it writes the line back to memory, and
+    // changes no value.
     unsafe { _mm_clflush(ptr::from_ref(word).cast()) }
 }
 
@@ -72,7 +73,8 @@ pub fn work(cycles: u32) {
     }
 }
 
-/// A fault unless the counter is invariant: without that, ticks are not always equally long.
+/// A fault unless the counter is invariant: without that, ticks are not always equally long. `None`
+/// if it is.
 pub fn clock_fault() -> Option<&'static str> {
     let invariant = CpuId::new().get_advanced_power_mgmt_info().map(|i| i.has_invariant_tsc());
     (invariant != Some(true))
