@@ -46,7 +46,7 @@ impl<T, D: RawDelegation<Memory = Native> + Zeroable> Delegated<T, D> {
     /// A free lock with this value under it, in native memory. In other memories use
     /// `Delegated::from`.
     pub const fn new(value: T) -> Self {
-        // SAFETY: a lock of zeros is a fresh one.
+        // SAFETY: a lock whose bytes are all zero is a free lock.
         let lock = unsafe { MaybeUninit::zeroed().assume_init() };
         Self { lock, value: <<Native as Memory>::Data<T>>::new(value) }
     }
@@ -112,7 +112,7 @@ impl<T, D: RawDelegation> Delegated<T, D> {
         pending
     }
 
-    /// The value; all sections have run.
+    /// The value. All sections have run by now.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }

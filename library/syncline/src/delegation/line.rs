@@ -21,7 +21,7 @@ pub trait Line: Wait {
     unsafe fn is_promised<M: Memory>(lock: &Self::Lock<M>, node: &NodeOf<Self, M>) -> bool;
 }
 
-/// What an acquisition of the policy's lock carries.
+/// The node with which the policy's lock is acquired.
 pub type NodeOf<W, M> = <<W as Line>::Lock<M> as RawLock>::Node;
 
 impl Line for Spin {

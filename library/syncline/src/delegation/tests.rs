@@ -20,7 +20,7 @@ use crate::wait::{Park, Spin, Yield};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Runs a test in a thread of its own, which may take only so long.
+/// Runs a test in a thread of its own, with a limit on its time.
 fn within_limit(test: impl FnOnce() + Send + 'static) {
     limit::within(LIMIT, test);
 }

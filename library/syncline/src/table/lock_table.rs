@@ -5,7 +5,7 @@
 //! reads one line after the other, which processors prefetch. A search touches only one value. No
 //! two buckets share a line.
 //!
-//! Not for long buckets: a search reads all keys of a bucket. The number of buckets stays.
+//! Not for long buckets: a search reads all keys of a bucket. The number of buckets is fixed.
 //!
 //! Source: David, Guerraoui and Trigonakis, "Everything You Always Wanted to Know About
 //! Synchronization but Were Afraid to Ask" (2013), sections 4.3 (ssht) and 6.3.
@@ -68,7 +68,7 @@ impl<V, L: RawLock> LockTable<V, L> {
         self.buckets.len()
     }
 
-    /// The bucket of a key, from 0. Keys that follow each other go to different buckets, and
+    /// The number of a key's bucket, counted from 0. Consecutive keys go to different buckets, and
     /// fill them evenly.
     #[inline]
     pub fn bucket_of(&self, key: u64) -> usize {
@@ -88,11 +88,11 @@ impl<V, L: RawLock> LockTable<V, L> {
         })
     }
 
-    /// A copy of the key's value.
+    /// A copy of the key's value, or `None` if there is no such key.
     ///
     /// # Panics
     ///
-    /// Panics if `clone` does, which runs under the bucket's lock and must not use the table.
+    /// Panics if `clone` does. It runs under the bucket's lock, and must not use the table.
     #[inline]
     pub fn get(&self, key: u64) -> Option<V>
     where
@@ -102,7 +102,7 @@ impl<V, L: RawLock> LockTable<V, L> {
         self.locked(key, |bucket| unsafe { bucket.shelf.look(|shelf| (*shelf).get(key, V::clone)) })
     }
 
-    /// Takes the key's value out.
+    /// Removes the key, and returns its value.
     #[inline]
     pub fn remove(&self, key: u64) -> Option<V> {
         // SAFETY: the bucket's lock is held.
@@ -117,7 +117,7 @@ impl<V, L: RawLock> LockTable<V, L> {
         self.buckets.iter().map(|bucket| bucket.locked(of)).sum()
     }
 
-    /// Whether there are no keys; as [`len`](Self::len).
+    /// Whether there are no keys, counted as [`len`](Self::len) does.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
