@@ -149,7 +149,8 @@ fn a_writer_becomes_a_reader() {
     downgrades::<Upgradable<WritersFirst>>();
 }
 
-/// Each reads, and writes what follows from it: no thread may write in between.
+/// Each thread reads, and writes a value that depends on what it read: no other thread may write in
+/// between.
 fn upgrades<L: syncline::lock::TrySharedLock>()
 where
     Upgradable<L>: syncline::lock::Upgrade,

@@ -29,15 +29,15 @@
 //!   One property is stronger than promised: a thread that is woken sees what the waker did before.
 //!   A wrong ordering must therefore show where a waiter finds its word written without having
 //!   slept, and it does.
-//! - **Time** is a coin. A deadline has passed or not, at every reading of the clock, until the
-//!   thread has seen it pass or has waited; and a sleeper with a deadline wakes up or is woken,
-//!   whichever comes first. Both outcomes of every timed wait are explored.
+//! - **Time** is open: at every reading of the clock a deadline has passed or not, until the thread
+//!   has seen it pass or has waited; and a sleeper with a deadline wakes up or is woken, whichever
+//!   comes first. Both outcomes of every timed wait are explored.
 //! - **Life.** Each access to a word or node must happen before its end, as with loom's cells: a
 //!   node that is freed too early is found even if the access came first in time. No node is reused
 //!   in an execution, and all must be freed at its end.
 //!
-//! **The bound on preemptions** leaves out executions in which threads are preempted more often
-//! than that where they could continue; switches at waits are not counted.
+//! **The bound on preemptions** leaves out executions in which threads that could continue are
+//! preempted more often than that. Switches at waits are not counted.
 
 mod blocks;
 mod execution;

@@ -100,7 +100,7 @@ fn a_reader_becomes_the_writer() {
     assert_eq!(**upgradable, **reader);
 }
 
-/// The last guard ends the lock, on any thread.
+/// The last guard drops the lock, on any thread.
 #[test]
 fn guards_keep_their_lock() {
     let mutex: Arc<Mutex<Box<u64>, Mcs>> = Arc::new(Mutex::with_lock(Box::new(0)));
