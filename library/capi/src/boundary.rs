@@ -90,7 +90,6 @@ impl Drop for Panicked {
 /// # Safety
 /// If it is not null and aligned, it points to a `T` that lives for the lifetime `'a`. The `T` may
 /// be all zero bytes.
-/// may be all zero bytes.
 #[inline(always)]
 pub(crate) unsafe fn at<'a, T>(pointer: *const T) -> Result<&'a T, Refusal> {
     if pointer.is_null() || !pointer.is_aligned() {

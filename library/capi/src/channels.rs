@@ -2,9 +2,9 @@
 //!
 //! The library's channels know the size of their messages at compile time. So there is one channel
 //! for each of a few sizes, and a message travels in the smallest that holds it. No message is
-//! larger than a kilobyte; for larger ones C sends a pointer.
+//! larger than 1016 bytes; to send more, C sends a pointer.
 //!
-//! How ends wait is a type parameter as well, so there is one of each for every policy.
+//! How ends wait is a type parameter as well, so there is a channel of each size for every policy.
 //!
 //! An end belongs to one thread at a time. Two threads that use one end at the same time get an
 //! error, since each end notes that it is in use.
@@ -216,7 +216,7 @@ fn of_words<const WORDS: usize, W: Wait>(bytes: usize, capacity: usize) -> Ends 
 /// refuses other sizes.
 macro_rules! of_size {
     ($bytes:expr, $of_words:ident, $Wait:ty) => {
-        // Messages up to 56 bytes share lines; larger sizes fill lines.
+        // Messages of up to 24 bytes share lines; the larger sizes fill lines.
         match $bytes.div_ceil(size_of::<u64>()) {
             1 => $of_words::<1, $Wait>,
             2 => $of_words::<2, $Wait>,

@@ -3,7 +3,8 @@
 //!
 //! The witnesses are the plain counter under the lock and plain data of each thread, which the
 //! caller and its sections use in turns. The checkers report two unordered accesses. A section
-//! counts as its last step, so a section that fails is missed even if no thread waits for it.
+//! increments the counter as its last step, so a section that fails leaves the counter short, even
+//! if no thread waits for the section.
 
 use std::sync::Arc;
 
@@ -101,8 +102,8 @@ where
     });
 }
 
-/// The first thread abandons its section before, while or after it runs; the thread that drops the
-/// result last drops all of it. The others wait.
+/// The first thread abandons its section before, while or after it runs; the side that uses the
+/// request last drops the result. The other threads wait.
 pub fn abandoned<D>(threads: usize, rounds: u32)
 where
     D: RawDelegation<Memory: Engine> + 'static,

@@ -59,7 +59,7 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Alone<E
     }
 }
 
-/// Like [`Alone`], after one transaction, for which its [`Pace`] was consulted.
+/// Like [`Alone`], after one transaction, after which the engine's [`Pace`] was consulted.
 pub struct Begun<E>(PhantomData<E>);
 
 impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E> {
@@ -72,7 +72,7 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E
     }
 }
 
-/// A pace under which, from the first transaction on, all run one after the other.
+/// A pace under which all transactions run one after the other, after the first one.
 #[derive(Debug, Default)]
 pub struct Serial;
 
@@ -84,7 +84,7 @@ impl Pace for Serial {
     }
 }
 
-/// A pace under which each transaction changes how they run.
+/// A pace under which each transaction changes how transactions run.
 #[derive(Debug, Default)]
 pub struct Alternating {
     /// Orders nothing, as far as a checker sees.
@@ -254,8 +254,8 @@ pub fn ahead<S: Setup>(threads: usize) {
 }
 
 /// Like `ahead`, but the writer has run a transaction before. If that changes how transactions run,
-/// it is alone and writes in place, while other threads that only read have begun side by side.
-/// Before everything else this thread has run this many transactions.
+/// the writer is alone and writes in place, while other threads, which only read, have begun side
+/// by side. `before` is the number of transactions that are run before the threads begin.
 pub fn in_place<S: Setup>(threads: usize, before: u32) {
     let stage = Scene::<S>::set(threads);
     let mut session = Session::new(&stage.engine);

@@ -1,4 +1,4 @@
-//! The cases, over any table of the paper's kind and any version, in any checker's memory.
+//! The cases, over any table of SSYNC's kind and any version, in any checker's memory.
 //!
 //! The tables' contents are plain data, which the checkers watch. A version protects words, and the
 //! witness is that a reader finds all words from the same writer.
