@@ -130,7 +130,8 @@ impl Waiting {
     }
 
     fn wait(&self) -> Outcome {
-        // Relaxed: the same thread has stored it, or has synchronized when it handed it on.
+        // Relaxed: this thread has stored the tag, or has synchronized with the thread that handed
+        // the object on.
         if self.tag.load(Relaxed) != self.valid_tag() {
             return Err(Refusal::Invalid);
         }

@@ -135,7 +135,7 @@ unsafe extern "C" fn syncline_tx_retry(handle: *mut Handle) -> c_int {
 mod tests {
     use super::*;
 
-    /// As `syncline/transactions.h` declares it.
+    /// The layout is the one that `syncline/transactions.h` declares.
     #[test]
     fn a_cell_is_two_words() {
         assert_eq!((size_of::<Word>(), align_of::<Word>()), (16, 8));

@@ -1,5 +1,6 @@
 //! What users of the standard library's and parking_lot's types expect of ours: mapped guards,
-//! downgraded and upgraded ones, guards that own their lock, deadlines, and what happens once.
+//! downgraded and upgraded ones, guards that own their lock, deadlines, and one-time
+//! initialization.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,8 +1,8 @@
 //! The memory of the model checker loom.
 //!
 //! Loom runs a case again and again, each time with another interleaving and with other values for
-//! loads that may be stale, until it has tried all that differ, up to its bounds. It follows C11
-//! with exceptions:
+//! loads that may be stale, until it has tried all different executions, up to its bounds. It
+//! follows C11 with exceptions:
 //!
 //! - **SeqCst accesses are treated as AcqRel**, except for one use: of two threads that each change
 //!   a word and then read the other's, one sees the other's change. For this, words add a fence,
@@ -90,12 +90,12 @@ pub struct Explored {
 pub struct Executions(pub usize);
 
 impl Executions {
-    /// Explores executions with this many preemptions.
+    /// Explores executions with up to `preemptions` preemptions.
     pub fn explore(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
         self.run(preemptions, false, Arc::new(case));
     }
 
-    /// Explores executions with this many preemptions, in which deadlines may pass.
+    /// Explores executions with up to `preemptions` preemptions, in which deadlines may pass.
     pub fn explore_timed(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
         self.run(preemptions, true, Arc::new(case));
     }

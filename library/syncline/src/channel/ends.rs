@@ -90,8 +90,8 @@ pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     patience: Patience,
 }
 
-/// A channel of this kind, with room for this many messages at least; a
-/// [`Single`](crate::channel::Single) has room for one, whatever is asked for.
+/// A channel of this kind, with room for at least `capacity` messages. A
+/// [`Single`](crate::channel::Single) has room for one, whatever the capacity.
 ///
 /// # Panics
 ///

@@ -47,7 +47,7 @@ pub struct Inbox<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
 }
 
 impl<T: Send> Inbox<T> {
-    /// An inbox with this many slots for senders, each with room for this many messages.
+    /// An inbox with `slots` slots for senders, each with room for `capacity` messages.
     ///
     /// # Panics
     ///

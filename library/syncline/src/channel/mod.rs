@@ -74,7 +74,8 @@ pub use ring::Ring;
 pub use select::{Select, Selectable};
 pub use single::{Exclusive, Fetch, Shared, Single};
 
-/// A channel with room for this many messages at least, whose ends spin for a while and then sleep.
+/// A channel with room for at least `capacity` messages, whose ends spin for a while and then
+/// sleep.
 ///
 /// # Panics
 ///

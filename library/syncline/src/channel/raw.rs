@@ -43,8 +43,8 @@ pub unsafe trait RawChannel: Send + Sync {
     /// The notes of the receiver: its own state.
     type Reader: Default + Send + Sync;
 
-    /// An empty channel with room for at least this many messages, if the algorithm has a choice,
-    /// and for at least one.
+    /// An empty channel with room for at least `messages` messages, and for at least one. An
+    /// algorithm with a fixed capacity ignores the number.
     ///
     /// # Panics
     ///

@@ -137,7 +137,8 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
             let mut next = node.next.load(Acquire);
             let mut detached = false;
             if left == 0 || next.is_none() {
-                // Release (in `replace`): what the sections did, to the next helper's wait.
+                // Release (in `replace`): publishes what the sections did to the next helper's
+                // wait.
                 // Acquire: pairs with the Release of the owner that has detached.
                 if W::replace::<M>(&node.state, TURN) == WAITING {
                     return;

@@ -23,10 +23,10 @@
 //! panics in a thread that is running one of its sections.) If a section waits for something, so do
 //! its helper and all threads whose sections the helper has accepted.
 //!
-//! **Order:** each section runs exactly once; those of one thread in the order of its calls
-//! ([`Hqd`] has an exception). A section sees what happened before its call, and what earlier
-//! sections did. What it did is visible once [`Delegated::with`] or [`Pending::wait`] returns, or
-//! [`Pending::is_done`] says so.
+//! **Order:** each section runs exactly once, and the sections of one thread run in the order of
+//! its calls ([`Hqd`] has an exception). A section sees what happened before its call, and what
+//! earlier sections did. What it did is visible after [`Delegated::with`] or [`Pending::wait`] has
+//! returned, or [`Pending::is_done`] has returned `true`.
 //!
 //! **Panics:** a section's panic goes neither through the helper nor into the lock, which is not
 //! poisoned: the next section finds the value as the panic left it. The panic is resumed in the

@@ -56,7 +56,7 @@ impl<M: Memory> Request<M> {
     ///
     /// # Safety
     ///
-    /// It is not handed in yet.
+    /// The request is not handed in yet.
     pub(super) unsafe fn set(&self, new: Task) {
         // SAFETY: no other thread has it yet.
         unsafe { self.task.with(|task| *task = new) };

@@ -150,7 +150,7 @@ impl<M: LongMemory> Thread<M> {
         })
     }
 
-    /// The value of a cell if it may be read at once, or in place.
+    /// The value of a cell if it may be read at once, or in place; otherwise `None`.
     ///
     /// # Safety
     ///
@@ -176,7 +176,7 @@ impl<M: LongMemory> Thread<M> {
         }
     }
 
-    /// The value of a cell if it has not changed since the attempt's moment.
+    /// The value of a cell if it has not changed since the attempt's moment; otherwise `None`.
     ///
     /// # Safety
     ///
@@ -194,7 +194,7 @@ impl<M: LongMemory> Thread<M> {
         if self.holds(before) { unsafe { self.load(at, before, load) } } else { None }
     }
 
-    /// The value of a cell, if the cell still has this stamp.
+    /// The value of a cell if the cell still has the stamp `before`; otherwise `None`.
     ///
     /// # Safety
     ///
@@ -230,7 +230,7 @@ impl<M: LongMemory> Thread<M> {
         unsafe { self.reads.set_len(self.reads.len() + 1) };
     }
 
-    /// The path of [`note`](Self::note) for when there is no room.
+    /// The slow path of [`note`](Self::note), for when there is no room.
     #[cold]
     #[inline(never)]
     fn note_first(&mut self, at: NonNull<M::Long>) {

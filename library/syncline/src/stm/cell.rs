@@ -158,7 +158,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         self.set_aside(tx, to_bits(value));
     }
 
-    /// The path of [`set`](Self::set) for a cell that the transaction has not taken yet.
+    /// The slow path of [`set`](Self::set), for a cell that the transaction has not taken yet.
     #[inline]
     #[track_caller]
     fn set_aside<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>, value: u64)

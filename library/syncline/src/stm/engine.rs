@@ -137,7 +137,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     /// Same requirements as [`read`](Self::read).
     unsafe fn take(&self, _: &mut Self::Thread, _: NonNull<<Self::Memory as LongMemory>::Long>) {}
 
-    /// Makes visible what was written. If it fails, nothing was changed.
+    /// Makes the attempt's writes visible, at one moment. If that fails, nothing was changed.
     fn commit(&self, thread: &mut Self::Thread, writes: &mut Writes<Self::Memory>) -> Result<()>;
 
     /// Ends an attempt that failed since another transaction was in the way, and waits until the

@@ -34,9 +34,9 @@ impl Holder {
 /// The result of an attempt to abort a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is aborted, or its attempt was over already.
+    /// The holder is aborted, or its attempt was over already.
     Gone,
-    /// It commits, and can't be aborted any more.
+    /// The holder commits, and can't be aborted any more.
     Commits,
 }
 

@@ -102,8 +102,8 @@ pub struct Thread<W: Wait, M: LongMemory> {
 unsafe impl<W: Wait, M: LongMemory> Send for Thread<W, M> {}
 
 impl<W: Wait, M: LongMemory> Served<W, M> {
-    /// An engine for this many sessions at a time, and its servers, each of which must run in a
-    /// thread of its own; see [`Server::serve`]. TM2C has one server for every one to three
+    /// An engine for up to `sessions` sessions at a time, and its servers. Each server must run in
+    /// a thread of its own; see [`Server::serve`]. TM2C has one server for every one to three
     /// clients.
     ///
     /// # Panics

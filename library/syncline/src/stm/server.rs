@@ -21,9 +21,9 @@ use crate::wait::{Park, Wait};
 
 /// The attempt runs.
 pub const RUNNING: u64 = 0;
-/// A server has taken a cell from it.
+/// The attempt is aborted: a server has taken a cell from it.
 pub const ABORTED: u64 = 1;
-/// It can't be aborted any more.
+/// The attempt commits, and can't be aborted any more.
 pub const COMMITS: u64 = 2;
 
 /// A status word of an attempt.

@@ -7,7 +7,7 @@
 //! read of the cells, are in one order that all threads see. A commit that finds no sleeper only
 //! pays for reading a line that is rarely written.
 //!
-//! Only threads that have read what was written are woken.
+//! A commit wakes only threads that have read a cell that it has written.
 
 use alloc::vec::Vec;
 use core::ptr::NonNull;

@@ -321,7 +321,7 @@ impl<M: LongMemory> Writes<M> {
         }
     }
 
-    /// The position in the index where a search begins. Its length is a power of two.
+    /// The position in the index at which a search begins. The index's length is a power of two.
     fn home(&self, hash: u64) -> usize {
         (hash >> 32) as usize & (self.index.len() - 1)
     }

@@ -1,9 +1,9 @@
 //! SSYNC's hash table: a fixed number of buckets, each under a lock of its own.
 //!
-//! It is laid out for caches. A bucket's lock shares its lines only with the bucket's head, so a
-//! thread that has the lock has the head. Its keys are together, seven to a line, and a search
-//! reads one line after the other, which processors prefetch. A search touches only one value. No
-//! two buckets share a line.
+//! The table is laid out for caches. A bucket's lock shares its lines only with the bucket's head,
+//! so a thread that has the lock has the head. The bucket's keys are together, seven to a line, and
+//! a search reads one line after the other, which processors prefetch. A search touches only one
+//! value. No two buckets share a line.
 //!
 //! Not for long buckets: a search reads all keys of a bucket. The number of buckets is fixed.
 //!
@@ -50,8 +50,8 @@ unsafe impl<V: Send, L: RawLock> Sync for LockTable<V, L> {}
 unsafe impl<V: Send, L: RawLock> Send for LockTable<V, L> {}
 
 impl<V, L: RawLock> LockTable<V, L> {
-    /// An empty table with this many buckets, each with room for this many keys before it has to
-    /// allocate.
+    /// An empty table with `buckets` buckets, each with room for `keys_per_bucket` keys before it
+    /// has to allocate.
     ///
     /// # Panics
     ///

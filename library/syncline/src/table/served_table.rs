@@ -74,8 +74,8 @@ pub struct TableClient<V, W: Wait = Park, M: Memory = Native> {
 type Crew<V, W, M> = (Vec<TableServer<V, W, M>>, Vec<TableClient<V, W, M>>);
 
 impl<V: Send, M: Memory> ServedTable<V, M> {
-    /// An empty table with this many buckets, each with room for this many keys before it has to
-    /// allocate, distributed evenly over this many servers.
+    /// An empty table with at least `buckets` buckets, distributed evenly over `servers` servers.
+    /// Each bucket has room for `keys_per_bucket` keys before it has to allocate.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! Guards of parts, guards that change or own their lock, and what happens once.
+//! Guards of parts, guards that change or own their lock, and one-time initialization.
 
 use std::cell::Cell;
 use std::sync::Arc;

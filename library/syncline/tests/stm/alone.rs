@@ -1,4 +1,5 @@
-//! Transactions that run alone and write in place: what fails is taken back.
+//! Transactions that run alone and write in place: the writes of an attempt that fails are taken
+//! back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

@@ -1,4 +1,4 @@
-//! Transactions natively: many at once, waiting for each other, and used as they should not be.
+//! Transactions natively: many at once, waiting for each other, and misused.
 
 mod alone;
 mod misuse;

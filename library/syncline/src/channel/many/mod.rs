@@ -41,7 +41,8 @@ pub use ends::{Receiver, Sender};
 use crate::memory::LongMemory;
 use crate::wait::Wait;
 
-/// A channel with room for this many messages at least, whose ends spin for a while and then sleep.
+/// A channel with room for at least `capacity` messages, whose ends spin for a while and then
+/// sleep.
 ///
 /// # Panics
 ///

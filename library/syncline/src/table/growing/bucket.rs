@@ -94,8 +94,8 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
         Self { at, slots: PhantomData }
     }
 
-    /// Whether the lines of a bucket are worth prefetching at once, in a table of two to the power
-    /// of this many buckets: yes if a bucket is small and the table is not.
+    /// Whether the lines of a bucket are worth prefetching at once, in a table of 2^`bits` buckets:
+    /// yes if a bucket is small and the table is not.
     #[inline]
     pub(super) fn worth_fetching(bits: u32) -> bool {
         M::BYTES <= FETCHED && bits > (NEAR / M::BYTES).ilog2()

@@ -29,7 +29,7 @@ const FEWEST: u32 = 2;
 const CROWDED: usize = 8;
 
 pub(super) struct Directory<R: Copy, M: Buckets<R>> {
-    /// There are two to the power of this many buckets.
+    /// There are 2^`bits` buckets.
     bits: M::Word,
     first_bits: u32,
     /// For each segment, the address that bucket 0 would have if the segment's buckets followed it.
@@ -50,7 +50,7 @@ pub(super) fn mask(bits: u32) -> usize {
 }
 
 impl<R: Copy, M: Buckets<R>> Directory<R, M> {
-    /// Buckets for this many entries.
+    /// The initial buckets, for `capacity` entries.
     pub(super) fn new(capacity: usize) -> Self {
         let buckets = capacity.saturating_mul(4) / (Bucket::<R, M>::SLOTS * 3);
         let bits = buckets.next_power_of_two().trailing_zeros().max(FEWEST);
@@ -70,7 +70,7 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         directory
     }
 
-    /// There are two to the power of this many buckets, or more by now.
+    /// The logarithm, to base two, of the number of buckets. There may be more buckets by now.
     #[inline]
     pub(super) fn bits(&self) -> u32 {
         // Acquire: pairs with the Release in `grow`: the buckets' memory is there.

@@ -34,8 +34,9 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         Self::with_capacity_and_hasher(0, hasher)
     }
 
-    /// All entries, in no order. An entry that is there all the time is visited once. An entry that
-    /// is inserted, replaced or removed meanwhile is visited as it was at some time, or not at all.
+    /// All entries, in no particular order. An entry that is there all the time is visited once. An
+    /// entry that is inserted, replaced or removed meanwhile is visited as it was at some time, or
+    /// not at all.
     pub fn iter(&self) -> Iter<'_, K, V, S, P, M> {
         Iter::new(self)
     }

@@ -59,12 +59,12 @@ pub unsafe trait Keep<K, V>: Default {
     /// The entry's key.
     ///
     /// # Safety
-    /// As the trait says.
+    /// The raw entry is not retired, or this thread was pinned before.
     unsafe fn key(raw: &Self::Raw) -> &K;
     /// The entry's value.
     ///
     /// # Safety
-    /// As the trait says.
+    /// The raw entry is not retired, or this thread was pinned before.
     unsafe fn value(raw: &Self::Raw) -> &V;
     /// Drops an entry that was taken out of the table, when no thread can read it any more.
     ///
