@@ -310,7 +310,7 @@ fn inboxes<Q: RawChannel<Item = (usize, u64)>>(senders: usize, capacity: usize) 
     assert_eq!(late.send((0, 0)), Err(SendError((0, 0))));
 }
 
-/// Larger than a line, and smaller than a word.
+/// Larger than a line, and no multiple of a word.
 type Long = [u32; 77];
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -334,7 +334,7 @@ macro_rules! stress {
                 in_order::<Of<Aligned>>(4, Aligned, |m, n| assert_eq!(m, Aligned(n)));
                 in_order::<Of<()>>(4, |_| (), |(), _| ());
                 in_order::<Of<String>>(4, |n| n.to_string(), |m, n| assert_eq!(m, n.to_string()));
-                // A single channel has room for one, whatever is asked for.
+                // A `Single` has room for one, whatever the capacity.
                 let room = channel::over::<Of<u64>>(9).0.capacity();
                 disconnects::<Of<u64>>(room);
                 leaks_nothing::<Of<Arc<()>>>(room);

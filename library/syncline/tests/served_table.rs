@@ -40,7 +40,7 @@ fn with_servers<V: Send + 'static, W: Wait>(
     serving.into_iter().map(|server| server.join().expect("servers don't panic")).sum()
 }
 
-/// A value of `N` words, which knows its key.
+/// A value of `N` words, which are equal.
 type Value<const N: usize> = [u64; N];
 
 fn does_what_a_map_does<const N: usize, W: Wait>(buckets: usize, room: usize, servers: usize) {

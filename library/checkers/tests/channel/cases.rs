@@ -21,7 +21,7 @@ pub struct Note<const N: usize> {
     _token: Arc<()>,
 }
 
-/// A message that fills half a line.
+/// A message of which two share a line.
 pub type Small = Note<2>;
 /// A message that fills a line.
 pub type Large = Note<6>;

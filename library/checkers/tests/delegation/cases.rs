@@ -130,7 +130,8 @@ where
     });
 }
 
-/// The first thread checks whether its section has run, and then uses the section's result.
+/// The first thread asks whether its section has run, and if so uses the data that the section has
+/// used.
 pub fn asked<D>(threads: usize)
 where
     D: RawDelegation<Memory: Engine> + 'static,

@@ -39,7 +39,7 @@ impl<S: Setup> Plain<S> {
 pub trait Setup: 'static {
     type Engine: Engine<Memory: Checker + LongMemory> + Send;
 
-    /// An engine for this many sessions, and the functions of its own threads.
+    /// An engine for `sessions` sessions, and the functions that its own threads run.
     fn start(sessions: usize) -> (Self::Engine, Vec<Helper>);
 
     /// Ends the engine's threads after the last session.
@@ -99,7 +99,7 @@ impl Pace for Alternating {
     }
 }
 
-/// An engine with this many lock servers.
+/// An engine with `SERVERS` lock servers.
 pub struct WithServers<W, M, const SERVERS: usize>(PhantomData<(W, M)>);
 
 /// Implements [`Setup`] for an engine with this many lock servers, which may be a mutant.
@@ -212,8 +212,8 @@ pub fn counted<S: Setup>(threads: usize, rounds: u32) {
     assert_eq!(values[0], threads as u32 * rounds);
 }
 
-/// One thread moves a value from one cell to another, and the others read: every attempt sees both
-/// cells at one moment.
+/// One thread adds one to two cells, and the others read: every attempt sees both cells at one
+/// moment.
 pub fn opaque<S: Setup>(threads: usize) {
     let values = Scene::<S>::play(threads, |scene, session, thread| {
         let [first, second, ..] = &scene.cells;
@@ -253,9 +253,9 @@ pub fn ahead<S: Setup>(threads: usize) {
     });
 }
 
-/// Like `ahead`, but the writer has run a transaction before. If that changes how transactions run,
-/// the writer is alone and writes in place, while other threads, which only read, have begun side
-/// by side. `before` is the number of transactions that are run before the threads begin.
+/// Like `ahead`, but the writer first runs another transaction. If that changes how transactions
+/// run, the writer is alone and writes in place, while other threads, which only read, have begun
+/// side by side. `before` is the number of transactions that are run before the threads begin.
 pub fn in_place<S: Setup>(threads: usize, before: u32) {
     let stage = Scene::<S>::set(threads);
     let mut session = Session::new(&stage.engine);
@@ -374,7 +374,7 @@ pub fn awaited<S: Setup>(threads: usize) {
     });
 }
 
-/// Two threads each wait for what the other writes after its own wait, in alternatives.
+/// Two threads take turns, and each waits for its turn in an alternative.
 pub fn handed_over<S: Setup>() {
     let values = Scene::<S>::play(2, |scene, session, thread| {
         let [full, count, ..] = &scene.cells;

@@ -26,7 +26,7 @@ const ROUNDS: u64 = if cfg!(miri) { 2 } else { 20 };
 
 /// Long enough for others to come and wait: in Miri's time, which advances as Miri works.
 const SOON: Duration = Duration::from_millis(2);
-/// Shorter than that.
+/// Shorter than [`SOON`].
 const AT_ONCE: Duration = Duration::from_micros(200);
 
 /// Runs threads, numbered from 0, and waits for their ends.

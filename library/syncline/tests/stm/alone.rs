@@ -199,7 +199,8 @@ fn what_was_replaced_is_dropped_outside_of_the_transaction() {
     assert_eq!(atomically(|tx| dropped.get(tx)), 1);
 }
 
-/// Some threads transfer and others look, while each transaction changes how transactions run.
+/// Each transaction looks at all values and exchanges two of them, and then changes how
+/// transactions run.
 #[test]
 fn every_attempt_sees_one_moment_however_it_runs() {
     const EACH: u64 = 100;

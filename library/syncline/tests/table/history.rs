@@ -16,7 +16,7 @@ pub enum What {
     Get(Option<u64>),
     Insert(u64, Option<u64>),
     Remove(Option<u64>),
-    /// Adds one to a value, if there is one, and answers what it is then.
+    /// Adds one to the value, if there is one, and answers the new value.
     Increment(Option<u64>),
 }
 

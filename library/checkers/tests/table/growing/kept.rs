@@ -26,8 +26,8 @@ struct Node<M: Memory> {
 }
 
 std::thread_local! {
-    /// All nodes of the tested table, by address, with functions that free them. The threads of an
-    /// execution share one system thread.
+    /// All nodes of the tested table, each with its address. The threads of an execution share one
+    /// system thread.
     static NODES: RefCell<Vec<(u64, Box<dyn Any>)>> = const { RefCell::new(Vec::new()) };
 }
 
