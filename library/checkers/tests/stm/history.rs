@@ -81,7 +81,7 @@ fn extends(
 pub enum Time {
     /// The order in which operations were recorded.
     Real,
-    /// Nothing: under loom, a thread without other means to know of stores may see them late.
+    /// Only the order within each thread: under loom, a thread may see the stores of others late.
     OwnThread,
 }
 
