@@ -74,7 +74,7 @@ impl<D: RawDelegation<Memory: Engine> + 'static> Scene<D> {
     }
 }
 
-/// Threads that wait for each section.
+/// Each thread waits for each of its sections.
 pub fn attached<D>(threads: usize, rounds: u32)
 where
     D: RawDelegation<Memory: Engine> + 'static,
@@ -85,7 +85,7 @@ where
     });
 }
 
-/// Threads that continue, and wait later.
+/// Each thread delegates a section, continues, and waits for the section later.
 pub fn detached<D>(threads: usize, rounds: u32)
 where
     D: RawDelegation<Memory: Engine> + 'static,

@@ -102,7 +102,7 @@ impl Pace for Alternating {
 /// An engine with `SERVERS` lock servers.
 pub struct WithServers<W, M, const SERVERS: usize>(PhantomData<(W, M)>);
 
-/// Implements [`Setup`] for an engine with this many lock servers, which may be a mutant.
+/// Implements [`Setup`] for an engine with `$servers` lock servers, which may be a mutant.
 macro_rules! with_servers {
     ([$($generics:tt)*] $Setup:ty, $Engine:ty, $servers:expr) => {
         impl<$($generics)*> $crate::cases::Setup for $Setup {

@@ -108,14 +108,14 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
     pub fn enter(&self, clock: &Clock<M>) -> u64 {
         self.lock();
         self.make(true, clock);
-        // Relaxed: used under the lock alone.
+        // Relaxed: used only under the lock.
         self.version.load(Relaxed)
     }
 
     /// Ends being alone.
     #[inline]
     pub fn leave(&self, clock: &Clock<M>) {
-        // Relaxed: used under the lock alone.
+        // Relaxed: used only under the lock.
         if self.stays.load(Relaxed) == 0 {
             self.make(false, clock);
         }
@@ -126,7 +126,7 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
     #[cold]
     pub fn prefer(&self, serial: bool, clock: &Clock<M>) {
         self.lock();
-        // Relaxed: used under the lock alone.
+        // Relaxed: used only under the lock.
         self.stays.store(serial.into(), Relaxed);
         self.make(serial, clock);
         self.unlock();

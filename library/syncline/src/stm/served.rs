@@ -98,7 +98,7 @@ pub struct Thread<W: Wait, M: LongMemory> {
     failures: u32,
 }
 
-// SAFETY: the cells are shared by all threads, and used during an attempt alone.
+// SAFETY: the cells are shared by all threads, and used only during an attempt.
 unsafe impl<W: Wait, M: LongMemory> Send for Thread<W, M> {}
 
 impl<W: Wait, M: LongMemory> Served<W, M> {
