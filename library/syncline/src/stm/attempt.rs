@@ -25,8 +25,8 @@ pub struct Thread<M: LongMemory> {
     /// A cell is read at once if its stamp, counted from the base, is below this: one more than the
     /// moment, or 0 if the attempt runs alone or has written.
     at_once: u64,
-    /// This bound for an attempt that runs in place: [`STAMPS`], which is above every version of a
-    /// cell that is not locked. Otherwise 0.
+    /// The bound of `at_once` if the attempt runs in place: [`STAMPS`], which is above every
+    /// version of a cell that is not locked. Otherwise 0.
     in_place: u64,
     /// The stamp of the cells that it may write if it runs in place; otherwise [`NONE`].
     taken: u64,
