@@ -41,7 +41,7 @@ struct List {
     with: Vec<String>,
     /// The folder of the file, if all its files belong together and are taken as a whole.
     whole: Option<String>,
-    /// The lock in it; the name may mark where its policy `W` goes. Or the waiting policy, or the
+    /// The broken lock; in its name a `W` may stand for the policy. Or the waiting policy, or the
     /// condition variable.
     item: String,
     mutants: Vec<Mutant>,
@@ -189,8 +189,8 @@ fn outside(text: &str, file: &str) -> String {
     plain(text).replace("pub(super)", "pub").replace("super::", &format!("syncline::{parent}::"))
 }
 
-/// The source without tests and inner comments, with crate-private items made public. Copies find in the
-/// library's root what its private modules have.
+/// The source without tests, with inner comments as ordinary ones, and with crate-private items
+/// made public. Copies find the items of the library's private modules in its root.
 fn plain(text: &str) -> String {
     let body = text.split("#[cfg(test)]").next().unwrap_or_default();
     body.lines()

@@ -15,17 +15,18 @@ pub(crate) enum Refusal {
     NotHolder,
     /// This thread holds the lock already, and would wait for itself.
     Deadlock,
-    /// Another thread holds or uses it.
+    /// Another thread holds the lock, or uses the object.
     Busy,
     /// The deadline has passed.
     TimedOut,
-    /// Not a lock, or not a name of one.
+    /// An invalid argument: not a lock, not a name of one, or not a time, a size or a number that
+    /// is possible.
     Invalid,
     /// No memory is left for the lock.
     NoMemory,
     /// This lock has no such operation.
     Unsupported,
-    /// No room for a message, or no message.
+    /// No room for a message, no message, or no free slot.
     NotNow,
     /// The other end of the channel is gone.
     Disconnected,
@@ -90,7 +91,6 @@ impl Drop for Panicked {
 /// # Safety
 /// If it is not null and aligned, it points to a `T` that lives for the lifetime `'a`. The `T` may
 /// be all zero bytes.
-/// may be all zero bytes.
 #[inline(always)]
 pub(crate) unsafe fn at<'a, T>(pointer: *const T) -> Result<&'a T, Refusal> {
     if pointer.is_null() || !pointer.is_aligned() {

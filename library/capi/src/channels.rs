@@ -2,9 +2,9 @@
 //!
 //! The library's channels know the size of their messages at compile time. So there is one channel
 //! for each of a few sizes, and a message travels in the smallest that holds it. No message is
-//! larger than a kilobyte; for larger ones C sends a pointer.
+//! larger than 1016 bytes; to send more, C sends a pointer.
 //!
-//! How ends wait is a type parameter as well, so there is one of each for every policy.
+//! How ends wait is a type parameter as well, so there is a channel of each size for every policy.
 //!
 //! An end belongs to one thread at a time. Two threads that use one end at the same time get an
 //! error, since each end notes that it is in use.
@@ -26,8 +26,8 @@ use syncline::wait::Wait;
 use crate::boundary::{Outcome, Refusal, at, boundary};
 use crate::deadline;
 
-/// A message of this many words. Only as many bytes are written and read as the channel's messages
-/// have.
+/// A message of up to `WORDS` words. Only as many bytes are written and read as the channel's
+/// messages have.
 pub(crate) struct Message<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
 
 /// The greatest capacity of a channel: the library panics above it.
@@ -42,8 +42,8 @@ pub(crate) trait SendingEnd {
     /// There are as many bytes at the address as the channel's messages have.
     unsafe fn send(&mut self, message: *const u8, bytes: usize, wait: bool) -> Outcome;
 
-    /// Sends this many messages, which are contiguous; returns how many were sent before the
-    /// receiver was gone.
+    /// Sends `count` messages, which are contiguous; returns how many were sent before the receiver
+    /// was gone.
     ///
     /// # Safety
     ///
@@ -139,7 +139,7 @@ impl<const WORDS: usize> Message<WORDS> {
     ///
     /// # Safety
     ///
-    /// There are this many bytes, and the message type has room for them.
+    /// There are `bytes` bytes at the address, and the message type has room for them.
     unsafe fn copy(message: *const u8, bytes: usize) -> Self {
         let mut copy = Self(MaybeUninit::uninit());
         // SAFETY: our caller's promise.
@@ -151,7 +151,7 @@ impl<const WORDS: usize> Message<WORDS> {
     ///
     /// # Safety
     ///
-    /// There is room for this many bytes, and as many were sent.
+    /// There is room for `bytes` bytes at the address, and as many were sent.
     pub(crate) unsafe fn read(&self, message: *mut u8, bytes: usize) {
         // SAFETY: our caller's promise.
         unsafe { message.copy_from_nonoverlapping(self.0.as_ptr().cast(), bytes) };
@@ -206,7 +206,7 @@ impl<E: ?Sized> End<E> {
 
 type Ends = (*mut SenderOfC, *mut ReceiverOfC);
 
-/// Makes a channel of messages with this many words.
+/// Makes a channel whose messages have up to `WORDS` words.
 fn of_words<const WORDS: usize, W: Wait>(bytes: usize, capacity: usize) -> Ends {
     let (sender, receiver) = channel::over::<Queue<WORDS, W>>(capacity);
     (End::new(Box::new(sender) as _, bytes), End::new(Box::new(receiver) as _, bytes))
@@ -216,7 +216,7 @@ fn of_words<const WORDS: usize, W: Wait>(bytes: usize, capacity: usize) -> Ends 
 /// refuses other sizes.
 macro_rules! of_size {
     ($bytes:expr, $of_words:ident, $Wait:ty) => {
-        // Messages up to 56 bytes share lines; larger sizes fill lines.
+        // Messages of up to 24 bytes share lines; the larger sizes fill lines.
         match $bytes.div_ceil(size_of::<u64>()) {
             1 => $of_words::<1, $Wait>,
             2 => $of_words::<2, $Wait>,
@@ -294,7 +294,7 @@ unsafe extern "C" fn syncline_channel_create_waiting(
 ///
 /// # Safety
 ///
-/// As `channels.h` says.
+/// The requirements in `channels.h` hold.
 unsafe fn send(sender: *const SenderOfC, message: *const c_void, wait: bool) -> c_int {
     boundary(|| {
         if message.is_null() {
@@ -309,7 +309,7 @@ unsafe fn send(sender: *const SenderOfC, message: *const c_void, wait: bool) -> 
 ///
 /// # Safety
 ///
-/// As `channels.h` says.
+/// The requirements in `channels.h` hold.
 unsafe fn receive(
     receiver: *const ReceiverOfC,
     message: *mut c_void,

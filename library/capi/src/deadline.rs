@@ -25,7 +25,7 @@ pub(crate) unsafe fn read(deadline: *const timespec) -> Result<Duration, Refusal
     Ok(Duration::new(seconds, deadline.tv_nsec as u32))
 }
 
-/// The time this many nanoseconds from now.
+/// The time that is `nanoseconds` from now.
 #[unsafe(no_mangle)]
 extern "C" fn syncline_deadline(nanoseconds: u64) -> timespec {
     let time = Native::now().saturating_add(Duration::from_nanos(nanoseconds));

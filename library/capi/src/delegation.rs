@@ -1,10 +1,10 @@
 //! Delegation locks for C: a section is a function and its argument.
 //!
 //! A section runs in any thread that is inside a call, so no thread owns such a lock. Instead each
-//! thread knows the locks whose sections it is [`running`]: a call to one of them from there would
-//! wait for itself. And each lock counts the calls that are in progress, so that none is destroyed
-//! while it is in use. It has several counters, since a single one would be as contended as the
-//! data under the lock.
+//! thread knows the locks whose sections it is [`running`]: a call to one of these locks from
+//! within its section would wait for itself. And each lock counts the calls that are in progress,
+//! so that none is destroyed while it is in use. It has several counters, since a single one would
+//! be as contended as the data under the lock.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -62,8 +62,8 @@ impl<D: RawDelegation> Delegation<D> {
     /// Makes a call that is counted as in progress.
     fn count<R>(&self, call: impl FnOnce() -> R) -> R {
         let calls = &self.calls[this_thread() % COUNTERS];
-        // Relaxed: only the thread that destroys the lock reads it, and must know by other means
-        // that no thread uses the lock; otherwise destroying it would be a mistake.
+        // Relaxed: only the thread that destroys the lock reads the counter, and must know by other
+        // means that no thread uses the lock; otherwise destroying it would be a mistake.
         calls.fetch_add(1, Relaxed);
         let result = call();
         calls.fetch_sub(1, Relaxed);
@@ -118,7 +118,7 @@ impl Waiting {
             assert!(align_of::<Pending<(), D>>() <= align_of::<Room>());
         }
         let mut room = MaybeUninit::<Room>::uninit();
-        // SAFETY: the place is large and aligned enough.
+        // SAFETY: the room is large and aligned enough.
         unsafe { room.as_mut_ptr().cast::<Pending<(), D>>().write(pending) };
         Self {
             tag: AtomicUsize::new(address.addr() ^ TAG),
@@ -130,18 +130,20 @@ impl Waiting {
     }
 
     fn wait(&self) -> Outcome {
-        // Relaxed: the same thread has stored it, or has synchronized when it handed it on.
+        // Relaxed: this thread has stored the tag, or has synchronized with the thread that handed
+        // the object on.
         if self.tag.load(Relaxed) != self.valid_tag() {
             return Err(Refusal::Invalid);
         }
         if running::is_inside(self.lock) {
             return Err(Refusal::Deadlock);
         }
-        // If several threads wait by mistake, one of them gets it.
+        // If several threads wait by mistake, only one of them gets the section.
         self.tag
             .compare_exchange(self.valid_tag(), 0, Relaxed, Relaxed)
             .map_err(|_| Refusal::Invalid)?;
-        // SAFETY: the tag has shown that it is there, and now shows that it is not.
+        // SAFETY: the tag has shown that the pending section is there, and now shows that it is
+        // not.
         unsafe { self.wait.assume_init()(self.pending.as_ptr()) };
         Ok(())
     }

@@ -58,7 +58,7 @@ impl<N: Default> OwnNode<N> {
     ///
     /// # Safety
     ///
-    /// It comes from [`into_raw`](Self::into_raw), once.
+    /// The pointer comes from [`into_raw`](Self::into_raw), and is taken back once.
     #[inline]
     pub(crate) unsafe fn from_raw(node: *mut N) -> Self {
         // SAFETY: `into_raw` never returns null.
@@ -171,7 +171,7 @@ impl<L: RawLock<Memory = Native>, const COUNTED: bool> Exclusive<L, COUNTED> {
             return Err(Refusal::NotHolder);
         }
         self.owner.clear();
-        // SAFETY: this thread has stored it, and takes it once. Relaxed: as above.
+        // SAFETY: this thread has stored the node, and takes it once. Relaxed: as above.
         Ok(unsafe { OwnNode::from_raw(self.node.load(Relaxed)) })
     }
 

@@ -188,7 +188,7 @@ fn sections_that_are_waited_for() {
 #[test]
 fn detached_sections() {
     let mut shared = Shared::<224>::new();
-    // SAFETY: as above, and each place is valid until it has been waited for.
+    // SAFETY: as above, and each `pending` is valid until it has been waited for.
     unsafe {
         let counted = shared.together(|lock, number| {
             for _ in 0..ROUNDS {
@@ -204,7 +204,7 @@ fn detached_sections() {
     }
 }
 
-/// A size that is not a multiple of a word.
+/// A message whose size is not a multiple of a word's.
 type Message = [u8; 13];
 
 #[test]

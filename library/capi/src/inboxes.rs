@@ -163,7 +163,7 @@ unsafe fn write(slot: *mut usize, number: usize) {
 ///
 /// # Safety
 ///
-/// As `channels.h` says.
+/// The requirements in `channels.h` hold.
 unsafe fn receive(
     inbox: *const InboxOfC,
     message: *mut c_void,

@@ -1,11 +1,12 @@
-//! The C interface of the locks: what `include/syncline.h` declares.
+//! The C interface of the library: what `include/syncline.h` and the headers that it includes
+//! declare.
 //!
-//! A C type is a lock of the catalogue plus what C can store nowhere else: the thread that holds
-//! it, and the holder's queue node ([`exclusive`], [`shared`]). So `lock` and `unlock` take only
-//! the lock, and a thread that releases a lock that it doesn't hold gets an error. Every function
-//! is generated from the catalogue: those of the types in [`typed`], those of locks chosen by name
-//! in [`named`]. Headers and library can't disagree, since a test writes the headers from the
-//! library ([`header`]).
+//! The C type of a lock is a lock of the catalogue plus what C can store nowhere else: the thread
+//! that holds it, and the holder's queue node ([`exclusive`], [`shared`]). So `lock` and `unlock`
+//! take only the lock, and a thread that releases a lock that it doesn't hold gets an error. The
+//! functions of locks are generated from the catalogue: those of the types in [`typed`], those of
+//! locks chosen by name in [`named`]. The headers of locks can't disagree with the library, since a
+//! test compares them with it ([`header`]).
 //!
 //! All calls pass through [`boundary`](boundary::boundary), which turns an outcome into an error
 //! number, and aborts the program on a panic.

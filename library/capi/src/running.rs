@@ -17,7 +17,7 @@ struct Running {
 pub(crate) fn is_inside(lock: *const ()) -> bool {
     let mut next = INNERMOST.get();
     while !next.is_null() {
-        // SAFETY: it is in an outer frame of this stack, which lives as long as it is linked here.
+        // SAFETY: it is in an outer frame of this stack, and lives as long as it is linked here.
         let running = unsafe { &*next };
         if running.lock == lock {
             return true;

@@ -1,5 +1,5 @@
-//! Delegation servers for C: a thread runs what its clients send, functions with one argument each.
-//! Only the functions know the server's data.
+//! Delegation servers for C: a thread runs the functions that its clients send, each with one
+//! argument. Only the functions know the server's data.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,7 +1,7 @@
 //! The shares of this thread: which reader-writer locks it shares, and with which nodes.
 //!
-//! A writer's node is stored in the lock, but there are many readers. Each thread has a list of its
-//! shares, the latest first. The list is short, since a thread shares few locks at a time.
+//! A writer's node is stored in the lock, but there may be many readers. Each thread has a list of
+//! its shares, the latest first. The list is short, since a thread shares few locks at a time.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};

@@ -1,8 +1,8 @@
 //! Transactions for C: a function that gets its argument and a handle, and returns 0 to commit.
 //!
 //! C can't be prevented from using a handle or a cell too long; the interface's contract forbids
-//! it. Detected are nested transactions, cells that were never initialized, and waiting without
-//! having read anything.
+//! it. The library detects nested transactions, cells that were never initialized, and waiting
+//! without having read anything.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -60,7 +60,7 @@ unsafe extern "C" fn syncline_atomically(
     if outcome == 0 { ended } else { outcome }
 }
 
-/// Calls an operation of a transaction; the attempt ends if the operation says so.
+/// Calls an operation of a transaction. Returns `EAGAIN` if the operation has ended the attempt.
 unsafe fn with(
     handle: *mut Handle,
     call: impl FnOnce(&mut Handle) -> Result<Result<(), Stop>, Refusal>,
@@ -135,7 +135,7 @@ unsafe extern "C" fn syncline_tx_retry(handle: *mut Handle) -> c_int {
 mod tests {
     use super::*;
 
-    /// As `syncline/transactions.h` declares it.
+    /// The layout is the one that `syncline/transactions.h` declares.
     #[test]
     fn a_cell_is_two_words() {
         assert_eq!((size_of::<Word>(), align_of::<Word>()), (16, 8));

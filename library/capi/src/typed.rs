@@ -1,6 +1,6 @@
 //! The functions of the types, `syncline_NAME_lock` and so on: for each lock of the catalogue in
-//! its parking form, which is suitable everywhere, or in the yielding form of a lock that never
-//! sleeps.
+//! its parking form, which is suitable everywhere. A lock that never sleeps is in its yielding
+//! form.
 
 use std::ffi::c_int;
 

@@ -47,7 +47,7 @@ fn transfer(from: &Account, to: &Account, amount: u64) {
     });
 }
 
-/// Pays from whichever account has enough; waits if none has.
+/// Pays from an account that has enough; waits if neither has.
 fn pay(first: &Account, second: &Account, amount: u64) {
     atomically(|tx| {
         tx.or_else(

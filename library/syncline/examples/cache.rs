@@ -30,8 +30,8 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         Self { answers, count, capacity, misses: AtomicUsize::new(0) }
     }
 
-    /// The answer to a question, from the cache or by finding it. No lock is held meanwhile, so
-    /// two threads may find the same at the same time; both get what is kept.
+    /// The answer to a question, from the cache or by finding it. No lock is held meanwhile, so two
+    /// threads may find the same answer at the same time; both get the one that is kept.
     fn get(&self, question: &K, find: impl FnOnce(&K) -> V) -> V {
         if let Some(answer) = self.answers.get(question) {
             if !answer.used.load(Relaxed) {
@@ -41,7 +41,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         }
         self.misses.fetch_add(1, Relaxed);
         let value = find(question);
-        // From here on the question's place is locked, so one thread alone puts an answer in.
+        // From here on the question's entry is locked, so only one thread inserts an answer.
         let place = self.answers.entry(question.clone());
         // Counted before it can be dropped.
         let too_many = place.get().is_none() && self.count.fetch_add(1, Relaxed) >= self.capacity;
@@ -97,7 +97,7 @@ pub fn main() {
     println!("{} questions, {misses} misses, {kept} answers kept", 4 * QUESTIONS);
     assert_eq!(kept, cache.count.load(Relaxed));
     assert!(kept <= 2 * CAPACITY, "the cache keeps to its size");
-    // One question in eight is new; how many of the others were thrown out too soon is a matter
-    // of who asks when.
+    // One question in eight is new; how many of the others were dropped too soon depends on the
+    // order in which threads ask.
     assert!(misses < 2 * QUESTIONS as usize, "it answers half of the questions");
 }

@@ -1,7 +1,9 @@
-//! The barrier of a light and a heavy side: of two threads that each store a word and then load
-//! the other's, one sees the other, also where the kernel may not help, or may not any more.
+//! The barriers with a light and a heavy side: if two threads each store a word and then load the
+//! other's word, at least one sees the other's store. That also holds if the kernel may not help,
+//! or may no longer help.
 //!
-//! What the kernel is allowed holds for the process, so each case has one of its own.
+//! What is arranged with the kernel holds for the whole process, so each case has a process of its
+//! own.
 
 #![cfg(target_os = "linux")]
 
@@ -30,7 +32,7 @@ fn forbid() {
     const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
     let step = |code, k, jt| libc::sock_filter { code, jt, jf: 0, k };
     let mut steps = [
-        // The number of the system call is what comes first.
+        // The data that the filter sees begin with the number of the system call.
         step(LOAD, 0, 0),
         step(EQUAL, libc::SYS_membarrier as u32, 1),
         step(RETURN, libc::SECCOMP_RET_ALLOW, 0),
@@ -51,8 +53,9 @@ fn forbid() {
 #[derive(Default)]
 struct Side {
     word: Padded<AtomicU32>,
-    /// The round that it has come to, and the one that it has ended.
+    /// The round that this side has reached.
     ready: Padded<AtomicU32>,
+    /// The round that it has finished.
     done: Padded<AtomicU32>,
     seen: Padded<AtomicU32>,
 }
@@ -84,7 +87,7 @@ fn play(own: &Side, other: &Side, late: impl Fn(u32) -> u32, barrier: impl Fn(u3
     }
 }
 
-/// The kernel stops helping the heavy side in this round, if it ever does.
+/// From round `forbidden_in` on, if there is one, the kernel does not help the heavy side.
 fn litmus(forbidden_in: Option<u32>) {
     let sides = [Side::default(), Side::default()];
     let [one, two] = &sides;
@@ -164,7 +167,7 @@ fn one_sees_the_other_when_the_kernel_stops_helping() {
     });
 }
 
-/// A fork has what its parent has arranged with the kernel.
+/// A forked child inherits what its parent has arranged with the kernel.
 #[test]
 fn one_sees_the_other_in_a_fork() {
     alone("one_sees_the_other_in_a_fork", || {

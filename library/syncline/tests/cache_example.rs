@@ -1,4 +1,4 @@
-//! The example of a cache runs, and finds what it promises.
+//! Runs the example of a cache, which checks its own results.
 
 #[path = "../examples/cache.rs"]
 mod cache;

@@ -1,4 +1,4 @@
-//! Each channel on the machine itself, under each waiting policy, with all that goes wrong with
+//! Each channel on the machine itself, under each waiting policy, with all that can go wrong with
 //! channels. Needs nothing but `syncline`, so that it can be built for a sanitizer too.
 
 mod limit;
@@ -14,21 +14,21 @@ use syncline::channel::{
 };
 use syncline::wait::{Park, Spin, Yield};
 
-/// No test needs longer; one that does hangs.
+/// The limit on a test's time: a test that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How long a case goes on, and how many messages it sends at most. Where other programs run too,
-/// a thread that spins waits a time slice for each message.
+/// How long a case runs, and (`MESSAGES`) how many messages it sends at most. If other programs use
+/// the processors, a thread that spins waits a time slice for each message.
 const SHORT: Duration = Duration::from_millis(50);
 const MESSAGES: u64 = 3000;
 
 // Threads are joined one by one: a sanitizer doesn't see the order that a scope's end makes.
 
-/// Runs a test in a thread of its own, which may take only so long.
+/// Runs a test in a thread of its own, with a limit on its time.
 fn within_limit(test: impl FnOnce() + Send + 'static) {
     limit::within(LIMIT, test);
 }
 
-/// Numbers from 0 on, for as long as a case goes on.
+/// Numbers from 0 on, for as long as a case runs.
 fn rounds() -> impl Iterator<Item = u64> {
     let start = Instant::now();
     (0..MESSAGES).take_while(move |_| start.elapsed() < SHORT)
@@ -118,7 +118,7 @@ fn batches<Q: RawChannel<Item = u64>>(capacity: usize) {
     });
 }
 
-/// A thread that waits for an end learns when that is dropped.
+/// A thread that waits for the other end wakes up when that is dropped.
 fn disconnects<Q: RawChannel<Item = u64>>(capacity: usize) {
     // The receiver waits when the sender goes.
     let (sender, mut receiver) = channel::over::<Q>(capacity);
@@ -131,7 +131,7 @@ fn disconnects<Q: RawChannel<Item = u64>>(capacity: usize) {
         assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
         leaving.join().expect("it ends");
     });
-    // The sender waits, the channel being full, when the receiver goes.
+    // The sender waits at a full channel when the receiver goes.
     let (mut sender, receiver) = channel::over::<Q>(capacity);
     thread::scope(|scope| {
         let leaving = scope.spawn(move || {
@@ -159,7 +159,7 @@ fn disconnects<Q: RawChannel<Item = u64>>(capacity: usize) {
     assert!(receiver.iter().eq(0..sent));
 }
 
-/// Both go at any moment; nothing hangs, and each message is dropped once.
+/// Both ends are dropped at random moments; nothing hangs, and each message is dropped once.
 fn leaks_nothing<Q: RawChannel<Item = Arc<()>> + 'static>(capacity: usize) {
     let token = Arc::new(());
     for round in rounds().take(300) {
@@ -197,7 +197,7 @@ fn survives_panics<Q: RawChannel<Item = Grenade>>(capacity: usize) {
     }
     assert!(catch_unwind(AssertUnwindSafe(|| drop(receiver))).is_err());
     assert!(sender.is_disconnected());
-    // The rest is dropped with the sender; the next panic leaves what is behind it.
+    // The remaining messages are dropped with the sender, until one of them panics.
     assert_eq!(Arc::strong_count(&token), sent);
     let outcome = catch_unwind(AssertUnwindSafe(|| drop(sender)));
     assert_eq!(outcome.is_err(), sent > 1);
@@ -207,14 +207,14 @@ struct Grenade(Option<Arc<()>>);
 
 impl Drop for Grenade {
     fn drop(&mut self) {
-        // Once it has been counted, there is no need to go off again.
+        // A message that the sender got back was emptied, and does not go off.
         if self.0.take().is_some() {
             fail();
         }
     }
 }
 
-/// An iterator that panics leaves what it gave.
+/// What an iterator has given before it panics is sent.
 fn survives_iterators<Q: RawChannel<Item = u64>>() {
     let (mut sender, mut receiver) = channel::over::<Q>(3);
     let numbers = (0..3).inspect(|&number| {
@@ -250,7 +250,7 @@ fn round_trips<A: RawChannel<Item = u64>, B: RawChannel<Item = String>>() {
     });
 }
 
-/// Several senders, each in order, and no thread is forgotten.
+/// Several senders, each in order, and no sender is forgotten.
 fn inboxes<Q: RawChannel<Item = (usize, u64)>>(senders: usize, capacity: usize) {
     let mut inbox = Inbox::<(usize, u64), Q>::over(senders, capacity);
     assert_eq!(inbox.recv(), Err(RecvError), "nobody is connected");
@@ -279,7 +279,7 @@ fn inboxes<Q: RawChannel<Item = (usize, u64)>>(senders: usize, capacity: usize) 
         assert_eq!(next, sent);
         assert_eq!(inbox.try_recv(), Err(TryRecvError::Disconnected));
     });
-    // The slots are free again, and may be waited for by choice.
+    // The slots are free again, and a receiver can wait for chosen slots.
     let (first, mut a) = inbox.connect().expect("there is a slot");
     a.send((0, 1)).expect("the inbox is there");
     if senders > 1 {
@@ -310,7 +310,7 @@ fn inboxes<Q: RawChannel<Item = (usize, u64)>>(senders: usize, capacity: usize) 
     assert_eq!(late.send((0, 0)), Err(SendError((0, 0))));
 }
 
-/// Larger than a line, and smaller than a word.
+/// Larger than a line, and no multiple of a word.
 type Long = [u32; 77];
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -334,7 +334,7 @@ macro_rules! stress {
                 in_order::<Of<Aligned>>(4, Aligned, |m, n| assert_eq!(m, Aligned(n)));
                 in_order::<Of<()>>(4, |_| (), |(), _| ());
                 in_order::<Of<String>>(4, |n| n.to_string(), |m, n| assert_eq!(m, n.to_string()));
-                // A single channel has room for one, whatever is asked for.
+                // A `Single` has room for one, whatever the capacity.
                 let room = channel::over::<Of<u64>>(9).0.capacity();
                 disconnects::<Of<u64>>(room);
                 leaks_nothing::<Of<Arc<()>>>(room);
@@ -360,7 +360,7 @@ stress!(singles_that_park, Single, Park);
 #[test]
 fn both_ends_may_move_and_be_shared() {
     fn both<T: Send + Sync>() {}
-    // A cell is `Send` and not `Sync`, and so are the messages that need no more.
+    // A cell is `Send` and not `Sync`; messages need no more than that.
     both::<Sender<std::cell::Cell<u8>>>();
     both::<Receiver<std::cell::Cell<u8>>>();
     both::<Inbox<std::cell::Cell<u8>>>();
@@ -371,7 +371,7 @@ fn there_is_as_much_room_as_asked_for() {
     for capacity in [1, 2, 6, 7, 8, 50, 1000] {
         let (mut sender, mut receiver) = channel::bounded::<u64>(capacity);
         assert!(sender.capacity() >= capacity);
-        // Wherever both ends are, once all was taken.
+        // There is as much room at every position of the two ends, when all messages were taken.
         for taken in 0..3 * capacity {
             let sent = (0..).take_while(|_| sender.try_send(0).is_ok()).count();
             assert!(sent >= capacity, "{sent} of {capacity}, {taken} later");

@@ -1,5 +1,6 @@
 //! What users of the standard library's and parking_lot's types expect of ours: mapped guards,
-//! downgraded and upgraded ones, guards that own their lock, deadlines, and what happens once.
+//! downgraded and upgraded ones, guards that own their lock, deadlines, and one-time
+//! initialization.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -149,7 +150,8 @@ fn a_writer_becomes_a_reader() {
     downgrades::<Upgradable<WritersFirst>>();
 }
 
-/// Each reads, and writes what follows from it: no thread may write in between.
+/// Each thread reads, and writes a value that depends on what it read: no other thread may write in
+/// between.
 fn upgrades<L: syncline::lock::TrySharedLock>()
 where
     Upgradable<L>: syncline::lock::Upgrade,

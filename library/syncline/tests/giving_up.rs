@@ -33,10 +33,11 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const TIMES: isize = 3_000;
-/// Of each time it would be a line: six times as much.
+/// A leak of one line for each attempt would be six times as much.
 const BOUND: isize = TIMES / 6 * 128;
 
-/// Gives up so often, as another thread, while something is held and another thread waits for it.
+/// Gives up `TIMES` times in one thread, while this thread holds something and another waits for
+/// it.
 fn bounded<G>(name: &str, held: G, attempt: impl Fn() -> bool + Sync, wait: impl Fn() + Sync) {
     let coming = AtomicBool::new(false);
     let (attempt, wait, coming) = (&attempt, &wait, &coming);

@@ -167,7 +167,7 @@ fn a_wait_ends_when_its_time_is_up() {
     assert!(mutex.try_lock().is_some());
 }
 
-/// The notification comes in time, and the lock long after.
+/// The notification comes before the deadline, and the lock is free only after it.
 #[test]
 fn who_was_notified_in_time_is_not_timed_out() {
     let (mutex, changed) = (Mutex::new(()), Condvar::new());

@@ -1,12 +1,12 @@
-//! The types of `lock_api`, of both versions, over locks of ours; and a type of parking_lot's that
-//! ours stands in for.
+//! The types of `lock_api`, of both versions, over locks of ours; and ours in place of a type of
+//! parking_lot's.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_millis(5);
 
-/// What both versions have, with the same text.
+/// Tests of what both versions have, with the same text.
 macro_rules! tests {
     ($lock_api:ident) => {
         use ::$lock_api::{Mutex, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};

@@ -1,6 +1,6 @@
-//! Channels of many senders and receivers, and waiting for several receivers, on the machine itself:
-//! nothing is lost or doubled, no thread sleeps on, and an end that is dropped tells the others.
-//! What a message is worth is counted by the senders.
+//! Channels of many senders and receivers, and waiting for several receivers, on the machine
+//! itself: nothing is lost or doubled, no thread misses a wake-up, and all ends notice when others
+//! are dropped. The senders add up what they send, and the receivers what they get.
 
 mod limit;
 
@@ -16,23 +16,23 @@ use syncline::channel::{
 use syncline::memory::Native;
 use syncline::wait::{Park, Spin, Wait, Yield};
 
-/// No test needs longer; one that does hangs.
+/// The limit on a test's time: a test that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(60);
 const MESSAGES: u64 = 20_000;
 
-/// Runs a test in a thread of its own, which may take only so long.
+/// Runs a test in a thread of its own, with a limit on its time.
 fn within_limit(test: impl FnOnce() + Send + 'static) {
     limit::within(LIMIT, test);
 }
 
-/// Numbers for as long as a case goes on.
+/// Numbers for as long as a case runs.
 fn rounds() -> impl Iterator<Item = u64> {
     let start = Instant::now();
     (0..MESSAGES).take_while(move |_| start.elapsed() < SHORT)
 }
 
-/// All messages come to a thread, once, and those of a sender in order.
+/// Each message comes to one receiver, once, and those of a sender in order.
 fn spread<W: Wait>(senders: u64, receivers: usize, capacity: usize) {
     let (sender, receiver) = many::over::<(u64, Box<u64>), W, Native>(capacity);
     assert!(sender.capacity() >= capacity);
@@ -61,7 +61,8 @@ fn spread<W: Wait>(senders: u64, receivers: usize, capacity: usize) {
                     *next = *number + 1;
                     sum += *number + 1;
                 };
-                // Some try first, or for a short time, and wait otherwise.
+                // Some receivers first try, or wait for a short time, before they wait without a
+                // limit.
                 loop {
                     let message = match place % 3 {
                         1 => receiver.try_recv().ok().or_else(|| receiver.recv().ok()),

@@ -1,7 +1,7 @@
 //! A thread that locks again what it holds panics in debug builds, with every lock of the
-//! catalogue; and a thread that only tries is refused in any build. What else one can do wrong with
-//! a lock, Rust's types rule out: see the examples that don't compile, of `Mutex` and `RwLock`. The
-//! C interface has tests of its own for all of it (`library/capi/tests/c/misuse.c`).
+//! catalogue; and a thread that only tries is refused in any build. Rust's types rule out all other
+//! misuse of a lock: see the examples of `Mutex` and `RwLock` that don't compile. The C interface
+//! has tests of its own for all of it (`library/capi/tests/c/misuse.c`).
 
 #[cfg(debug_assertions)]
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use syncline::lock::{self, RawLock, RawSharedLock, TimedLock, TryLock, TryShared
 use syncline::wait::{Park, Spin, Yield};
 use syncline::{Mutex, RwLock, for_each_delegation, for_each_form};
 
-/// Whether the call panics with the words that all of these have.
+/// Whether the call panics with the words that all these messages share.
 #[cfg(debug_assertions)]
 fn is_told(call: impl FnOnce()) -> bool {
     let panic = catch_unwind(AssertUnwindSafe(call)).err();
@@ -36,7 +36,7 @@ fn exclusive<L: RawLock>(name: &str) {
     assert!(is_told(|| mutex.with(|_| ())), "{name}");
     drop(guard);
     mutex.with(|_| assert!(is_told(|| drop(mutex.lock())), "{name}"));
-    // Nothing is broken by it, and what one holds is not another's.
+    // The panics break nothing, and another thread that waits for the lock does not panic.
     thread::scope(|scope| {
         let guard = mutex.lock();
         let other = scope.spawn(|| *mutex.lock());
@@ -131,7 +131,7 @@ where
         assert!(is_told(|| lock.with(|_| ())), "{name}");
         assert!(is_told(|| drop(lock.delegate(|_| ()))), "{name}");
     });
-    // Another lock may be called, and the first one is still to be had.
+    // A section may call another lock, and the first lock still works.
     lock.with(|_| Delegated::<u32, D>::from(1).with(|_| ()));
     assert_eq!(lock.with(|value| *value), 1, "{name}");
 }

@@ -1,4 +1,4 @@
-//! Values under locks are written and read as the values alone.
+//! A value under a lock is serialized and deserialized like the value itself.
 #![cfg(feature = "serde")]
 
 use syncline::lock::{FairRw, Mcs};

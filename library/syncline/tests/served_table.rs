@@ -1,4 +1,4 @@
-//! SSYNC's table over message passing: what a map does, with several servers and clients.
+//! SSYNC's table over message passing does what a map does, with several servers and clients.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,7 +40,7 @@ fn with_servers<V: Send + 'static, W: Wait>(
     serving.into_iter().map(|server| server.join().expect("servers don't panic")).sum()
 }
 
-/// A value that knows its key, of as many words as `N`.
+/// A value of `N` words, which are equal.
 type Value<const N: usize> = [u64; N];
 
 fn does_what_a_map_does<const N: usize, W: Wait>(buckets: usize, room: usize, servers: usize) {

@@ -91,7 +91,7 @@ fn who_calls_a_server_that_is_gone_is_told_so() {
     let (mut one, mut other) = (server.connect().expect("a slot"), server.connect().expect("two"));
     thread::scope(|scope| {
         let mine = Arc::clone(&token);
-        // It comes before the server goes, or after.
+        // The call comes before the server goes, or after.
         let calling = scope.spawn(move || one.with(move |()| drop(mine)));
         drop(server);
         assert_eq!(calling.join().expect("it ends"), Err(Disconnected));

@@ -1,5 +1,5 @@
-//! The shared locks under native threads: readers share, writers exclude, and no thread waits for
-//! ever. A failure of the last kind shows as a test that doesn't end.
+//! The shared locks under native threads: readers share, writers exclude, and no thread waits
+//! forever. A failure of the last kind shows as a test that doesn't end.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -14,8 +14,8 @@ use syncline::lock::{
 };
 use syncline::wait::{Park, Spin, Yield};
 
-/// Makes a module of tests for each lock under each policy: with as many threads, and this many
-/// sections of each.
+/// Makes a module of tests for each lock under each policy: with a number of threads, and of
+/// sections for each thread, that suits the policy.
 macro_rules! under_each_policy {
     ($tests:tt $($name:ident $lock:ident,)*) => { $(
         mod $name {
@@ -59,7 +59,8 @@ mod timed {
 /// Two counters that only writers change, together.
 type Pair = (u64, u64);
 
-/// Whether this is a section of a writer: one of four, in no order that threads could share.
+/// Whether the thread writes in this section: it does in one of four, in an order that differs from
+/// thread to thread.
 fn writes(thread: u32, section: u32) -> bool {
     (thread * 7 + section).wrapping_mul(0x9E37_79B9) >> 30 == 0
 }
@@ -228,7 +229,8 @@ fn writer_that_gives_up_lets_readers_in<L: TimedSharedLock + Zeroable>(_: u32, _
     let _reader = lock.read();
     thread::scope(|scope| {
         scope.spawn(|| assert!(lock.try_write_for(Duration::from_millis(50)).is_none()));
-        // The first may come before the writer waits; all but few sleep until it gives up.
+        // The first readers may come before the writer waits; nearly all others sleep until it
+        // gives up.
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..2 {

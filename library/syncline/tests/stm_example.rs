@@ -1,4 +1,4 @@
-//! The bank runs.
+//! Runs the example of a bank.
 
 #[path = "../examples/bank.rs"]
 mod bank;

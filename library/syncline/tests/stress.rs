@@ -1,8 +1,8 @@
 //! Each lock on the machine itself, with fewer and with many more threads than processors, under
 //! each waiting policy. Needs nothing but `syncline`, so that it can be built for a sanitizer too.
 //!
-//! The data under the lock is two plain numbers that belong together: increments that get lost,
-//! and readers that see one number without the other, show.
+//! The data under the lock is two plain numbers that belong together: lost increments show, and so
+//! do readers that see only one of the two changed.
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use syncline::lock::{RawLock, RawSharedLock, TimedLock, TimedSharedLock, TryLock
 use syncline::memory::{Memory, Native};
 use syncline::wait::{Park, Spin, Yield};
 
-/// How long a lock is under stress, with as many threads.
+/// How long a lock is under stress with each number of threads.
 const SHORT: Duration = Duration::from_millis(20);
 /// After this time a run counts as hung. Fair locks that spin are slow with many threads.
 const HUNG: Duration = Duration::from_secs(60);
@@ -23,8 +23,9 @@ const MANY: usize = 16;
 /// The number of threads that arrive one after the other at a lock that serves in the order of
 /// arrival.
 const QUEUE: usize = 4;
-/// How much later the next one comes, and how often a late one is forgiven.
+/// How much later than the thread before it a thread comes.
 const GAP: Duration = Duration::from_millis(3);
+/// The most attempts, since a thread may be late.
 const ATTEMPTS: usize = 20;
 
 /// A lock over two numbers.
@@ -72,7 +73,7 @@ impl<L: RawLock<Memory = Native>> Scene<L> {
         assert_eq!(numbers, [expected, expected], "{name} lost increments");
     }
 
-    /// The lock must be held.
+    /// Adds one to both numbers. The lock must be held.
     fn increment(&self) {
         // SAFETY: the lock is held.
         let numbers = unsafe { &mut *self.numbers.get() };
@@ -123,7 +124,7 @@ impl<L: TimedLock<Memory = Native>> Scene<L> {
 }
 
 impl<L: RawSharedLock<Memory = Native>> Scene<L> {
-    /// A share of the lock must be held.
+    /// Checks that the numbers are equal. A share of the lock must be held.
     fn look(&self) {
         // SAFETY: the lock is shared.
         let [first, second] = unsafe { *self.numbers.get() };
@@ -167,7 +168,7 @@ impl<L: TimedSharedLock<Memory = Native>> Scene<L> {
     }
 }
 
-/// Runs something that might hang; then the process ends, and says with what.
+/// Runs something that might hang. If it does, the process reports `name`, and ends.
 fn guarded<R>(name: &str, what: impl FnOnce() -> R) -> R {
     let done = Arc::new(AtomicBool::new(false));
     let watched = Arc::clone(&done);
@@ -245,9 +246,9 @@ fn timed_shared<L: TimedSharedLock<Memory = Native>>(name: &str) {
     });
 }
 
-/// Threads that come one after the other get the lock in this order. A thread may be late
-/// although it was started first, so one attempt in order is enough: for a lock that serves in
-/// any order it would be luck.
+/// Threads that come one after the other get the lock in this order. A thread may be late although
+/// it was started first, so one attempt in order is enough. A lock that serves in any order would
+/// need luck for that.
 fn fifo<L: RawLock<Memory = Native>>(name: &str) {
     let in_order = || {
         let lock = L::default();

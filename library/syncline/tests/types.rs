@@ -24,7 +24,7 @@ type Kept = Rc<u32>;
 
 type Data<T> = <Native as Memory>::Data<T>;
 
-/// Does nothing, on a thread of its own or not.
+/// A value that must stay on its thread, with a default.
 #[derive(Default)]
 struct Local(#[allow(dead_code)] Kept);
 
@@ -71,7 +71,7 @@ fn guards_stay_where_they_are() {
             $(is!($Guard<u32>: Sync);
             is_not!($Guard<u32>: Send);
             is_not!($Guard<Sent>: Sync);
-            // A thread that has a shared one may be the last to have the lock.
+            // A thread that has a reference to the guard may become the last owner of the lock.
             is_not!($Guard<Shared>: Sync);)*
         };
     }
@@ -108,7 +108,7 @@ fn tables_and_variables_go_where_their_values_may() {
     is!(TCell<u32>: Send, Sync);
 }
 
-/// Like `&T`, and as the standard library's guard.
+/// As with `&T`, and with the standard library's guard.
 #[test]
 fn a_read_guard_of_a_longer_lived_type_is_one_of_a_shorter() {
     fn shorter<'l, 's, L: RawSharedLock>(

@@ -1,7 +1,7 @@
 //! Writes the headers that list the locks, and tests that those in `include/` are up to date.
 //!
-//! After a change of the catalogue run `SYNCLINE_WRITE_HEADERS=1 cargo test -p syncline-capi`.
-//! Parts that don't depend on the catalogue are written by hand: `syncline.h` and `syncline.hpp`.
+//! After a change of the catalogue run `SYNCLINE_WRITE_HEADERS=1 cargo test -p syncline-capi`. The
+//! other headers don't depend on the catalogue, and are written by hand.
 
 mod c;
 mod comment;

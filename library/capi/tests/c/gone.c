@@ -57,7 +57,7 @@ static void rounds(void) {
         void *mine = lock;
         acquire(FIRST_SHARES);
         __atomic_store_n(&begun, round, __ATOMIC_RELEASE);
-        /* The second thread acquires the lock at the latest in the middle of the release. */
+        /* The second thread acquires the lock in the middle of the release, or earlier. */
         for (volatile int i = 0; i < round % 64 * 16; i++)
             ;
         EXPECT(0, now->unlock(mine));

@@ -20,7 +20,7 @@ struct kind {
     int (*wait)(void *, syncline_cond_t *);
     int (*timedwait)(void *, syncline_cond_t *, const struct timespec *);
     int (*destroy)(void *);
-    int (*trylock)(void *); /* what follows may be missing */
+    int (*trylock)(void *); /* from here on, a lock may lack functions */
     int (*timedlock)(void *, const struct timespec *);
     int (*rdlock)(void *);
     int (*tryrdlock)(void *);

@@ -35,7 +35,7 @@ static int transfer(syncline_tx_t *tx, void *argument) {
     EXPECT(0, syncline_tx_set(tx, order->from, from - order->amount));
     if ((error = syncline_tx_get(tx, order->to, &to))) return error;
     EXPECT(0, syncline_tx_set(tx, order->to, to + order->amount));
-    /* The check comes late: the values that were set are not written. */
+    /* The check comes after the writes: the values that were set are discarded. */
     return from < order->amount ? ERANGE : 0;
 }
 

@@ -75,7 +75,8 @@ where
     assert_eq!(scene.count() as usize, upgraders + 1);
 }
 
-/// A thread that can't get the upgradable share at once writes.
+/// Each thread tries to get the upgradable share, and upgrades it; if the try fails, the thread
+/// writes.
 pub fn tries_upgradable<L>(threads: usize)
 where
     L: Upgrade<Memory: Engine> + 'static,

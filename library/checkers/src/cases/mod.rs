@@ -23,7 +23,7 @@ use self::scene::Scene;
 pub use self::shared::*;
 use crate::engine::Engine;
 
-/// Threads that count.
+/// Each thread increments the counter in several sections, and no increment is lost.
 pub fn exclusion<L>(threads: usize, rounds: u32)
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -33,7 +33,7 @@ where
     assert_eq!(scene.count(), threads as u32 * rounds);
 }
 
-/// Threads that count, each with one node for all rounds.
+/// Like [`exclusion`], but each thread uses one node for all rounds.
 pub fn again<L>(threads: usize, rounds: u32)
 where
     L: RawLock<Memory: Engine> + 'static,
@@ -197,7 +197,7 @@ where
     in_order::<L>(threads, 2);
 }
 
-/// Each group counts in a byte of its own.
+/// Checks the order within each of `groups` groups. Each group counts in a byte of its own.
 fn in_order<L>(threads: usize, groups: usize)
 where
     L: RawLock<Memory: Engine> + 'static,

@@ -40,12 +40,12 @@ impl<L: RawLock<Memory: Engine> + 'static> Mortal<L> {
     }
 
     fn lock(&self) -> &L {
-        // SAFETY: a thread that is yet to come finds it alive, and the thread that frees it is the
-        // last one.
+        // SAFETY: a thread that is yet to come finds the lock alive, and the thread that frees it
+        // is the last one.
         unsafe { &*self.lock.get() }
     }
 
-    /// Comes while the lock is held, and returns whether all threads have come.
+    /// Counts this thread, which holds the lock, and returns whether it is the last to come.
     fn is_last(&self, threads: usize) -> bool {
         self.came.fetch_add(1, AcqRel) as usize + 1 == threads
     }

@@ -38,7 +38,7 @@ macro_rules! happens {
 
 happens!(RawOnce);
 
-/// What is done by a call that returns, and by one that panics.
+/// What a call that returns adds, and (`SOME`) what a call that panics adds.
 const ALL: u32 = 10;
 const SOME: u32 = 1;
 
@@ -61,19 +61,19 @@ impl<M: Engine, O: Happens> Deed<M, O> {
         deed
     }
 
-    /// Does a part of it; only for the thread that initializes.
+    /// Does a part of the initialization; only for the thread that initializes.
     fn act(&self, part: u32) {
-        // SAFETY: one thread at a time does it, which the checkers verify.
+        // SAFETY: one thread at a time initializes, which the checkers verify.
         unsafe { self.done.with(|done| *done += part) };
     }
 
-    /// What was done; only for threads that know that it is completed.
+    /// What was done; only for threads that know that the initialization is completed.
     fn seen(&self) -> u32 {
         M::read(&self.done)
     }
 }
 
-/// Threads that call it; the first one does it.
+/// All threads call the initialization; the first call does it.
 pub fn once<M: Engine, O: Happens>(threads: usize) {
     Deed::<M, O>::run(threads, |deed, _| {
         if !deed.once.is_completed() {
@@ -83,7 +83,7 @@ pub fn once<M: Engine, O: Happens>(threads: usize) {
     });
 }
 
-/// One thread does it, and the others wait for it or only check.
+/// One thread initializes; the others wait for that, or only check.
 pub fn waited<M: Engine, O: Happens>(threads: usize) {
     Deed::<M, O>::run(threads, |deed, thread| match thread {
         0 => deed.once.call(FRESH, || deed.act(ALL)),
@@ -94,7 +94,7 @@ pub fn waited<M: Engine, O: Happens>(threads: usize) {
     .wait();
 }
 
-/// The first thread's call panics if it comes first; others do it, and one waits.
+/// The first thread's call panics if it comes first; others initialize, and one waits.
 pub fn panicked<M: Engine, O: Happens>(threads: usize, state: u32) {
     let deed = Deed::<M, O>::run(threads, move |deed, thread| match thread {
         0 => {

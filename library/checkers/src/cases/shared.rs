@@ -77,8 +77,8 @@ where
     });
 }
 
-/// While a reader reads, a writer comes, and then another reader: the lock claims which of them
-/// goes first.
+/// While a reader reads, a writer comes, and then another reader: the one that the lock's order
+/// claims goes first.
 pub fn preference<L>()
 where
     L: RawSharedLock<Memory: Engine> + Described + 'static,
@@ -124,8 +124,8 @@ where
     });
 }
 
-/// While a writer writes, another comes, and then a reader: the lock claims which of them goes
-/// first.
+/// While a writer writes, another comes, and then a reader: the one that the lock's order claims
+/// goes first.
 pub fn after_a_writer<L>()
 where
     L: RawSharedLock<Memory: Engine> + Described + 'static,

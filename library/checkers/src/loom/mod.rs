@@ -1,8 +1,8 @@
 //! The memory of the model checker loom.
 //!
 //! Loom runs a case again and again, each time with another interleaving and with other values for
-//! loads that may be stale, until it has tried all that differ, up to its bounds. It follows C11
-//! with exceptions:
+//! loads that may be stale, until it has tried all different executions, up to its bounds. It
+//! follows C11 with exceptions:
 //!
 //! - **SeqCst accesses are treated as AcqRel**, except for one use: of two threads that each change
 //!   a word and then read the other's, one sees the other's change. For this, words add a fence,
@@ -29,15 +29,15 @@
 //!   One property is stronger than promised: a thread that is woken sees what the waker did before.
 //!   A wrong ordering must therefore show where a waiter finds its word written without having
 //!   slept, and it does.
-//! - **Time** is a coin. A deadline has passed or not, at every reading of the clock, until the
-//!   thread has seen it pass or has waited; and a sleeper with a deadline wakes up or is woken,
-//!   whichever comes first. Both outcomes of every timed wait are explored.
+//! - **Time** is open: at every reading of the clock a deadline has passed or not, until the thread
+//!   has seen it pass or has waited; and a sleeper with a deadline wakes up or is woken, whichever
+//!   comes first. Both outcomes of every timed wait are explored.
 //! - **Life.** Each access to a word or node must happen before its end, as with loom's cells: a
 //!   node that is freed too early is found even if the access came first in time. No node is reused
 //!   in an execution, and all must be freed at its end.
 //!
-//! **The bound on preemptions** leaves out executions in which threads are preempted more often
-//! than that where they could continue; switches at waits are not counted.
+//! **The bound on preemptions** leaves out executions in which threads that could continue are
+//! preempted more often than that. Switches at waits are not counted.
 
 mod blocks;
 mod execution;
@@ -90,12 +90,12 @@ pub struct Explored {
 pub struct Executions(pub usize);
 
 impl Executions {
-    /// Explores executions with this many preemptions.
+    /// Explores executions with up to `preemptions` preemptions.
     pub fn explore(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
         self.run(preemptions, false, Arc::new(case));
     }
 
-    /// Explores executions with this many preemptions, in which deadlines may pass.
+    /// Explores executions with up to `preemptions` preemptions, in which deadlines may pass.
     pub fn explore_timed(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
         self.run(preemptions, true, Arc::new(case));
     }

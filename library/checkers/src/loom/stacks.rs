@@ -1,9 +1,10 @@
 //! Stacks that are used again.
 //!
-//! Loom gives each thread of each execution a stack of its own: a mapping with a guard page, gone at
-//! the execution's end. Executions are short, and three fifths of the tests' processor time went
-//! into the kernel for this. So two functions of the C library are replaced here, for Rust's code in
-//! this program: a stack that is unmapped is kept, and the next one of its size is that one.
+//! Loom gives each thread of each execution a stack of its own: a mapping with a guard page, which
+//! is unmapped at the execution's end. Executions are short, and three fifths of the tests'
+//! processor time went into the kernel for this. So two functions of the C library are replaced
+//! here, for Rust's code in this program: a stack that is unmapped is kept, and is used again for
+//! the next one of its size.
 //!
 //! Its guard page is still protected. What was on it is not cleared, as with every stack that is
 //! used for the next call.
@@ -36,7 +37,7 @@ impl Stacks {
         Some(stack)
     }
 
-    /// Keeps a stack, if it is one.
+    /// Keeps a mapping if it is a stack. Returns whether it is one.
     fn keep(&mut self, mapped: Mapped) -> bool {
         let Some(found) = self.used.iter().rposition(|used| *used == mapped) else {
             return false;

@@ -14,8 +14,8 @@
 //!   checker checks that a node's uses happen before its end: each node has one of the checker's
 //!   nodes, which lives as long.
 //!
-//! Threads with even numbers belong to the first segment, the others to the second, and their
-//! groups are the same. Polls of words in other segments are counted ([`looks`]), since
+//! Threads with even numbers belong to the first segment, the others to the second; the threads of
+//! a segment are also a group. Polls of words in other segments are counted ([`looks`]), since
 //! [`Memory::pause_at`] knows which word is polled.
 
 mod storage;

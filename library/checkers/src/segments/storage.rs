@@ -10,8 +10,8 @@
 //! the second. So a function can find the bytes from the address, and code that accesses the
 //! address itself faults.
 //!
-//! A block has lines of its own, of which the first is for the owner of the segments. Freed lines
-//! are reused as late as possible: not while a checker's execution runs.
+//! A block has lines of its own, the first of which is for the memory's own use. Freed lines are
+//! reused as late as possible: not while a checker's execution runs.
 
 use std::alloc::Layout;
 use std::num::NonZeroU32;
@@ -101,8 +101,8 @@ impl Position {
 
     /// The first line of the block at this position, unless it was freed.
     pub(super) fn header(self) -> Option<Self> {
-        // Relaxed: a thread that uses a block got its address in a way that orders. If the block
-        // was freed, either answer is a failure.
+        // Relaxed: a thread that uses a block got its address through something that synchronizes.
+        // If the block was freed, either answer is a failure.
         let block = BLOCKS[self.segment()][self.displacement() / LINE].load(Relaxed);
         Some(Self::new(self.segment(), (block as usize).checked_sub(1)? * LINE))
     }

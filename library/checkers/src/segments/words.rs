@@ -109,7 +109,7 @@ impl<M: Memory> Word for SegmentWord<M> {
     }
 }
 
-/// A node: the number of its segment, and its displacement there.
+/// A reference to a node: the number of its segment, and its displacement there.
 pub struct SegmentRef<T> {
     pub(super) position: Position,
     refers: PhantomData<fn() -> T>,

@@ -2,7 +2,7 @@
 //! memory.
 //!
 //! The checkers report two unordered accesses to a message's slot. A note has a number, and owns a
-//! share of a token: a note that is dropped twice or never shows in the token's count.
+//! share of a token, whose count shows whether a note is dropped twice or never.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -21,7 +21,7 @@ pub struct Note<const N: usize> {
     _token: Arc<()>,
 }
 
-/// A message that fills half a line.
+/// A message of which two share a line.
 pub type Small = Note<2>;
 /// A message that fills a line.
 pub type Large = Note<6>;
@@ -50,8 +50,8 @@ impl<Q: RawChannel<Item: Numbered, Memory: Engine> + 'static> Checked for Q {}
 type Tx<Q> = Kept<Sender<<Q as RawChannel>::Item, Q>>;
 type Rx<Q> = Kept<Receiver<<Q as RawChannel>::Item, Q>>;
 
-/// An end that disconnects when it is dropped, except in a case that has failed, since its checker
-/// has stopped running it.
+/// An end that disconnects when it is dropped, except in a case that has failed, since the checker
+/// has stopped running the case.
 pub struct Kept<E>(ManuallyDrop<E>);
 
 impl<E> Kept<E> {
@@ -145,7 +145,7 @@ pub fn batch<Q: Checked>(capacity: usize, messages: u64) {
     );
 }
 
-/// Like [`batch`], to a receiver that waits already, by a sender that then waits for room.
+/// Like [`batch`], but the receiver waits already, and the sender then waits for room.
 pub fn batch_to_a_waiter<Q: Checked>(capacity: usize, messages: u64) {
     pair::<Q>(
         capacity,
@@ -237,8 +237,8 @@ pub fn too_late_for_an_inbox<Q: Checked>() {
     });
 }
 
-/// The receiver disconnects after some messages; the sender gets an error, and doesn't wait for
-/// ever.
+/// The receiver disconnects after some messages; the sender gets an error, and doesn't wait
+/// forever.
 pub fn left_by_receiver<Q: Checked>(capacity: usize, messages: u64) {
     pair::<Q>(
         capacity,
@@ -317,7 +317,7 @@ pub fn inbox<Q: Checked>(senders: usize, messages: u64) {
     });
 }
 
-/// The last sender is received from first, and alone; then the receiver disconnects.
+/// The receiver receives only from the last sender, and then disconnects.
 pub fn chosen<Q: Checked>(senders: usize) {
     meeting::<Q>(senders, 1, move |mut inbox| {
         let (slot, note) = inbox.recv_from(&[senders - 1]).expect("it sends");

@@ -12,8 +12,8 @@ pub type Receives = Kept<Box<dyn FnMut() -> Option<Small> + Send>>;
 /// The ends of a channel, from the library or a mutant.
 pub trait Many: 'static {
     type Memory: Engine;
-    /// This many of each. A sender returns whether the message was accepted; a receiver waits until
-    /// there is a message or all senders are gone.
+    /// A new channel's ends. A sender returns whether the message was accepted; a receiver waits
+    /// until there is a message or all senders are gone.
     fn ends(capacity: usize, senders: usize, receivers: usize) -> (Vec<Sends>, Vec<Receives>);
     /// A sender, and a receiver that waits until a deadline that may pass.
     fn in_time(capacity: usize) -> (Sends, Receives);

@@ -3,7 +3,8 @@
 //!
 //! The witnesses are the plain counter under the lock and plain data of each thread, which the
 //! caller and its sections use in turns. The checkers report two unordered accesses. A section
-//! counts as its last step, so a section that fails is missed even if no thread waits for it.
+//! increments the counter as its last step, so a section that fails leaves the counter short, even
+//! if no thread waits for the section.
 
 use std::sync::Arc;
 
@@ -73,7 +74,7 @@ impl<D: RawDelegation<Memory: Engine> + 'static> Scene<D> {
     }
 }
 
-/// Threads that wait for each section.
+/// Each thread waits for each of its sections.
 pub fn attached<D>(threads: usize, rounds: u32)
 where
     D: RawDelegation<Memory: Engine> + 'static,
@@ -84,7 +85,7 @@ where
     });
 }
 
-/// Threads that continue, and wait later.
+/// Each thread delegates a section, continues, and waits for the section later.
 pub fn detached<D>(threads: usize, rounds: u32)
 where
     D: RawDelegation<Memory: Engine> + 'static,
@@ -101,8 +102,8 @@ where
     });
 }
 
-/// The first thread abandons its section before, while or after it runs; the thread that drops the
-/// result last drops all of it. The others wait.
+/// The first thread abandons its section before, while or after it runs; the side that uses the
+/// request last drops the result. The other threads wait.
 pub fn abandoned<D>(threads: usize, rounds: u32)
 where
     D: RawDelegation<Memory: Engine> + 'static,
@@ -129,7 +130,8 @@ where
     });
 }
 
-/// The first thread checks whether its section has run, and then uses the section's result.
+/// The first thread asks whether its section has run, and if so uses the data that the section has
+/// used.
 pub fn asked<D>(threads: usize)
 where
     D: RawDelegation<Memory: Engine> + 'static,

@@ -4,9 +4,9 @@
 //! within the bounds on preemptions, which take half a minute per case; raise the constant to run
 //! all of them.
 //!
-//! Not detected here: that a slot of QD's queue is empty before the queue opens again (the Release
-//! in `open`). Without it two writes of the slot are unordered in C11, but among the values that
-//! loom offers, each read also gets the one that the lock needs.
+//! Not detected here: a missing Release in `open`, which makes sure that a slot of QD's queue is
+//! empty before the queue opens again. Without it two writes of the slot are unordered in C11, but
+//! among the values that loom offers, each read also gets the one that the lock needs.
 
 use syncline::delegation::Server;
 use syncline::wait::{Park, Spin};

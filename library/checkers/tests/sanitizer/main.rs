@@ -1,6 +1,6 @@
-//! The stress tests of locks and transactions under ThreadSanitizer, which detects missing
-//! orderings even where this processor would not need them. It doesn't understand standalone
-//! fences, which the library has only in its memories' barriers (`memory/barrier.rs`).
+//! The library's stress tests under ThreadSanitizer, which detects missing orderings even if this
+//! processor does not need them. It doesn't understand standalone fences, which the library has
+//! only in its memories' barriers (`memory/barrier.rs`).
 //!
 //! The sanitizer needs an unstable compiler flag, which the tests enable by `RUSTC_BOOTSTRAP`. With
 //! a compiler that lacks the runtime they say so and fail.
@@ -76,7 +76,7 @@ fn a_lock_without_orderings_is_reported() {
     assert!(run_sanitized(RELAXED).contains("data race"));
 }
 
-/// The library's tests that need no other files, by names and files.
+/// The library's tests that need nothing but the library: their names and files.
 const TESTS: [(&str, &str); 5] = [
     ("stress", "stress.rs"),
     ("channels", "channels.rs"),
@@ -125,7 +125,7 @@ fn write_package(folder: &Path) -> io::Result<()> {
     fs::write(folder.join("Cargo.toml"), manifest)?;
     fs::write(folder.join(SUPPRESSED), SUPPRESSIONS)?;
     fs::write(folder.join("empty.rs"), "")?;
-    // The same versions, which are downloaded already.
+    // With the lock file the package gets the same versions, which are downloaded already.
     fs::copy(root.join("../../Cargo.lock"), folder.join("Cargo.lock"))?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! are at their addresses, or that nodes can be anywhere. `tests/segments_native` runs the locks on
 //! system threads.
 
-/// The five families of queue locks and what they are made of, as in the catalogue.
+/// The queue locks and the locks that they are made of, as in the catalogue.
 macro_rules! locks {
     ($each:ident) => {
         $each! { ticket, Ticket, exclusive queues try fifo }
@@ -24,7 +24,7 @@ mod loom;
 mod mutants;
 mod near;
 
-/// The whole catalogue, where executions are cheap.
+/// The whole catalogue, under the checker whose executions are cheap.
 macro_rules! locks {
     ($each:ident) => {
         syncline::for_each_lock!($each);

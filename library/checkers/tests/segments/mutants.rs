@@ -14,7 +14,7 @@ use syncline_checkers::{Bounds, Engine, model, random_failure};
 /// Names the engine to a process that must fail.
 const ENGINE: &str = "SYNCLINE_SEGMENTS_ENGINE";
 const SIGSEGV: i32 = 11;
-/// A time limit, of which no failing mutant takes a tenth.
+/// A time limit; no failing mutant takes a tenth of it.
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// Requires that a lock fails over each engine.
@@ -95,17 +95,17 @@ fn run(name: &str, engine: &str) -> Output {
     test.wait_with_output().expect("a child that has ended")
 }
 
-/// Fails by an access to an address in a segment.
+/// Whether the process failed by an access to an address in a segment.
 pub fn faults(output: &Output) -> bool {
     output.status.signal() == Some(SIGSEGV)
 }
 
-/// Fails by a reference to a node in another segment.
+/// Whether the process failed by a reference to a node in another segment.
 pub fn elsewhere(output: &Output) -> bool {
     says(output, "a reference was made to a node of another segment")
 }
 
-/// Fails by a node that lies in no segment.
+/// Whether the process failed by a node that lies in no segment.
 pub fn nowhere(output: &Output) -> bool {
     says(output, "in no segment")
 }

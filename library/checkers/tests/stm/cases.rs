@@ -39,7 +39,7 @@ impl<S: Setup> Plain<S> {
 pub trait Setup: 'static {
     type Engine: Engine<Memory: Checker + LongMemory> + Send;
 
-    /// An engine for this many sessions, and the functions of its own threads.
+    /// An engine for `sessions` sessions, and the functions that its own threads run.
     fn start(sessions: usize) -> (Self::Engine, Vec<Helper>);
 
     /// Ends the engine's threads after the last session.
@@ -59,7 +59,7 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Alone<E
     }
 }
 
-/// Like [`Alone`], after one transaction, for which its [`Pace`] was consulted.
+/// Like [`Alone`], after one transaction, after which the engine's [`Pace`] was consulted.
 pub struct Begun<E>(PhantomData<E>);
 
 impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E> {
@@ -72,7 +72,7 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E
     }
 }
 
-/// A pace under which, from the first transaction on, all run one after the other.
+/// A pace under which all transactions run one after the other, after the first one.
 #[derive(Debug, Default)]
 pub struct Serial;
 
@@ -84,7 +84,7 @@ impl Pace for Serial {
     }
 }
 
-/// A pace under which each transaction changes how they run.
+/// A pace under which each transaction changes how transactions run.
 #[derive(Debug, Default)]
 pub struct Alternating {
     /// Orders nothing, as far as a checker sees.
@@ -99,10 +99,10 @@ impl Pace for Alternating {
     }
 }
 
-/// An engine with this many lock servers.
+/// An engine with `SERVERS` lock servers.
 pub struct WithServers<W, M, const SERVERS: usize>(PhantomData<(W, M)>);
 
-/// Implements [`Setup`] for an engine with this many lock servers, which may be a mutant.
+/// Implements [`Setup`] for an engine with `$servers` lock servers, which may be a mutant.
 macro_rules! with_servers {
     ([$($generics:tt)*] $Setup:ty, $Engine:ty, $servers:expr) => {
         impl<$($generics)*> $crate::cases::Setup for $Setup {
@@ -212,8 +212,8 @@ pub fn counted<S: Setup>(threads: usize, rounds: u32) {
     assert_eq!(values[0], threads as u32 * rounds);
 }
 
-/// One thread moves a value from one cell to another, and the others read: every attempt sees both
-/// cells at one moment.
+/// One thread adds one to two cells, and the others read: every attempt sees both cells at one
+/// moment.
 pub fn opaque<S: Setup>(threads: usize) {
     let values = Scene::<S>::play(threads, |scene, session, thread| {
         let [first, second, ..] = &scene.cells;
@@ -253,9 +253,9 @@ pub fn ahead<S: Setup>(threads: usize) {
     });
 }
 
-/// Like `ahead`, but the writer has run a transaction before. If that changes how transactions run,
-/// it is alone and writes in place, while other threads that only read have begun side by side.
-/// Before everything else this thread has run this many transactions.
+/// Like `ahead`, but the writer first runs another transaction. If that changes how transactions
+/// run, the writer is alone and writes in place, while other threads, which only read, have begun
+/// side by side. `before` is the number of transactions that are run before the threads begin.
 pub fn in_place<S: Setup>(threads: usize, before: u32) {
     let stage = Scene::<S>::set(threads);
     let mut session = Session::new(&stage.engine);
@@ -374,7 +374,7 @@ pub fn awaited<S: Setup>(threads: usize) {
     });
 }
 
-/// Two threads each wait for what the other writes after its own wait, in alternatives.
+/// Two threads take turns, and each waits for its turn in an alternative.
 pub fn handed_over<S: Setup>() {
     let values = Scene::<S>::play(2, |scene, session, thread| {
         let [full, count, ..] = &scene.cells;

@@ -81,7 +81,7 @@ fn extends(
 pub enum Time {
     /// The order in which operations were recorded.
     Real,
-    /// Nothing: under loom, a thread without other means to know of stores may see them late.
+    /// Only the order within each thread: under loom, a thread may see the stores of others late.
     OwnThread,
 }
 
@@ -155,8 +155,8 @@ impl Recorder {
     pub fn check(&self) {
         let mut attempts = self.with(|state| state.attempts.clone());
         if self.time == Time::OwnThread {
-            // One thread's attempts keep their order by a cell of the thread's own would be
-            // another way; here each is tried with those of its thread only.
+            // Only the attempts of one thread keep their order; those of different threads may come
+            // in any order.
             assert!(is_opaque_by_threads(&mut attempts), "not opaque: {attempts:#?}");
         } else {
             assert!(is_opaque(&attempts), "not opaque: {attempts:#?}");

@@ -10,7 +10,7 @@ use crate::history::Time::OwnThread;
 /// Enough for all executions of most cases; the others print that they were cut short.
 const EXECUTIONS: usize = 6_000;
 
-/// Explores executions with this many preemptions.
+/// Explores executions with up to `preemptions` preemptions.
 fn explore(name: &str, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
     let executions = Some(EXECUTIONS);
     let bounds = Bounds { preemptions: Some(preemptions), executions, timed: false };

@@ -1,4 +1,4 @@
-//! The cases, over any table of the paper's kind and any version, in any checker's memory.
+//! The cases, over any table of SSYNC's kind and any version, in any checker's memory.
 //!
 //! The tables' contents are plain data, which the checkers watch. A version protects words, and the
 //! witness is that a reader finds all words from the same writer.
@@ -132,7 +132,7 @@ impl<V: Versioned> Pair<V> {
             looks += 1;
             V::Memory::pause(looks);
         };
-        // A writer sees what the last writer stored. Relaxed, as it needs nothing more.
+        // A writer sees what the last writer stored. Relaxed, since it needs nothing more.
         let [first, second] = [0, 1].map(|at| self.words[at].load(Ordering::Relaxed));
         assert_eq!(first, second, "a writer does not see what the last one wrote");
         self.words[0].store(first + 1, V::WRITE);

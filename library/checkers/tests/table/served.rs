@@ -25,7 +25,8 @@ pub trait Asks: Send + 'static {
     fn remove(&mut self, key: u64) -> Option<u64>;
 }
 
-/// Implements [`Asks`] for a type, with functions of these names of it, its table and its servers.
+/// Implements [`Asks`] for a client's type, with the functions of these names that the client, its
+/// table and its servers have.
 macro_rules! asks {
     ([$($generics:tt)*] $Table:ty, $Server:ty, $Client:ty, $Memory:ty) => {
         impl<$($generics)*> $crate::served::Asks for $Client {

@@ -67,7 +67,7 @@ impl<M: Engine, T> Plain<M, T> {
     }
 }
 
-/// One writer at a time, since nothing else excludes writers here, and readers of all parts.
+/// One writer, since nothing here excludes writers from each other, and readers of all parts.
 pub fn whole<G: Whole>(writers: usize, readers: usize, rounds: u32) {
     assert_eq!(writers, 1, "writers are kept apart by their part's lock");
     let scene = Plain::<G::Memory, G>::new(G::default());
@@ -94,8 +94,8 @@ pub fn whole<G: Whole>(writers: usize, readers: usize, rounds: u32) {
     scene.0.release_all();
 }
 
-/// Two parts under this kind of lock, whose writers use either in turn; readers of one part and of
-/// all parts take turns.
+/// Two parts, each under a lock of this kind. Writers alternate between the parts; readers
+/// alternate between one part and all parts.
 pub fn parts<L>(writers: usize, readers: usize, rounds: u32)
 where
     L: RawSharedLock<Memory: Engine> + 'static,

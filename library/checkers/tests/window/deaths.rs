@@ -172,7 +172,7 @@ impl<L: RawSharedLock<Memory = Shuttle>> Window<L> {
     /// Acquires part 0 exclusively and releases it.
     fn write(&self, rank: usize) {
         let (locks, node) = (self.of(rank), self.nodes[rank].get());
-        // SAFETY: the node is this rank's, and is reset only where nothing else uses it.
+        // SAFETY: the node is this rank's, and is reset only when nothing else uses it.
         unsafe {
             let lined = locks.acquire(0, || {
                 (*node).0 = Default::default();

@@ -17,7 +17,8 @@ struct Inner<T, M: Memory> {
     value: T,
 }
 
-// SAFETY: it hands out shared references, and the last owner drops the value, wherever it is.
+// SAFETY: it hands out shared references, and the last owner drops the value, in whichever thread
+// it is.
 unsafe impl<T: Send + Sync, M: Memory> Send for Counted<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync, M: Memory> Sync for Counted<T, M> {}
@@ -32,7 +33,7 @@ impl<T, M: Memory> Counted<T, M> {
         unsafe { self.0.as_ref() }
     }
 
-    /// One more owner.
+    /// Adds an owner.
     pub fn share(&self) -> Self {
         // Relaxed: the caller is an owner, so no thread frees the value meanwhile. The count can't
         // overflow, since each owner takes memory.

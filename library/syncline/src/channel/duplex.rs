@@ -49,8 +49,7 @@ impl From<RecvError> for Disconnected {
     }
 }
 
-/// Two ends, the second of which sends what the first receives. There is room for one message each
-/// way.
+/// Two connected ends: each receives what the other sends. There is room for one message each way.
 pub fn duplex<A: Send, B: Send>() -> (Duplex<A, B>, Duplex<B, A>) {
     Duplex::over(1)
 }

@@ -90,8 +90,8 @@ pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     patience: Patience,
 }
 
-/// A channel of this kind, with room for this many messages at least; a
-/// [`Single`](crate::channel::Single) has room for one, whatever is asked for.
+/// A channel of this kind, with room for at least `capacity` messages. A
+/// [`Single`](crate::channel::Single) has room for one, whatever the capacity.
 ///
 /// # Panics
 ///
@@ -118,8 +118,8 @@ pub fn with_bell<T: Send, Q: RawChannel<Item = T>>(
     (Sender { channel, writer: Q::Writer::default(), patience }, receiver)
 }
 
-// SAFETY, of the calls of a queue below: an end has its own notes and is used by one at a time,
-// since it is borrowed for writing. It was not closed, which is done when it is dropped.
+// SAFETY, of the calls of a queue below: an end has its own notes, and one thread at a time changes
+// it, since it is borrowed exclusively. It is open until it is dropped.
 
 impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
     /// Waits for room, and sends a message. What happened before is visible to the thread that
@@ -167,7 +167,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
     /// iterator, if that was borrowed.
     pub fn send_all(&mut self, messages: impl IntoIterator<Item = T>) -> Result<(), SendError<T>> {
         let mut messages = messages.into_iter();
-        // What was written is published if the iterator panics, too.
+        // Publishes what was written, even if the iterator panics.
         let sender = Publish(self);
         while let Some(first) = messages.next() {
             if sender.0.wait() == Look::Gone {
@@ -193,8 +193,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
         unsafe { self.channel.queue.room(&self.writer) == Look::Gone }
     }
 
-    /// The number of messages that there is always room for, if none is under way: at least as many
-    /// as were requested.
+    /// The number of messages for which an empty channel always has room: at least as many as were
+    /// requested, but 1 for a [`Single`](crate::channel::Single).
     pub fn capacity(&self) -> usize {
         self.channel.queue.capacity()
     }
@@ -224,7 +224,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
     }
 }
 
-/// Publishes what was written when it is dropped.
+/// When dropped, publishes what was written.
 struct Publish<'a, T: Send, Q: RawChannel<Item = T>>(&'a mut Sender<T, Q>);
 
 impl<T: Send, Q: RawChannel<Item = T>> Drop for Publish<'_, T, Q> {
@@ -254,7 +254,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
         if self.look() == Look::Ready { Ok(self.take()) } else { self.recv_later() }
     }
 
-    /// A function of its own, so that the code for taking a message that is there stays small.
+    /// A function of its own, so that the code for taking a message that has arrived stays small.
     #[cold]
     fn recv_later(&mut self) -> Result<T, RecvError> {
         if self.wait(None) == Look::Gone { Err(RecvError) } else { Ok(self.take()) }
@@ -286,7 +286,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
     /// Waits until there is a message, the sender is gone, or the deadline has passed.
     fn wait(&mut self, deadline: Option<Duration>) -> Look {
         let Channel { queue, receivers, .. } = &*self.channel;
-        // SAFETY: see above. An inbox doesn't wait here.
+        // SAFETY: see above. The receivers of an inbox don't wait here.
         unsafe { queue.wait(&mut self.reader, &mut self.patience, deadline, receivers) }
     }
 
@@ -309,7 +309,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
         core::iter::from_fn(|| self.recv().ok())
     }
 
-    /// What there is to take.
+    /// Whether there is a message to take.
     #[doc(hidden)]
     #[inline]
     pub fn look(&mut self) -> Look {
@@ -348,7 +348,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Drop for Receiver<T, Q> {
         impl<T: Send, Q: RawChannel<Item = T>> Drop for Leave<'_, T, Q> {
             fn drop(&mut self) {
                 let reader = mem::take(&mut self.0.reader);
-                // SAFETY: no other thread uses it before both ends are gone.
+                // SAFETY: no other thread uses `left` before both ends are gone.
                 unsafe { self.0.channel.left.with(|left| *left = reader) };
             }
         }

@@ -7,7 +7,7 @@ use core::fmt::{self, Debug, Display, Formatter};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
-/// Why a message was not sent at once; it comes back.
+/// Why a message was not sent at once. The message comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
     /// There is no room now.

@@ -47,7 +47,7 @@ pub struct Inbox<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
 }
 
 impl<T: Send> Inbox<T> {
-    /// An inbox with this many slots for senders, each with room for this many messages.
+    /// An inbox with `slots` slots for senders, each with room for `capacity` messages.
     ///
     /// # Panics
     ///
@@ -89,7 +89,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         Ok((slot, sender))
     }
 
-    /// Waits for a message from any sender, and returns its slot with it.
+    /// Waits for a message from any sender, and returns it with the sender's slot.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     ///
     /// # Panics
     ///
-    /// If a number is not the number of a slot.
+    /// If one of the numbers is not that of a slot.
     pub fn recv_from(&mut self, slots: &[usize]) -> Result<(usize, T), RecvError> {
         self.wait(None, |inbox| inbox.look_at(slots.iter().copied())).message()
     }
@@ -151,7 +151,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         self.slots.len()
     }
 
-    /// Looks at all slots once, beginning with one of them.
+    /// Looks at all slots once, beginning with `first`.
     fn look(&mut self, first: usize, slots: usize) -> Found<T> {
         self.look_at((first..slots).chain(0..first))
     }
@@ -174,7 +174,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         found
     }
 
-    /// Looks until something is found or, if there is a deadline, until that.
+    /// Looks until something is found, or until the deadline if there is one.
     fn wait(
         &mut self,
         deadline: Option<Duration>,
@@ -226,7 +226,7 @@ enum Found<T> {
 }
 
 impl<T> Found<T> {
-    /// The message that was found, if any.
+    /// `None` if nothing was found yet.
     fn some(self) -> Option<Self> {
         if matches!(self, Self::NotYet) { None } else { Some(self) }
     }

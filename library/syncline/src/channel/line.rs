@@ -6,17 +6,17 @@
 //!   slots  the messages, in turn the sender's and the receiver's
 //! ```
 //!
-//! Each flag has one writer, so setting one is an ordinary store and no news are lost. A flag's
-//! number counts in steps of [`STEP`]: bit 0 stays clear, as in all words that waiting policies
-//! wait for, and bit 1 says that the flag's writer is [`GONE`]. Numbers wrap around; two that are
-//! compared are less than 2^29 messages apart.
+//! Each flag has one writer, so an ordinary store sets it, and no news is lost. A flag's number
+//! counts in steps of [`STEP`]: bit 0 stays clear, as in all words that waiting policies wait for,
+//! and bit 1 says that the flag's writer is [`GONE`]. Numbers wrap around; two that are compared
+//! are less than 2^29 messages apart.
 //!
 //! As many messages share a line as fit into it; a message that doesn't fit into one takes several
 //! lines, the first of which has the flags. One line, or the lines of a large message, are a
 //! *unit*.
 //!
-//! Source: SSYNC (SOSP'13), section 4.1: libssmp's buffers of one line with a flag in it. That
-//! the flags are numbers, and that small messages share a line, is new here.
+//! Source: SSYNC (SOSP'13), section 4.1: libssmp's buffers of one line with a flag in it. Flags
+//! that are numbers, and lines that small messages share, are new here.
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -53,20 +53,20 @@ const LINE: usize = 64;
 /// Bytes of native flags.
 const FLAGS: usize = 8;
 
-/// Messages of a type in a unit. It follows from the sizes in native memory; a checker's units are
-/// larger, and hold as many messages.
+/// How many messages of a type a unit holds. The number follows from the sizes in native memory; a
+/// checker's units are larger, and hold as many messages.
 pub const fn per_unit<T>() -> usize {
     let first = if align_of::<T>() > FLAGS { align_of::<T>() } else { FLAGS };
     let room = LINE.saturating_sub(first);
     match size_of::<T>() {
-        // Only their number is used.
+        // Messages without a size take no room; any number would do.
         0 => room,
         size if size <= room => room / size,
         _ => 1,
     }
 }
 
-/// This many units, one after the other.
+/// A row of units.
 pub struct Units<T, M: Memory> {
     start: NonNull<u8>,
     count: usize,
@@ -80,7 +80,7 @@ unsafe impl<T: Send, M: Memory> Sync for Units<T, M> {}
 unsafe impl<T: Send, M: Memory> Send for Units<T, M> {}
 
 impl<T, M: Memory> Units<T, M> {
-    /// Where the first slot is in a unit.
+    /// The offset of the first slot in a unit.
     const SLOTS: usize = size_of::<Flags<M>>().next_multiple_of(align_of::<Slot<T, M>>());
     const ALIGNMENT: usize = {
         let (line, slot) = (LINE, align_of::<Slot<T, M>>());
@@ -90,11 +90,11 @@ impl<T, M: Memory> Units<T, M> {
     const STRIDE: usize =
         (Self::SLOTS + per_unit::<T>() * size_of::<Slot<T, M>>()).next_multiple_of(Self::ALIGNMENT);
 
-    /// This many empty units.
+    /// A row of `count` empty units.
     ///
     /// # Panics
     ///
-    /// If they are larger than memory can be.
+    /// If they take more memory than can be addressed.
     pub fn new(count: usize) -> Self {
         let layout = Self::layout(count).expect("a channel of this size is too large for memory");
         // SAFETY: the flags have a size, and there is a unit at least.
@@ -123,7 +123,7 @@ impl<T, M: Memory> Units<T, M> {
         self.count
     }
 
-    /// The unit behind this one, in a ring.
+    /// The next unit, if the units form a ring.
     #[inline(always)]
     pub fn after(&self, unit: usize) -> usize {
         if unit + 1 == self.count { 0 } else { unit + 1 }
@@ -168,8 +168,8 @@ impl<T, M: Memory> Units<T, M> {
     /// The slot exists, has a message, and is the caller's.
     #[inline(always)]
     pub unsafe fn read(&self, unit: usize, slot: usize) -> T {
-        // SAFETY: as above; the message is there, and no thread reads it again. A load, since this
-        // processor need not own the line.
+        // SAFETY: as above; the message is there, and no thread reads it again. `look` makes this a
+        // load, for which this processor need not own the line.
         unsafe { self.slot_place(unit, slot).as_ref().look(|slot| (*slot).assume_init_read()) }
     }
 }
@@ -197,7 +197,7 @@ impl<T, M: Memory> Drop for Units<T, M> {
 pub struct Position {
     /// Messages so far, as flags count them.
     pub number: u32,
-    /// The unit of the next one.
+    /// The unit of the next message.
     pub unit: usize,
     /// Its slot in that unit.
     pub slot: usize,

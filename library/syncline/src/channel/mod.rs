@@ -1,11 +1,10 @@
 //! Channels: messages between two threads, one cache line's transfer each.
 //!
-//! A channel leads from one sender to one receiver; that is what lets its words have one writer
-//! each, and a message cost no atomic read-modify-write. A
-//! receiver of several senders has a channel from each of them, and is an [`Inbox`]; an end that
-//! asks and is answered has a channel each way, a [`Duplex`]. [`Select`] waits for whichever of
-//! several receivers, of messages of any types, is first to have one. Channels of many senders and
-//! many receivers are in [`many`].
+//! A channel leads from one sender to one receiver. So each of its words has one writer, and a
+//! message costs no atomic read-modify-write. An [`Inbox`] receives from several senders, each with
+//! a channel of its own. A [`Duplex`] has a channel each way, for requests and replies. [`Select`]
+//! waits until one of several receivers has a message; the types of their messages may differ.
+//! Channels of many senders and many receivers are in [`many`].
 //!
 //! ```
 //! use syncline::channel;
@@ -17,14 +16,14 @@
 //! });
 //! ```
 //!
-//! The algorithm is a type, over a waiting policy and a memory, as a lock is:
+//! Like a lock, a channel's algorithm is a type, with a waiting policy and a memory as parameters:
 //!
 //! | channel | room | use it for |
 //! |---|---|---|
 //! | [`Ring`], which [`bounded`] makes | as asked for | streams: several small messages share a transfer |
 //! | [`Single`] | one message | round trips: the sender waits until the one before was taken |
 //!
-//! `channel::over::<Single<u64, Spin>>(1)` makes one of another kind. Policies are those of
+//! `channel::over::<Single<u64, Spin>>(1)` makes a channel of the other kind. Policies are those of
 //! [`wait`](crate::wait): [`Park`](crate::wait::Park), the default, sleeps after a while;
 //! [`Spin`](crate::wait::Spin) and [`Yield`](crate::wait::Yield) keep a processor while they wait.
 //! Sending is an ordinary store under all of them. Under `Park` the sender also reads, from a line
@@ -36,8 +35,8 @@
 //! **Order and visibility:** messages arrive once and in order. What happened before a message was
 //! sent is visible to the thread that receives it.
 //!
-//! **Disconnecting** is dropping an end, also by a panic. A receiver gets all that was sent, and
-//! then an error; a sender gets its message back. No end waits for one that is gone.
+//! **Disconnecting** means dropping an end, also during a panic. A receiver gets all that was sent,
+//! and then an error; a sender gets its message back. No end waits for an end that is gone.
 
 #[doc(hidden)]
 pub mod bell;
@@ -75,7 +74,8 @@ pub use ring::Ring;
 pub use select::{Select, Selectable};
 pub use single::{Exclusive, Fetch, Shared, Single};
 
-/// A channel with room for this many messages at least, whose ends spin for a while and then sleep.
+/// A channel with room for at least `capacity` messages, whose ends spin for a while and then
+/// sleep.
 ///
 /// # Panics
 ///

@@ -61,14 +61,15 @@ fn ring<M: Memory>(bell: &Bell<M>) {
         ASLEEP => M::unpark(address, Some(0), 1),
         SELECTS => {
             let selector = bell.selector.load(Relaxed).expect("it is noted before the state");
-            // SAFETY: it stays until all threads that have found it have rung, and we have.
+            // SAFETY: the selector stays until all threads that have found it have rung, and this
+            // is one of them.
             unsafe { Selector::<M>::ring(selector) }
         }
         _ => {}
     }
 }
 
-/// Notes on a bell that its owner sleeps on several bells, and its selector.
+/// Notes on a bell that its owner sleeps on several bells, and with which selector.
 pub fn select<M: Memory>(bell: &Bell<M>, selector: &Selector<M>) {
     // Relaxed: seen by the thread that sees the state.
     bell.selector.store(Some(M::refer(selector)), Relaxed);
@@ -91,14 +92,14 @@ pub fn sleep<M: Memory>(
     deadline: Option<Duration>,
     is_there_news: impl FnOnce() -> bool,
 ) {
-    // Relaxed: the barrier orders it before the look. Both are swaps, so that they are ordered in
-    // the word's modification order among late rings, for a checker as well.
+    // Relaxed: the barrier orders it before the look. Both writes of the state are swaps, which
+    // puts them in order with late rings, for a checker as well.
     bell.state.swap(ASLEEP, Relaxed);
     M::heavy_barrier();
     if !is_there_news() {
         M::park(&bell.state, ASLEEP, 0, deadline);
     }
-    // Relaxed: a thread that rings after this finds us awake, or wakes no thread.
+    // Relaxed: a thread that rings after this finds the owner awake, or wakes no thread.
     bell.state.swap(AWAKE, Relaxed);
 }
 

@@ -1,10 +1,10 @@
 //! How an end that waits spends its time before it sleeps.
 //!
 //! It spins for about as long as a message needs, then yields between looks, and only then sleeps:
-//! waking a sleeper costs the other end as much as many messages. How long it spins at first is
-//! learned. If a yield took long, another thread has run, perhaps the one that this end waits for.
-//! Then spinning kept that thread off the processor, so the next wait begins with a yield. If no
-//! other thread was ready to run, spinning cost nothing.
+//! waking a sleeper costs the other end as much as many messages. How long it spins before the
+//! first yield is learned. If a yield took long, another thread has run, perhaps the one that this
+//! end waits for. Then spinning kept that thread off the processor, so the next wait begins with a
+//! yield. If no other thread was ready to run, spinning cost nothing.
 //!
 //! The idea that a waiter learns from its last waits is that of adaptive mutexes; what is learned
 //! here is not how long waits are, but whether the processor is shared.
@@ -20,25 +20,25 @@ const LONGEST_PAUSE: u32 = 16;
 /// A yield takes longer than this only if another thread ran: the system call alone takes less than
 /// half of it, and two switches of threads take more.
 const SOMEBODY_RAN: Duration = Duration::from_nanos(800);
-/// An end that waits for this one gives the processor back sooner. A thread that keeps the
-/// processor for longer has other work, and yielding to it again would take longer than sleeping
-/// and being woken.
+/// An end that waits for this one gives the processor back sooner than this. A thread that keeps
+/// the processor for longer has other work, and yielding to it again would take longer than
+/// sleeping and being woken.
 const SOMEBODY_ELSE_RAN: Duration = Duration::from_micros(100);
 /// The most looks before a yield, as a part of [`Memory::PATIENCE`] (native: 25 looks, some
 /// microseconds).
 const PART_LOOKING: u32 = 4;
-/// The most yields without success before a sleep, likewise (native: 50 yields). That takes as long
-/// as falling asleep and being woken a few times.
+/// The most yields in which no thread ran before a sleep, again as a part of [`Memory::PATIENCE`]
+/// (native: 50 yields). That takes as long as falling asleep and being woken a few times.
 const PART_AWAKE: u32 = 2;
-/// How much patience a yield costs, if no thread ran meanwhile and if one did. If others use the
-/// time, staying awake costs them little.
+/// How much patience a yield costs if no thread ran meanwhile, and (`WELL_USED`) if one did. If
+/// others use the time, staying awake costs them little.
 const IN_VAIN: u32 = 4;
 const WELL_USED: u32 = 1;
 
 /// How long an end looks before it yields.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// This many looks, if that much patience is left.
+    /// The number of looks, if the memory has that much patience.
     looks: u32,
 }
 
@@ -49,8 +49,8 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// Looks until there is something; `None` if the deadline has passed, or if it is time to
-    /// sleep, under a policy that sleeps.
+    /// Looks until there is something. `None` if the deadline has passed or, under a policy that
+    /// sleeps, if it is time to sleep.
     pub fn watch<W: Wait, M: Memory, R>(
         &mut self,
         deadline: Option<Duration>,
@@ -95,7 +95,7 @@ impl Patience {
     }
 }
 
-/// Looks all the time.
+/// Looks without yielding; `None` if the deadline has passed.
 fn watch_closely<M: Memory, R>(
     deadline: Option<Duration>,
     mut look: impl FnMut() -> Option<R>,

@@ -1,6 +1,6 @@
-//! What a channel's algorithm is: how messages and news of them get from one end to the other. The
-//! ends, [`Sender`](super::Sender) and [`Receiver`](super::Receiver), are built on it, and are the
-//! same for all algorithms.
+//! The interface of a channel's algorithm, which says how messages, and the news of them, get from
+//! one end to the other. The ends, [`Sender`](super::Sender) and [`Receiver`](super::Receiver), are
+//! built on it, and are the same for all algorithms.
 
 use core::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::wait::Wait;
 pub enum Look {
     /// A message, or room for one.
     Ready,
-    /// Nothing, so far.
+    /// Nothing yet.
     NotYet,
     /// Nothing, and the other end is gone. A sender gets this even if there is room; a receiver
-    /// gets it once it has all messages.
+    /// gets it after it has taken all messages.
     Gone,
 }
 
@@ -38,19 +38,20 @@ pub unsafe trait RawChannel: Send + Sync {
     type Memory: Memory;
     /// How its ends wait.
     type Wait: Wait;
-    /// What the sender notes.
+    /// The notes of the sender: its own state.
     type Writer: Default + Send + Sync;
-    /// What the receiver notes.
+    /// The notes of the receiver: its own state.
     type Reader: Default + Send + Sync;
 
-    /// An empty channel with room for at least this many messages, and for one at least.
+    /// An empty channel with room for at least `messages` messages, and for at least one. An
+    /// algorithm with a fixed capacity ignores the number.
     ///
     /// # Panics
     ///
-    /// If it can't have as many.
+    /// If there are more messages than the algorithm can count.
     fn with_capacity(messages: usize) -> Self;
 
-    /// How many messages there is always room for, if none is under way.
+    /// The number of messages for which an empty channel always has room.
     fn capacity(&self) -> usize;
 
     /// Whether there is room for a message.
@@ -72,7 +73,7 @@ pub unsafe trait RawChannel: Send + Sync {
         bell: &Bell<Self::Memory>,
     ) -> Look;
 
-    /// The number of messages that there is room for, if there is room for one.
+    /// A number of messages that there is room for, if there is room for one.
     fn together(&self, _: &Self::Writer) -> usize {
         1
     }
@@ -93,7 +94,7 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// Same requirements as [`write`](Self::write); all before it is published.
+    /// Same requirements as [`write`](Self::write); all earlier messages are published.
     unsafe fn send(
         &self,
         writer: &mut Self::Writer,
@@ -108,7 +109,7 @@ pub unsafe trait RawChannel: Send + Sync {
     /// Same requirements as [`write`](Self::write).
     unsafe fn publish(&self, writer: &mut Self::Writer, bell: &Bell<Self::Memory>);
 
-    /// The sender is being dropped. Publishes what it has written.
+    /// Closes the sender's end, which is being dropped. Publishes what it has written.
     ///
     /// # Safety
     ///
@@ -151,7 +152,7 @@ pub unsafe trait RawChannel: Send + Sync {
     /// The requirements of the trait hold. Not after `close_reader`. The bell is the sender's.
     unsafe fn release(&self, reader: &mut Self::Reader, bell: &Bell<Self::Memory>);
 
-    /// The receiver is being dropped.
+    /// Closes the receiver's end, which is being dropped.
     ///
     /// # Safety
     ///

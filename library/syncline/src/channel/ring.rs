@@ -5,8 +5,8 @@
 //! a receiver that is behind fetches a line and finds several messages in it. If it keeps up, each
 //! message is transferred by itself, at once. The receiver writes nothing to the lines; once in a
 //! quarter of the ring it publishes how many messages it has taken, in a word of its own. So a
-//! message costs one transfer of a line or a part of one, and the invalidation of the line that the
-//! receiver had.
+//! message costs at most one transfer of a line, and the invalidation of the receiver's copy of the
+//! line.
 //!
 //! If messages are sent together, the first line's flag is written last, and announces all of them.
 //! So the receiver, which looks at that line only, takes no line from a sender that still writes,
@@ -14,9 +14,9 @@
 //!
 //! With [`Single`](super::Single) a sender knows when its message is taken; here it doesn't.
 //!
-//! Source: the flag in the line is SSYNC's (SOSP'13, section 4.1); that an end says how far it is
-//! only now and then is Lee, Bu and Chandranmenon, "A Lock-free, Cache-efficient Multi-core
-//! Synchronization Mechanism for Line-rate Network Traffic Monitoring" (IPDPS 2010).
+//! Source: the flag in the line is SSYNC's (SOSP'13, section 4.1); an end that publishes its
+//! position only now and then is from Lee, Bu and Chandranmenon, "A Lock-free, Cache-efficient
+//! Multi-core Synchronization Mechanism for Line-rate Network Traffic Monitoring" (IPDPS 2010).
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -35,23 +35,24 @@ use crate::wait::{Park, Wait};
 /// to cost little, often enough for the sender to have most of the ring.
 const PART: usize = 4;
 
-/// A receiver that is behind fetches the line of the unit that is this many further on: while it
-/// reads the units between, that line is being fetched.
+/// A receiver that is behind prefetches the line of the unit this far ahead: the line arrives while
+/// the receiver reads the units in between.
 const AHEAD: usize = 4;
 
-/// The most units of messages sent together of which the receiver hears at once: about a batch of
-/// a hundred words. More would keep it waiting for longer than it saves.
+/// The most units that the sender fills with messages sent together before it publishes them: about
+/// a hundred words. With more, the receiver would wait for longer than it saves.
 const TOGETHER: usize = 16;
 
-/// More messages could not be distinguished from none, by numbers that wrap around.
+/// The largest capacity. With more, numbers that wrap around could not distinguish a full ring from
+/// an empty one.
 const MOST: usize = 1 << 28;
 
-/// A channel of many messages.
+/// A channel with room for many messages.
 pub struct Ring<T, W: Wait = Park, M: Memory = Native> {
     units: Units<T, M>,
     /// Units that the receiver empties before it publishes its position.
     part: usize,
-    /// Slots of all units, as flags count messages.
+    /// The number of all slots, times [`STEP`].
     size: u32,
     /// Units of messages sent together that the sender fills before it publishes them.
     together: usize,
@@ -64,11 +65,12 @@ pub struct Ring<T, W: Wait = Park, M: Memory = Native> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Writer {
     position: Position,
-    /// The unit of the first message that is not published, or where that will be.
+    /// The unit of the first message that is not published. If all are, the unit of the next
+    /// message.
     first: usize,
     /// Whether there is such a message.
     unpublished: bool,
-    /// Units filled since then, the first with them.
+    /// Units filled since the last publication, including the first.
     filled: usize,
 }
 
@@ -79,9 +81,9 @@ pub struct Reader {
     slot: usize,
     /// How many of the unit's messages are known to be sent.
     known: usize,
-    /// Messages before this unit, as flags count them.
+    /// The number of messages before this unit, as flags count them.
     number: u32,
-    /// Messages that are known to be sent in all, likewise.
+    /// The number of all messages that are known to be sent, as flags count them.
     told: u32,
     /// Units emptied since the receiver last published its position.
     emptied: usize,
@@ -98,9 +100,9 @@ impl<T, W: Wait, M: Memory> Ring<T, W, M> {
         }
     }
 
-    /// How many messages of the reader's unit a flag announces. In the round before, the number was
-    /// lower than that of the unit's first message; one that is higher than that of its last
-    /// announces units behind it, too.
+    /// How many messages of the reader's unit its flag announces. A number of the round before is
+    /// lower than that of the unit's first message. A number higher than that of its last message
+    /// announces later units as well.
     #[inline(always)]
     fn sent_of(sent: u32, reader: &Reader) -> usize {
         let beyond = number(sent).wrapping_sub(reader.number).cast_signed();
@@ -119,11 +121,12 @@ impl<T, W: Wait, M: Memory> Ring<T, W, M> {
 }
 
 impl<T, W: Wait, M: Memory> Ring<T, W, M> {
-    /// Prepares to take what the reader's unit is known to have.
+    /// Notes how many messages the reader's unit is known to have. Prefetches a unit further on if
+    /// the receiver is behind.
     #[inline(always)]
     fn prepare(&self, reader: &mut Reader) {
         reader.known = Self::sent_of(reader.told, reader);
-        // A unit that is already full when the receiver reaches it: the sender is ahead, probably
+        // The unit is already full when the receiver reaches it, so the sender is ahead, probably
         // by some units.
         let ahead = reader.unit + AHEAD;
         if reader.slot == 0 && reader.known == per_unit::<T>() && ahead < self.units.count() {
@@ -152,8 +155,8 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     fn with_capacity(capacity: usize) -> Self {
         assert!(capacity <= MOST, "a channel has room for at most {MOST} messages, not {capacity}");
         let wanted = capacity.div_ceil(per_unit::<T>());
-        // The sender can't use yet the slots that were emptied and not announced: at most a part
-        // less one message.
+        // The sender can't use slots that were emptied but not announced yet. These are at most a
+        // part, less one message.
         let part = wanted.div_ceil(PART);
         let units = wanted + part;
         Self {
@@ -189,7 +192,7 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
 
     #[inline(always)]
     fn together(&self, writer: &Writer) -> usize {
-        // Room is given by whole units.
+        // The receiver makes room in whole units.
         per_unit::<T>() - writer.position.slot
     }
 
@@ -202,7 +205,8 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         if writer.position.advance(&self.units) {
             if unit != writer.first {
                 // No receiver waits for this flag: the receiver has not passed the first unit.
-                // Release, as in `post`, and so that the number is never far from those to come.
+                // Release, as in `post`. The store keeps the flag's number close to the next ones,
+                // which wrap around.
                 self.units.flags(unit).sent.store(writer.position.number, Release);
             }
             writer.filled += 1;
@@ -238,7 +242,8 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         // SAFETY: our caller's promise.
         unsafe { self.publish(writer, bell) };
         let Position { unit, number, .. } = writer.position;
-        // In a full ring this is a line that the receiver has yet to read: the number only grows.
+        // In a full ring the receiver has yet to read this line. That does no harm, since the
+        // number only grows.
         post::<W, M>(&self.units.flags(unit).sent, number | GONE, bell);
     }
 

@@ -1,12 +1,12 @@
-//! Waiting for whichever of several receivers is first to have a message.
+//! Waiting until one of several receivers has a message.
 //!
 //! The thread checks the receivers one after the other; each check hits its own cache. Before it
 //! sleeps, it leaves a note on the bells of all of them, which refers to its *selector*: the word
 //! that it sleeps on, which is used for this sleep only. A thread that rings a bell takes the note
-//! from the bell and wakes the sleeper by the selector. Counting itself in the selector is the last
-//! thing that it does with it. Once awake, the sleeper takes its notes back from the bells that
-//! were not rung. The other notes were taken by threads that know the selector, so it waits until
-//! as many have counted themselves; then no thread uses the selector any more.
+//! from the bell, counts itself in the selector, and wakes the sleeper. It does not use the
+//! selector after it has counted itself. Once awake, the sleeper takes its notes back from the
+//! bells that were not rung. The other notes were taken by threads that know the selector, so it
+//! waits until as many have counted themselves; then no thread uses the selector any more.
 //!
 //! No wake-up is lost, for the reason that is given in `news`: one heavy barrier lies between the
 //! notes on all bells and the last looks at all receivers.
@@ -95,8 +95,8 @@ impl<W: Wait, M: Memory> Select<W, M> {
         }
     }
 
-    /// Like [`ready`](Self::ready), but returns `None` if none is ready in time. Without a clock
-    /// (without `std` on systems other than Linux) the wait never times out.
+    /// Like [`ready`](Self::ready), but returns `None` if no receiver is ready in time. Without a
+    /// clock (without `std` on systems other than Linux) the wait never times out.
     ///
     /// # Panics
     ///
@@ -150,8 +150,8 @@ impl<W: Wait, M: Memory> Select<W, M> {
         found
     }
 
-    /// Sleeps until a message is sent to one of them, or a sender is dropped, or until the
-    /// deadline, unless one is ready already.
+    /// Sleeps until a message is sent to one of the receivers, a sender is dropped, or the deadline
+    /// has passed. Does not sleep if a receiver is ready already.
     #[cold]
     fn sleep(
         &mut self,

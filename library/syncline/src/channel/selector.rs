@@ -7,7 +7,7 @@ use crate::memory::{Memory, Word};
 /// What a thread that waits for several receivers sleeps on.
 #[derive(Default)]
 pub struct Selector<M: Memory> {
-    /// How many have rung.
+    /// How many threads have rung.
     pub(super) rung: M::Word,
 }
 
@@ -22,15 +22,15 @@ impl<M: Memory> Selector<M> {
         // themselves.
         let rung = unsafe { &M::follow(selector).rung };
         let address = rung.address();
-        // The last use of it. Release: pairs with the Acquire in `wait_for`.
+        // The last use of the selector. Release: pairs with the Acquire in `wait_for`.
         rung.fetch_add(1, Release);
         M::unpark(address, Some(0), 1);
     }
 
-    /// Waits until as many threads have rung as have taken it from a bell.
+    /// Waits until as many threads have rung as have taken the selector from a bell.
     pub(super) fn wait_for(&self, taken: u32) {
         let mut looks = 0;
-        // Acquire: pairs with the Release in `ring`: they are done with it.
+        // Acquire: pairs with the Release in `ring`: those threads are done with the selector.
         while self.rung.load(Acquire) != taken {
             looks += 1;
             M::pause_at(&self.rung, looks);

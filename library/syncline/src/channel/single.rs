@@ -1,13 +1,14 @@
 //! SSYNC's channel: one buffer of a cache line, with the flags in it.
 //!
-//! A message goes over in two transfers of the line: the sender fetches it to see that it is empty,
-//! and writes; the receiver fetches it to see that it is full, and reads. There is room for one
-//! message; so a sender knows that the message before was taken. Use it for latency, for round
-//! trips, and if the sender waits for a reply anyway; for throughput use a [`Ring`](super::Ring).
+//! A message takes two transfers of the line: the sender fetches it to see that it is empty, and
+//! writes; the receiver fetches it to see that it is full, and reads. There is room for one
+//! message, so a sender that has room knows that the message before was taken. Use it for latency,
+//! for round trips, and if the sender waits for a reply anyway; for throughput use a
+//! [`Ring`](super::Ring).
 //!
 //! Each side reads the line before it writes to it. A machine that shares the line for the read has
-//! to invalidate the other copy for the write. So both sides fetch it for writing at once, as SSYNC
-//! does on the Opteron; [`Shared`] does not, for comparison.
+//! to invalidate the other copy for the write. So by default both sides fetch the line for writing
+//! at once, as SSYNC does on the Opteron. [`Shared`] does not; it is there for comparison.
 //!
 //! Source: SSYNC (SOSP'13), sections 4.1, 5.3 and 6.2.
 
@@ -24,7 +25,7 @@ use super::raw::{Look, RawChannel};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Park, Wait};
 
-/// A channel of one message.
+/// A channel with room for one message.
 pub struct Single<T, W: Wait = Park, M: Memory = Native, F: Fetch = Exclusive> {
     unit: Units<T, M>,
     policies: PhantomData<(W, F)>,
@@ -36,7 +37,7 @@ pub trait Fetch: Debug + Default + Send + Sync + 'static {
     fn fetch<M: Memory>(word: &M::Word);
 }
 
-/// For writing, since a write follows.
+/// Fetches the line for writing, since a write follows.
 #[derive(Debug, Default)]
 pub struct Exclusive;
 
@@ -47,7 +48,7 @@ impl Fetch for Exclusive {
     }
 }
 
-/// As an ordinary read does: the line is shared until the write.
+/// Fetches nothing ahead: the ordinary read shares the line until the write.
 #[derive(Debug, Default)]
 pub struct Shared;
 

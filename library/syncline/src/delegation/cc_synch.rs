@@ -3,15 +3,15 @@
 //! The lock is a link to the queue's tail, a node without a request. A newcomer swaps in a fresh
 //! node as the new tail, and writes its request into the old tail, which is then its *place*. The
 //! helper walks along the queue, runs each request and marks its place as done. After a bounded
-//! number of requests it makes the owner of the next place the helper; at the queue's end, the next
-//! thread that arrives. It runs all sections in order of arrival, and is the baseline for
+//! number of requests it makes the owner of the next place the helper or, at the queue's end, the
+//! next thread that arrives. It runs all sections in order of arrival, and is the baseline for
 //! combining.
 //!
-//! The paper's threads always wait. Here a section may be detached, and a detached one's owner
-//! can't be made the helper. So the thread that leaves and the one that detaches exchange the
-//! place's state, and one of them finds the other's mark. A helper that has reached its limit can't
-//! hand over to a detached place, so it continues and marks the lock as tired: from then on threads
-//! that delegate wait in their places too, until one of them has become the helper.
+//! The paper's threads always wait. Here a section may be detached, and the owner of a detached
+//! section can't be made the helper. So the thread that leaves and the one that detaches exchange
+//! the place's state, and one of them finds the other's mark. A helper that has reached its limit
+//! can't hand over to a detached place, so it continues and marks the lock as tired: from then on
+//! threads that delegate wait in their places too, until one of them has become the helper.
 //!
 //! ```text
 //!   state   WAITING -> DONE         run; the owner gives the place back
@@ -83,8 +83,8 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
     #[inline]
     unsafe fn enter(&self, request: &Request<M>) -> Entered<M> {
         let next = M::allocate::<Node<M>>();
-        // AcqRel: publishes the node to the swap of the one behind us, and pairs with the swap of
-        // the one before.
+        // AcqRel: publishes the node to the swap of the thread behind us, and pairs with the swap
+        // of the thread before us.
         let place = self.tail.swap(Some(next), AcqRel);
         if let Some(place) = place {
             // SAFETY: a place stays until its owner, which is us, or the helper gives it back.
@@ -116,7 +116,7 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
                 }
             }
         }
-        // SAFETY: we are the helper, so the lock is ours; and first in the queue.
+        // SAFETY: we are the helper, so the lock is ours, and we are first in the queue.
         unsafe {
             request.run();
             self.serve(entered.next);
@@ -125,7 +125,7 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
 
     /// Runs the requests from a node on, as the helper, until another thread becomes the helper.
     unsafe fn serve(&self, mut first: M::Ref<Node<M>>) {
-        // Relaxed: a hint for the threads that come, which the helper alone writes.
+        // Relaxed: a hint for arriving threads, which only the helper writes.
         if self.tired.load(Relaxed) != 0 {
             self.tired.store(0, Relaxed);
         }
@@ -137,7 +137,8 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
             let mut next = node.next.load(Acquire);
             let mut detached = false;
             if left == 0 || next.is_none() {
-                // Release (in `replace`): what the sections did, to the next helper's wait.
+                // Release (in `replace`): publishes what the sections did to the next helper's
+                // wait.
                 // Acquire: pairs with the Release of the owner that has detached.
                 if W::replace::<M>(&node.state, TURN) == WAITING {
                     return;
@@ -179,8 +180,8 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
 }
 
 // SAFETY: one thread is the helper: the very first one to come, and then the thread that finds TURN
-// in its place, which each helper writes once, as the last it does. It runs the requests of a
-// queue, each of which is in one place. The caller's actions come with the link.
+// in its place, which each helper writes once, as its last action. It runs the requests of a queue,
+// each of which is in one place. The link makes visible what the caller did before.
 unsafe impl<W: Wait, M: Memory> RawDelegation for CcSynch<W, M> {
     type Memory = M;
     type Wait = W;
@@ -199,8 +200,8 @@ unsafe impl<W: Wait, M: Memory> RawDelegation for CcSynch<W, M> {
             // Relaxed: a hint; the helper runs the sections of threads that don't see it yet.
             if self.tired.load(Relaxed) == 0
                 && let Some(place) = entered.place
-                // Release: pairs with the Acquire of `replace`: the link, and that we have done
-                // with the place.
+                // Release: pairs with the Acquire of `replace`, which sees the link, and that we
+                // are done with the place.
                 && M::follow(place).state.exchange(WAITING, DETACHED, Release).is_ok()
             {
                 return;

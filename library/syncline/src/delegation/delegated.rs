@@ -46,7 +46,7 @@ impl<T, D: RawDelegation<Memory = Native> + Zeroable> Delegated<T, D> {
     /// A free lock with this value under it, in native memory. In other memories use
     /// `Delegated::from`.
     pub const fn new(value: T) -> Self {
-        // SAFETY: a lock of zeros is a fresh one.
+        // SAFETY: a lock whose bytes are all zero is a free lock.
         let lock = unsafe { MaybeUninit::zeroed().assume_init() };
         Self { lock, value: <<Native as Memory>::Data<T>>::new(value) }
     }
@@ -65,14 +65,14 @@ impl<T: Default, D: RawDelegation> Default for Delegated<T, D> {
 }
 
 impl<T, D: RawDelegation> Delegated<T, D> {
-    /// This lock with a value under it.
+    /// A value under this lock.
     pub fn from_raw(lock: D, value: T) -> Self {
         Self { lock, value: Data::new(value) }
     }
 
     /// Runs a section, in this thread or by a helper, waits for it, and returns its result.
     ///
-    /// The section may borrow from the caller. It needs no allocation.
+    /// The section may borrow from the caller. The call does not allocate.
     ///
     /// # Panics
     ///
@@ -92,8 +92,8 @@ impl<T, D: RawDelegation> Delegated<T, D> {
     /// runs the section itself, and then those that others delegate meanwhile, up to the lock's
     /// limit. If the lock's queue is full, it waits.
     ///
-    /// It does not allocate if the captured variables, and the result, take at most about ten
-    /// words.
+    /// The call does not allocate if neither the captured variables nor the result take more than
+    /// about ten words.
     ///
     /// # Panics
     ///
@@ -112,7 +112,7 @@ impl<T, D: RawDelegation> Delegated<T, D> {
         pending
     }
 
-    /// The value; all sections have run.
+    /// The value. All sections have run by now.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }

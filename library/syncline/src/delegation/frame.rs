@@ -1,4 +1,4 @@
-//! A section and, later, its result, with the value it is for.
+//! A section and, later, its result, with a pointer to the value that it is for.
 
 use core::mem;
 
@@ -6,7 +6,7 @@ use super::inside::inside;
 use super::panics::{Outcome, catch};
 use crate::memory::{Data, Memory};
 
-/// A section of type `F`, to be run on a value of type `T`, and the place of its result.
+/// A section of type `F`, to be run on a value of type `T`, and the room for its result.
 pub(super) struct Frame<T, F, R, M: Memory> {
     value: *const M::Data<T>,
     stage: M::Data<Stage<F, R>>,
@@ -28,8 +28,8 @@ impl<T, F: FnOnce(&mut T) -> R, R, M: Memory> Frame<T, F, R, M> {
     ///
     /// # Safety
     ///
-    /// The value and the frame are alive, and no other thread uses them meanwhile. It has not been
-    /// run.
+    /// The value and the frame are alive, and no other thread uses them meanwhile. The section has
+    /// not been run.
     #[inline]
     pub(super) unsafe fn run(&self) {
         // SAFETY: the frame is ours.
@@ -43,7 +43,7 @@ impl<T, F: FnOnce(&mut T) -> R, R, M: Memory> Frame<T, F, R, M> {
         unsafe { self.stage.with(|stage| *stage = Stage::Ended(outcome)) };
     }
 
-    /// How the section ended, once it has.
+    /// The section's outcome. The section must have run.
     #[inline]
     pub(super) fn into_outcome(self) -> Outcome<R> {
         match self.stage.into_inner() {

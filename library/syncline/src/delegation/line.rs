@@ -1,8 +1,8 @@
 //! The lock for threads that have to run their sections themselves.
 //!
-//! If waiters sleep it stands behind a [gate](crate::lock::Gate), for the same reason as any queue
-//! lock. Here a hand-over to a sleeper costs even more: until the sleeper runs again, all others
-//! delegate to it, and sleep as well.
+//! If waiters sleep, the lock stands behind a [gate](crate::lock::Gate), for the same reason as any
+//! queue lock. Here a hand-over to a sleeper costs even more: until the sleeper runs again, all
+//! others delegate to it, and sleep as well.
 
 use crate::lock::{Contended, Gate, Mcs, RawLock, TryLock};
 use crate::memory::Memory;
@@ -21,7 +21,7 @@ pub trait Line: Wait {
     unsafe fn is_promised<M: Memory>(lock: &Self::Lock<M>, node: &NodeOf<Self, M>) -> bool;
 }
 
-/// What an acquisition of the policy's lock carries.
+/// The node with which the policy's lock is acquired.
 pub type NodeOf<W, M> = <<W as Line>::Lock<M> as RawLock>::Node;
 
 impl Line for Spin {

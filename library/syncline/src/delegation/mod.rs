@@ -19,20 +19,20 @@
 //! **Which thread runs a section:** any that is inside a call to this lock. So a section must be
 //! `Send`, and its thread-local variables, its thread's name and its recursive locks are the
 //! helper's. A section must not call its own lock, nor wait for a [`Pending`] of it: it would wait
-//! for itself, even if the helper is another thread. (Debug builds panic in [`Delegated`]'s calls
-//! by the thread that runs a section of it.) If a section waits for something, so do its helper and
-//! all threads whose sections the helper has accepted.
+//! for itself, even if the helper is another thread. (In debug builds, a call of a [`Delegated`]
+//! panics in a thread that is running one of its sections.) If a section waits for something, so do
+//! its helper and all threads whose sections the helper has accepted.
 //!
-//! **Order:** each section runs exactly once; those of one thread in the order of its calls
-//! ([`Hqd`] has an exception). A section sees what happened before its call, and what earlier
-//! sections did. What it did is visible once [`Delegated::with`] or [`Pending::wait`] returns, or
-//! [`Pending::is_done`] says so.
+//! **Order:** each section runs exactly once, and the sections of one thread run in the order of
+//! its calls ([`Hqd`] has an exception). A section sees what happened before its call, and what
+//! earlier sections did. What it did is visible after [`Delegated::with`] or [`Pending::wait`] has
+//! returned, or [`Pending::is_done`] has returned `true`.
 //!
 //! **Panics:** a section's panic goes neither through the helper nor into the lock, which is not
-//! poisoned: the next section finds the value as the panic left it. It is resumed in the thread
-//! that waits for the section. If no thread waits, the only trace of the panic is the panic hook's
-//! report, made by the helper when the panic happened. Without the feature `std` a panic can't be
-//! caught, and aborts the program.
+//! poisoned: the next section finds the value as the panic left it. The panic is resumed in the
+//! thread that waits for the section. If no thread waits, the only trace of the panic is the panic
+//! hook's report, made by the helper when the panic happened. Without the feature `std` a panic
+//! can't be caught, and aborts the program.
 //!
 //! **Dropping:** a lock can only be dropped when no call to it is left, and the last call returns
 //! when all sections have run. So nothing is pending then.
@@ -41,8 +41,8 @@
 //! [channels](crate::channel).
 //!
 //! A delegation lock is a type over a waiting policy and a memory, as those in [`lock`] are; it
-//! implements [`RawDelegation`], which knows requests to run, not what they do. The catalogue is
-//! [`for_each_delegation`](crate::for_each_delegation).
+//! implements [`RawDelegation`], which gets requests to run, and does not know what they do. The
+//! catalogue is [`for_each_delegation`](crate::for_each_delegation).
 //!
 //! [`lock`]: crate::lock
 

@@ -6,7 +6,7 @@ pub use caught::{Panic, catch};
 #[cfg(not(feature = "std"))]
 pub use fatal::{Panic, catch};
 
-/// How a section ended.
+/// A section's result, or its panic.
 pub type Outcome<R> = Result<R, Panic>;
 
 #[cfg(feature = "std")]
@@ -19,7 +19,7 @@ mod caught {
     pub struct Panic(Box<dyn Any + Send>);
 
     impl Panic {
-        /// Goes on with the panic in this thread.
+        /// Continues the panic in this thread.
         pub fn resume(self) -> ! {
             resume_unwind(self.0)
         }
@@ -28,8 +28,8 @@ mod caught {
     /// Runs a function; the error is its panic.
     #[inline]
     pub fn catch<R>(function: impl FnOnce() -> R) -> Result<R, Panic> {
-        // What the function leaves broken is seen by the thread that shares it, as without a
-        // panic's poison; the documentation says so.
+        // Later sections may see what a panic has left broken, since the lock is not poisoned; the
+        // documentation says so.
         catch_unwind(AssertUnwindSafe(function)).map_err(Panic)
     }
 }
@@ -38,7 +38,7 @@ mod caught {
 mod fatal {
     use core::mem;
 
-    /// There is none.
+    /// A panic that was caught. There is none without `std`.
     pub enum Panic {}
 
     impl Panic {

@@ -17,7 +17,7 @@ use super::raw::RawDelegation;
 use super::request::{Request, Task};
 use crate::memory::{Data, Memory};
 
-/// What is left of a native node of two lines.
+/// The number of words that are left in a native node of two lines.
 const SPACE: usize = 11;
 
 /// The result of a section that may not have run yet.
@@ -34,13 +34,13 @@ pub struct Pending<R, D: RawDelegation> {
 
 type Node<M> = <M as Memory>::Ref<Detached<M>>;
 
-// SAFETY: it owns the result, which may be sent, since it comes from another thread anyway.
+// SAFETY: it owns the result, which may be sent to other threads.
 unsafe impl<R: Send, D: RawDelegation> Send for Pending<R, D> {}
-// SAFETY: shared, it only says whether it is done.
+// SAFETY: a shared reference to it only says whether the section has run.
 unsafe impl<R: Send, D: RawDelegation> Sync for Pending<R, D> {}
 
 impl<R, D: RawDelegation> Pending<R, D> {
-    /// A section that is about to be handed in.
+    /// The result of a section that is about to be handed in.
     pub(super) fn new<T, F: FnOnce(&mut T) -> R>(
         value: &<D::Memory as Memory>::Data<T>,
         section: F,
@@ -65,11 +65,11 @@ impl<R, D: RawDelegation> Pending<R, D> {
     ///
     /// # Panics
     ///
-    /// If the section has panicked, with its panic.
+    /// If the section has panicked: continues its panic.
     pub fn wait(self) -> R {
         let this = ManuallyDrop::new(self);
         this.request().wait::<D::Wait>();
-        // SAFETY: the section has run, and we won't drop.
+        // SAFETY: the section has run, and `this` is not dropped.
         unsafe { this.take() }.unwrap_or_else(|panic| panic.resume())
     }
 
@@ -102,7 +102,7 @@ impl<R, D: RawDelegation> Pending<R, D> {
 impl<R, D: RawDelegation> Drop for Pending<R, D> {
     fn drop(&mut self) {
         if self.request().abandon::<D::Wait>() {
-            // SAFETY: it was completed, and the lock doesn't use it any more.
+            // SAFETY: the request was completed, and the lock doesn't use it any more.
             drop(unsafe { self.take() });
         }
     }
@@ -156,7 +156,7 @@ impl<M: Memory> Detached<M> {
         }
     }
 
-    /// Where the frame is.
+    /// The address of the frame.
     ///
     /// # Safety
     ///
@@ -201,7 +201,7 @@ unsafe fn discard<T, F: FnOnce(&mut T) -> R, R, M: Memory>(node: *const ()) {
         }
         outcome
     };
-    // A result's destructor may panic too, and so may dropping the panic's payload. No thread
-    // waits.
+    // A result's destructor may panic too, and so may dropping the panic's payload. No thread waits
+    // for these panics.
     let _leaked = ManuallyDrop::new(catch(|| drop(outcome)));
 }

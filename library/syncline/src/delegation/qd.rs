@@ -2,9 +2,9 @@
 //!
 //! A thread that finds the lock free takes it, opens the queue, runs its own section and then those
 //! in the queue: it is the helper for one turn. The others enter their sections in the queue and
-//! are free to go, or to wait for them. The array of the queue bounds a turn. A thread that finds
-//! the queue closed and the lock held tries again for a while, and then lines up at the lock; so
-//! no thread starves.
+//! are free to go, or to wait for them. The size of the queue bounds a turn. A thread that finds
+//! the queue closed and the lock held tries again for a while, and then lines up at the lock; so no
+//! thread starves.
 //!
 //! When the helper leaves, and a thread is in line at the lock, it opens the queue on behalf of
 //! that thread, which might be off its processor. Otherwise all threads that arrive before it runs
@@ -67,7 +67,8 @@ impl<W: Line, M: Memory, const SLOTS: usize> Qd<W, M, SLOTS> {
         let node = Own::<NodeOf<W, M>, M>::default();
         let mut looks = 0;
         loop {
-            // SAFETY: the request is our caller's; the node stays until the lock is released, and nothing unwinds before.
+            // SAFETY: our caller's promise for the request. The node stays until the lock is
+            // released, and nothing unwinds before.
             unsafe {
                 if self.queue.enter(request) {
                     return true;
@@ -120,7 +121,8 @@ impl<W: Line, M: Memory, const SLOTS: usize> Turn<'_, W, M, SLOTS> {
 }
 
 // SAFETY: requests run while the lock is held, by its holder. A request is either its holder's, or
-// in one slot of the queue, which is emptied once. The caller's actions come with the slot.
+// in one slot of the queue, which is emptied once. The slot makes visible what the caller did
+// before.
 unsafe impl<W: Line, M: Memory, const SLOTS: usize> RawDelegation for Qd<W, M, SLOTS> {
     type Memory = M;
     type Wait = W;

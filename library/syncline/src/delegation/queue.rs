@@ -2,11 +2,11 @@
 //!
 //! The helper opens the queue, others enter requests, and the helper runs them in order. When it
 //! finds no more, or the array is full, it closes the queue, and later turns begin with an empty
-//! one. A thread that finds the queue closed or full must look after its request itself. So
+//! one. A thread that finds the queue closed or full must get its request run in another way. So
 //! entering takes one fetch-and-add, and a turn is bounded.
 //!
 //! ```text
-//!   state   0 + n       closed; n is of no meaning (those who came too late)
+//!   state   0 + n       closed; n has no meaning (it counts threads that came too late)
 //!           OPEN + n    n requests were entered, if there is room for them
 //! ```
 //!
@@ -45,7 +45,7 @@ where
 }
 
 impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
-    /// How many requests a turn takes.
+    /// The most requests that a turn serves.
     const LIMIT: u32 = if M::BATCH < SLOTS as u32 { M::BATCH } else { SLOTS as u32 };
 
     /// Opens the queue, so that others can enter requests. The caller holds the lock, the queue is
@@ -53,8 +53,8 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
     #[inline]
     pub(super) fn open(&self) {
         // Release: pairs with the Acquire in `enter`: the slots are empty. A swap, so that the
-        // thread that counts on a closed queue is before this in the word's order, also to a
-        // checker.
+        // addition of a thread that finds the queue closed comes before this in the word's
+        // modification order, for a checker as well.
         self.state.swap(OPEN, Release);
     }
 
@@ -65,7 +65,7 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
         self.state.load(Relaxed) & OPEN != 0
     }
 
-    /// Enters a request, unless the queue is closed or full.
+    /// Enters a request and returns `true`, or returns `false` if the queue is closed or full.
     ///
     /// # Safety
     ///

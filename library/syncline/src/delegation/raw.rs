@@ -31,6 +31,6 @@ pub unsafe trait RawDelegation: Default + Send + Sync {
     ///
     /// # Safety
     ///
-    /// The request is a detached one; otherwise as for [`run`](Self::run).
+    /// Same requirements as [`run`](Self::run), but the request is a detached one.
     unsafe fn submit(&self, request: &Request<Self::Memory>);
 }

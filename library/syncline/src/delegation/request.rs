@@ -7,8 +7,8 @@
 //!           DONE -> ABANDONED       too late: the side that abandons it discards it
 //! ```
 //!
-//! Both sides exchange the state, so one of them, the second, finds the other's mark and knows
-//! that it is the last to use the request.
+//! Both sides exchange the state, so the second of them finds the other's mark, and knows that it
+//! is the last to use the request.
 
 use core::fmt;
 use core::sync::atomic::Ordering::Acquire;
@@ -29,11 +29,12 @@ pub struct Request<M: Memory> {
 /// What a request stands for.
 #[derive(Clone, Copy)]
 pub(super) struct Task {
-    /// The section and the place of its result, which `run` and `discard` know the type of.
+    /// The section and the room for its result, whose type `run` and `discard` know.
     pub(super) frame: *const (),
     /// Runs the section, and does not unwind.
     pub(super) run: unsafe fn(*const ()),
-    /// Drops a detached section's result and gives the request itself back.
+    /// Drops a detached section's result, and frees the request itself. `None` if the request is
+    /// attached.
     pub(super) discard: Option<unsafe fn(*const ())>,
 }
 
@@ -46,8 +47,8 @@ impl<M: Memory> Request<M> {
 
     #[inline]
     fn task(&self) -> Task {
-        // SAFETY: it is written before the request is handed in, and then used by the thread that
-        // runs the request, one after another.
+        // SAFETY: it is written before the request is handed in, and then used by one thread at a
+        // time, which runs or completes the request.
         unsafe { self.task.with(|task| *task) }
     }
 
@@ -55,7 +56,7 @@ impl<M: Memory> Request<M> {
     ///
     /// # Safety
     ///
-    /// It is not handed in yet.
+    /// The request is not handed in yet.
     pub(super) unsafe fn set(&self, new: Task) {
         // SAFETY: no other thread has it yet.
         unsafe { self.task.with(|task| *task = new) };
@@ -79,12 +80,13 @@ impl<M: Memory> Request<M> {
         unsafe { (task.run)(task.frame) };
     }
 
-    /// Says that the section has run. The request may be freed then, and is freed before this
-    /// returns if it was abandoned; so the function takes a pointer and not a reference.
+    /// Marks the request as completed. From then on it may be freed, and if it was abandoned, it is
+    /// freed before this returns. So the function takes a pointer and not a reference.
     ///
     /// # Safety
     ///
-    /// It has run, and this is its last use by the lock. `W` is the lock's policy.
+    /// The section has run, and the lock does not use the request after this. `W` is the lock's
+    /// policy.
     #[inline]
     pub unsafe fn complete<W: Wait>(request: M::Ref<Self>) {
         // SAFETY: it stays until its state says that it is completed.
@@ -92,8 +94,8 @@ impl<M: Memory> Request<M> {
         match task.discard {
             None => W::hand_over::<M>(state, DONE),
             Some(discard) => {
-                // Acquire (in `replace`): pairs with the Release in `abandon`, whose caller has
-                // done with the request.
+                // Acquire (in `replace`): pairs with the Release in `abandon`, whose caller is done
+                // with the request.
                 if W::replace::<M>(state, DONE) == ABANDONED {
                     // SAFETY: no other thread uses it any more.
                     unsafe { discard(task.frame) };
@@ -102,14 +104,14 @@ impl<M: Memory> Request<M> {
         }
     }
 
-    /// Waits until it is completed.
+    /// Waits until the request is completed.
     #[inline]
     pub fn wait<W: Wait>(&self) {
-        // Only the thread that waits could abandon it.
+        // The state is not ABANDONED: only the thread that waits could abandon the request.
         W::wait::<M>(&self.state, 0, None, |state| state != PENDING);
     }
 
-    /// Whether it is completed. Acquire, if it is.
+    /// Whether the request is completed. If it is, the call has Acquire ordering.
     #[inline]
     pub(super) fn is_done(&self) -> bool {
         // Acquire: pairs with the Release of `hand_over` or `replace` in `complete`. No thread is

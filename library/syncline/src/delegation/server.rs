@@ -9,9 +9,9 @@
 //! A section of up to five words of captured variables, whose result fits into seven, travels in
 //! the messages; a larger one stays with its client, and costs a transfer for each of its lines.
 //!
-//! Source: SSYNC (SOSP'13), sections 4.1 and 6.3 (the hash table over message passing); sections in
-//! place of kinds of request are those of Roghanchi, Eriksson and Basu, "ffwd: delegation is (much)
-//! faster than you think" (SOSP'17).
+//! Source: SSYNC (SOSP'13), sections 4.1 and 6.3 (the hash table over message passing); sending
+//! sections instead of kinds of requests is from Roghanchi, Eriksson and Basu, "ffwd: delegation is
+//! (much) faster than you think" (SOSP'17).
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -29,8 +29,8 @@ type Answers<W, M> = Single<Answer, W, M>;
 
 /// A value, and the thread that will serve it.
 ///
-/// The value never leaves the server's cache: a call is a message there and one back. If it is
-/// dropped and not run, it drops the value, and its clients' calls fail.
+/// The value never leaves the server's cache: a call is a message there and one back. A server that
+/// is dropped and not run drops the value, and its clients' calls fail.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -47,8 +47,8 @@ type Answers<W, M> = Single<Answer, W, M>;
 /// });
 /// ```
 pub struct Server<T, W: Wait = Park, M: Memory = Native> {
-    // In this order: a client that sees that the server is gone relies on its section having been
-    // dropped.
+    // The order of the fields matters: a client that sees that the server is gone relies on its
+    // section having been dropped.
     asks: Inbox<Job<T>, Asks<T, W, M>>,
     answers: Vec<Option<Sender<Answer, Answers<W, M>>>>,
     value: T,
@@ -56,7 +56,7 @@ pub struct Server<T, W: Wait = Park, M: Memory = Native> {
 
 /// Sends sections to a [`Server`]. Dropping it disconnects.
 pub struct Client<T, W: Wait = Park, M: Memory = Native> {
-    /// `None` once the server is gone.
+    /// `None` after the server was found to be gone.
     ask: Option<Sender<Job<T>, Asks<T, W, M>>>,
     answer: Receiver<Answer, Answers<W, M>>,
 }
@@ -110,7 +110,8 @@ impl<T, W: Wait, M: Memory> Server<T, W, M> {
 
 impl<T, W: Wait, M: Memory> Client<T, W, M> {
     /// Lets the server run a section, waits for it, and returns its result. The section may borrow
-    /// from the caller. It sees what happened before, and what earlier sections did.
+    /// from the caller. The section sees what happened before the call, and what earlier sections
+    /// did.
     ///
     /// A section must not call its own server: it would wait for itself.
     ///
@@ -138,7 +139,7 @@ impl<T, W: Wait, M: Memory> Client<T, W, M> {
     {
         if fits::<F, Section>() && fits::<Outcome<R>, Answer>() {
             let answer = self.call(Job::new(section, Kind::<T, F, R>::BY_VALUE))?;
-            // SAFETY: it is the answer of this kind of job.
+            // SAFETY: the answer is that of this kind of job.
             return Ok(unsafe { take(&answer.0) });
         }
         let mut frame = Frame { section: Some(section), outcome: None };
@@ -179,7 +180,7 @@ struct Job<T> {
 // SAFETY: it holds a section that may be sent, or refers to one, whose client waits.
 unsafe impl<T> Send for Job<T> {}
 
-/// What can be done with a job; it follows from the type of its section.
+/// What can be done with a job. The functions follow from the type of its section.
 struct Functions<T> {
     /// Runs the section, which is then gone, and does not unwind.
     run: unsafe fn(&Section, &mut T) -> Answer,
@@ -237,7 +238,7 @@ impl<T, F: FnOnce(&mut T) -> R, R> Kind<T, F, R> {
             frame.outcome = Some(catch(|| section(value)));
             Answer([MaybeUninit::uninit(); 7])
         },
-        // It stays with its client, which drops it.
+        // The section stays with its client, which drops it.
         discard: |_| (),
     };
 }

@@ -20,12 +20,12 @@ use crate::wait::{Park, Spin, Yield};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Runs a test in a thread of its own, which may take only so long.
+/// Runs a test in a thread of its own, with a limit on its time.
 fn within_limit(test: impl FnOnce() + Send + 'static) {
     limit::within(LIMIT, test);
 }
 
-/// Runs a function in this many threads, each in a group of [`Grouped`]'s.
+/// Runs a function in several threads, each in a group of [`Grouped`]'s.
 fn in_threads(threads: usize, body: impl Fn(usize) + Sync) {
     thread::scope(|scope| {
         for thread in 0..threads {
@@ -49,7 +49,7 @@ fn counts<D: RawDelegation>(threads: usize, rounds: usize) {
     in_threads(threads, |_| {
         let mut mine = Vec::with_capacity(rounds);
         for _ in 0..rounds {
-            // It borrows from this stack.
+            // The section borrows from this stack.
             count.with(|count| {
                 mine.push(*count);
                 *count += 1;

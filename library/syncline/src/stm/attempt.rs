@@ -16,26 +16,26 @@ pub const LOCKED: u64 = 1 << 63;
 /// A value that no stamp has.
 const NONE: u64 = u64::MAX;
 
-/// A thread's part.
+/// A thread's part of the engine.
 pub struct Thread<M: LongMemory> {
-    /// The engine's.
+    /// The engine's first version.
     base: u64,
     /// The attempt's moment, counted from the base.
     moment: u64,
-    /// A cell is read at once if its stamp, counted from the base, is below this: one more than
-    /// the moment, or 0 if the attempt runs in place or has written.
+    /// A cell is read at once if its stamp, counted from the base, is below this: one more than the
+    /// moment, or 0 if the attempt runs alone or has written.
     at_once: u64,
-    /// If it runs in place, a cell that is not locked is read if its stamp, counted from the base,
-    /// is below this: all versions; otherwise 0.
+    /// The bound of `at_once` if the attempt runs in place: [`STAMPS`], which is above every
+    /// version of a cell that is not locked. Otherwise 0.
     in_place: u64,
-    /// If it runs in place, the stamp of a cell that it may write; otherwise [`NONE`].
+    /// The stamp of the cells that it may write if it runs in place; otherwise [`NONE`].
     taken: u64,
     /// The version of what it writes if it runs alone, or 0.
     pub(super) version: u64,
-    /// The stamps of all cells that were read; not if it runs in place.
+    /// The stamps of all cells that were read; empty if the attempt runs in place.
     pub(super) reads: Vec<NonNull<M::Long>>,
     pub(super) failures: u32,
-    /// What attempts have cost since the last success, in accesses.
+    /// What failed attempts have cost since the last success, in accesses.
     pub(super) wasted: usize,
     /// What the successful transactions of the thread have cost so far, in accesses.
     pub(super) spent: u64,
@@ -44,11 +44,12 @@ pub struct Thread<M: LongMemory> {
     pub(super) left: u32,
 }
 
-// SAFETY: what is referred to is shared by all threads, and during an attempt alone.
+// SAFETY: the stamps that `reads` points to are shared by all threads, and used only during an
+// attempt.
 unsafe impl<M: LongMemory> Send for Thread<M> {}
 
 impl<M: LongMemory> Thread<M> {
-    /// The state for an engine whose versions begin here. The pace is consulted after this many
+    /// The state for an engine whose versions begin at `base`. The pace is consulted after `left`
     /// transactions.
     pub(super) fn new(base: u64, left: u32) -> Self {
         Self {
@@ -67,7 +68,7 @@ impl<M: LongMemory> Thread<M> {
         }
     }
 
-    /// Begins an attempt at this moment, side by side.
+    /// Begins an attempt at this moment, side by side with others.
     #[inline(always)]
     pub(super) fn begin(&mut self, moment: u64) {
         (self.moment, self.at_once) = (moment, moment + 1);
@@ -102,13 +103,13 @@ impl<M: LongMemory> Thread<M> {
         (self.in_place, self.taken) = (0, NONE);
     }
 
-    /// Whether it runs alone and in place.
+    /// Whether the attempt runs alone and in place.
     #[inline(always)]
     pub(super) fn in_place(&self) -> bool {
         self.in_place != 0
     }
 
-    /// Whether it runs in place and may write a cell with this stamp.
+    /// Whether the attempt runs in place and may write a cell with this stamp.
     #[inline(always)]
     pub(super) fn has_taken(&self, stamp: u64) -> bool {
         stamp == self.taken
@@ -125,8 +126,8 @@ impl<M: LongMemory> Thread<M> {
         self.at_once = 0;
     }
 
-    /// Whether a cell with this stamp has not changed since the attempt's moment; not if it is
-    /// locked, nor if it is another engine's.
+    /// Whether a cell with this stamp has not changed since the attempt's moment. `false` if the
+    /// cell is locked or belongs to another engine.
     #[inline(always)]
     pub(super) fn holds(&self, stamp: u64) -> bool {
         stamp.wrapping_sub(self.base) <= self.moment
@@ -149,7 +150,7 @@ impl<M: LongMemory> Thread<M> {
         })
     }
 
-    /// The value of a cell if it may be read at once, or in place.
+    /// The value of a cell if it may be read at once, or in place; otherwise `None`.
     ///
     /// # Safety
     ///
@@ -175,7 +176,7 @@ impl<M: LongMemory> Thread<M> {
         }
     }
 
-    /// The value of a cell if it has not changed since the attempt's moment.
+    /// The value of a cell if it has not changed since the attempt's moment; otherwise `None`.
     ///
     /// # Safety
     ///
@@ -193,7 +194,7 @@ impl<M: LongMemory> Thread<M> {
         if self.holds(before) { unsafe { self.load(at, before, load) } } else { None }
     }
 
-    /// The value of a cell, if the cell still has this stamp.
+    /// The value of a cell if the cell still has the stamp `before`; otherwise `None`.
     ///
     /// # Safety
     ///
@@ -207,8 +208,8 @@ impl<M: LongMemory> Thread<M> {
     ) -> Option<R> {
         let value = load();
         // SAFETY: our caller's promise.
-        // Relaxed: if the value is newer, its Acquire has made us see the lock, or the version of
-        // the thread that is alone (1 in `serial`).
+        // Relaxed: if the value is newer than the stamp, the Acquire of its load made us see the
+        // commit's lock, or the version of the thread that is alone (1 in `serial`).
         let after = unsafe { at.as_ref() }.load(Relaxed);
         if after != before {
             return None;
@@ -225,11 +226,11 @@ impl<M: LongMemory> Thread<M> {
             return self.note_first(at);
         };
         place.write(at);
-        // SAFETY: one more was written.
+        // SAFETY: the next element was just written.
         unsafe { self.reads.set_len(self.reads.len() + 1) };
     }
 
-    /// The path of [`note`](Self::note) for when there is no room.
+    /// The slow path of [`note`](Self::note), for when there is no room.
     #[cold]
     #[inline(never)]
     fn note_first(&mut self, at: NonNull<M::Long>) {

@@ -1,5 +1,5 @@
-//! A cell for small values that are copied: a stamp and one word, side by side, so that one line
-//! is all that a transaction has to fetch.
+//! A cell for small values that are copied: a stamp and one word, side by side, so that a
+//! transaction usually fetches only one line.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -52,7 +52,7 @@ const fn to_bits<T: NoUninit>(value: T) -> u64 {
     const { assert!(size_of::<T>() <= 8, "a TCell holds at most 8 bytes; use a TVar") };
     let mut bits = Bits { bits: 0 };
     bits.value = value;
-    // SAFETY: all bytes are there: the value has no padding, and the rest is 0.
+    // SAFETY: all bytes are initialized: the value has no padding, and the rest is 0.
     unsafe { bits.bits }
 }
 
@@ -74,7 +74,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
     /// A cell of this engine.
     pub(super) fn of<E: Engine<Memory = M>>(engine: &E, value: T) -> Self {
         let (stamp, word) = (M::Long::default(), M::Long::default());
-        // Relaxed: other threads get a reference to the cell by a way that orders.
+        // Relaxed: other threads get a reference to the cell through something that synchronizes.
         stamp.store(engine.fresh_stamp(), Relaxed);
         word.store(to_bits(value), Relaxed);
         Self { stamp, word, values: PhantomData }
@@ -84,7 +84,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
     ///
     /// # Errors
     ///
-    /// The attempt is over, since another transaction was in the way; pass it on.
+    /// The attempt is over, since another transaction was in the way; pass the error on.
     ///
     /// # Panics
     ///
@@ -158,7 +158,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         self.set_aside(tx, to_bits(value));
     }
 
-    /// The path of [`set`](Self::set) for a cell that the transaction has not taken yet.
+    /// The slow path of [`set`](Self::set), for a cell that the transaction has not taken yet.
     #[inline]
     #[track_caller]
     fn set_aside<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>, value: u64)
@@ -187,9 +187,9 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         }
     }
 
-    /// The value, without a transaction: `self` is borrowed exclusively.
+    /// The value, without a transaction: none can use the cell any more.
     pub fn into_inner(self) -> T {
-        // Relaxed: the thread that has exclusive access got it by a way that orders.
+        // Relaxed: the thread that owns the cell got it through something that synchronizes.
         from_bits(self.word.load(Relaxed))
     }
 }

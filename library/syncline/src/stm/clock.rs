@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use crate::memory::{Long, LongMemory, Native};
 
-/// The latest version that all threads know of.
+/// The clock of an engine's versions: an attempt begins at its value.
 pub struct Clock<M: LongMemory>(M::Long);
 
 impl Clock<Native> {
@@ -19,15 +19,15 @@ impl Clock<Native> {
 }
 
 impl<M: LongMemory> Clock<M> {
-    /// At this version.
+    /// A clock at this version.
     pub fn at(version: u64) -> Self {
         let clock = M::Long::default();
-        // Relaxed: other threads get a reference to the clock by a way that orders.
+        // Relaxed: other threads get a reference to the clock through something that synchronizes.
         clock.store(version, Relaxed);
         Self(clock)
     }
 
-    /// The version that it is at.
+    /// The version that the clock has reached.
     #[inline(always)]
     pub fn now(&self) -> u64 {
         self.0.load(SeqCst)

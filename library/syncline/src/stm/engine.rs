@@ -14,21 +14,21 @@ use crate::memory::LongMemory;
 
 /// A way to let transactions appear as if they ran one after another.
 ///
-/// Both engines have this in common: a cell has a *stamp*, a word that belongs to the engine, and
-/// a value; what a transaction writes is kept aside ([`Writes`]) until it commits, but for one that
-/// runs [alone](Self::in_place).
+/// In both engines, a cell has a value and a *stamp*, a word that belongs to the engine. What a
+/// transaction writes is kept aside ([`Writes`]) until it commits, unless it runs
+/// [alone](Self::in_place).
 ///
 /// # Safety
 ///
-/// All that an attempt reads is of one moment, and a commit that succeeds makes all that it writes
-/// visible at one moment at which everything it has read still holds. While an attempt runs in
-/// place, no other writes, and other attempts don't use what they read of its writes. An engine
-/// uses a stamp only during the attempt that was handed it, and what a commit was handed only
-/// during the commit.
+/// All that an attempt reads belongs to one moment, and a commit that succeeds makes all that it
+/// writes visible at one moment at which everything it has read still holds. While an attempt runs
+/// in place, no other attempt writes, and other attempts discard what they read of its writes. An
+/// engine uses a stamp only during the attempt that was handed it, and what a commit was handed
+/// only during the commit.
 pub unsafe trait Engine: Sized + Sync + 'static {
     /// The memory that the cells are in.
     type Memory: LongMemory;
-    /// A thread's part of the engine: what its transaction has read, and its place among others.
+    /// A thread's part of the engine: what its transaction has read, and how it runs.
     type Thread;
 
     /// A cell of this engine.
@@ -45,7 +45,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     #[doc(hidden)]
     fn enter(&self) -> Self::Thread;
 
-    /// What a new cell's stamp holds.
+    /// The stamp of a new cell.
     fn fresh_stamp(&self) -> u64;
 
     /// Whether a cell that has this stamp belongs to this engine.
@@ -54,8 +54,9 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     /// Begins an attempt.
     fn begin(&self, thread: &mut Self::Thread);
 
-    /// Calls `load`, which reads the cell's value with Acquire ordering, and returns its result
-    /// once the value belongs to the same moment as everything that was read before.
+    /// Calls `load`, which reads the cell's value with Acquire ordering, and returns its result if
+    /// the value belongs to the same moment as everything that was read before. An error means that
+    /// the attempt is over.
     ///
     /// # Safety
     ///
@@ -69,11 +70,11 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         load: impl Fn() -> R,
     ) -> Result<R>;
 
-    /// The fast path of [`read`](Self::read): returns the value if reading the stamp is enough to
-    /// know that it is the one to return. Otherwise returns `None`, and nothing was read. An
-    /// attempt that has [written](Self::wrote) always gets `None`; one that runs [in
-    /// place](Self::in_place) gets the current value. Callers try this first, so that the ordinary
-    /// read has no branch for how its attempt runs.
+    /// The fast path of [`read`](Self::read): returns the value if the stamp alone shows that it is
+    /// the right one. Otherwise returns `None`, and nothing was read. An attempt that has
+    /// [written](Self::wrote) always gets `None`; one that runs [in place](Self::in_place) gets the
+    /// current value. Callers try this first, so that the ordinary read has no branch for how its
+    /// attempt runs.
     ///
     /// # Safety
     ///
@@ -101,7 +102,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     }
 
     /// Waits until no commit has the cell, for an attempt that runs [in place](Self::in_place).
-    /// Panics if it is another engine's.
+    /// Panics if the cell is another engine's.
     ///
     /// # Safety
     ///
@@ -128,19 +129,19 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         false
     }
 
-    /// Does what [`wait_until_free`](Self::wait_until_free) does, before the cell is written in
-    /// place.
+    /// Waits as [`wait_until_free`](Self::wait_until_free) does, and marks the cell as taken,
+    /// before the cell is written in place.
     ///
     /// # Safety
     ///
     /// Same requirements as [`read`](Self::read).
     unsafe fn take(&self, _: &mut Self::Thread, _: NonNull<<Self::Memory as LongMemory>::Long>) {}
 
-    /// Makes visible what was written. If it fails, nothing was changed.
+    /// Makes the attempt's writes visible, at one moment. If that fails, nothing was changed.
     fn commit(&self, thread: &mut Self::Thread, writes: &mut Writes<Self::Memory>) -> Result<()>;
 
-    /// The attempt has failed since another transaction was in the way; returns when it is time
-    /// for the next.
+    /// Ends an attempt that failed since another transaction was in the way, and waits until the
+    /// next may begin.
     fn give_way(&self, thread: &mut Self::Thread);
 
     /// Ends the attempt and waits until something that it has read has changed. May return for no
@@ -158,8 +159,9 @@ pub unsafe trait Engine: Sized + Sync + 'static {
 /// Each engine's stamps lie in its own range, by which it recognizes its cells.
 pub const STAMPS: u64 = 1 << 52;
 
-/// As many as fit below the highest bit. Engines that lie this many apart don't notice each other's
-/// cells; isolation between them is then lost, and nothing else.
+/// The number of ranges: as many as fit below the highest bit. When all are used, ranges are
+/// reused. Engines that share one don't notice each other's cells: then isolation between them is
+/// lost, and nothing else.
 const ENGINES: u32 = 1 << 11;
 
 /// Where the range of a new engine begins. The first, from 0 on, is the default engine's.

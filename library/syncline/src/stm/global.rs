@@ -18,15 +18,15 @@ pub static GLOBAL: Global = Shared::first();
 /// Runs a transaction: the closure's reads and writes of cells happen at one moment, as if all
 /// other transactions ran before or after.
 ///
-/// The closure is run again when another transaction was in the way. It should therefore have no
-/// other effects, such as output or messages. Returns what the closure returns with `Ok` in the
-/// attempt that succeeds. An `Err` is always one that a cell, [`retry`](Tx::retry) or
-/// [`or_else`](Tx::or_else) has given it, and is passed on with `?`.
+/// The closure runs again if another transaction was in the way. It should therefore have no other
+/// effects, such as output or messages. Returns what the closure returns with `Ok` in the attempt
+/// that succeeds. The closure can't make an `Err` of its own: it gets one from a cell,
+/// [`retry`](Tx::retry) or [`or_else`](Tx::or_else), and passes it on with `?`.
 ///
 /// Each attempt sees the cells as they were at one moment, even if it fails later: a closure never
 /// sees an inconsistent state (*opacity*). Transactions that commit have an order that agrees with
-/// real time (*strict serializability*), and what happened before one that has written is visible
-/// to those that read it.
+/// real time (*strict serializability*), and what a thread did before a transaction that writes a
+/// cell is visible to transactions that read that value.
 ///
 /// Every transaction succeeds eventually, whatever the others do: after some failures it gets a
 /// turn in which it runs alone.
@@ -48,7 +48,7 @@ pub static GLOBAL: Global = Shared::first();
 /// assert_eq!(theirs.into_inner(), 30);
 /// ```
 ///
-/// A cell can't be reached but through a transaction:
+/// A [`Tx`] can't leave its closure, so cells are only used in a transaction:
 ///
 /// ```compile_fail
 /// let cell = syncline::stm::TCell::new(1_u32);
@@ -61,7 +61,7 @@ pub static GLOBAL: Global = Shared::first();
 ///
 /// # Panics
 ///
-/// Panics if the closure does: then nothing was written. Also panics if the thread is in a
+/// Panics if the closure panics; then nothing was written. Also panics if the thread is in a
 /// transaction already (pass its `tx` on instead), and if the transaction calls
 /// [`retry`](Tx::retry) and has read nothing.
 #[cfg(feature = "std")]
@@ -109,7 +109,7 @@ mod kept {
     /// This thread's session, given back when dropped.
     pub(super) struct Kept {
         session: NonNull<Kind>,
-        /// Whether the thread is ending, so that nothing would drop it later.
+        /// Whether the thread is ending, so that `END` would not drop the session later.
         ending: bool,
     }
 

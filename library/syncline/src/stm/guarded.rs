@@ -7,7 +7,7 @@ use bytemuck::Zeroable;
 use crate::lock::RawLock;
 use crate::memory::{Data, Memory, Native, Own};
 
-/// Data that one thread at a time reaches. A part of the engines only:
+/// Data that one thread at a time reaches. Only the engines can use it:
 ///
 /// ```compile_fail,E0603
 /// use syncline::stm::guarded::Guarded;
@@ -23,7 +23,7 @@ unsafe impl<T: Send, L: RawLock> Sync for Guarded<T, L> {}
 unsafe impl<T: Send, L: RawLock> Send for Guarded<T, L> {}
 
 impl<T, L: RawLock> Guarded<T, L> {
-    /// The data under a free lock.
+    /// Puts data under a new lock, which is free.
     pub fn new(value: T) -> Self {
         Self { lock: L::default(), data: Data::new(value) }
     }
@@ -63,7 +63,7 @@ impl<L: RawLock> Drop for Release<'_, L> {
 impl<T, L: RawLock<Memory = Native> + Zeroable> Guarded<T, L> {
     /// Like [`new`](Self::new), but `const`.
     pub const fn fresh(value: T) -> Self {
-        // SAFETY: a lock of zeros is a fresh one.
+        // SAFETY: a lock whose bytes are all zero is a free lock.
         let lock = unsafe { MaybeUninit::zeroed().assume_init() };
         Self { lock, data: <<Native as Memory>::Data<T>>::new(value) }
     }

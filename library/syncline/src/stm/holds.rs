@@ -1,4 +1,5 @@
-//! The locks of a lock server, and which thread wins a conflict: plain data, of one thread.
+//! The locks of a lock server, and which thread wins a conflict: plain data that only the server's
+//! thread uses.
 //!
 //! A cell is held by one writer or several readers. If a thread requests a cell that others hold in
 //! a conflicting way, it gets the cell if its transactions have cost less so far than those of each
@@ -12,10 +13,10 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// The thread that asks, or holds.
+/// A thread that asks for a cell, or holds one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The thread's place in the engine.
+    /// The thread's number as a client of the engine.
     pub client: usize,
     /// The number of the attempt.
     pub attempt: u64,
@@ -33,9 +34,9 @@ impl Holder {
 /// The result of an attempt to abort a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is aborted, or its attempt was over already.
+    /// The holder is aborted, or its attempt was over already.
     Gone,
-    /// It commits, and can't be aborted any more.
+    /// The holder commits, and can't be aborted any more.
     Commits,
 }
 
@@ -49,13 +50,13 @@ struct Held {
 #[derive(Debug, Default)]
 pub struct Holds {
     cells: BTreeMap<usize, Held>,
-    /// The cells that each client has asked for with success.
+    /// The cells that were granted to each client.
     of: Vec<Vec<usize>>,
 }
 
 impl Holds {
-    /// Asks for a cell, to read it or to write it. `abort` is called with the holders that have to
-    /// be aborted.
+    /// Asks for a cell, to read it or to write it. Calls `abort` with the holders that have to be
+    /// aborted. Returns whether the cell was granted.
     pub fn ask(
         &mut self,
         cell: usize,
@@ -165,7 +166,7 @@ mod tests {
         holds.release(0);
         assert!(holds.cells.is_empty());
         assert_eq!(ask(&mut holds, WRITE, who(1, 99), Gone), (true, [].into()));
-        // It lost the cell before it gave it back, and so gives back nothing.
+        // Client 1 loses the cell before it releases, so its release frees nothing.
         assert_eq!(ask(&mut holds, WRITE, who(0, 1), Gone), (true, [1].into()));
         holds.release(1);
         assert_eq!(ask(&mut holds, READ, who(2, 99), Gone), (false, [].into()));

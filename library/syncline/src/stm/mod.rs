@@ -23,16 +23,16 @@
 //! **Panics** in the closure propagate, and the transaction has not happened. A panic poisons
 //! nothing, since nothing was changed.
 //!
-//! **Nested use**: a transaction has no transactions inside. A function that is part of the
-//! transaction takes its `tx`. Calling [`atomically`] in a closure panics, on whatever engine.
+//! **Nested use**: a transaction can't contain another. A function that is part of the transaction
+//! takes its `tx`. Calling [`atomically`] in a closure panics, with any engine.
 //!
 //! **Waiting** for another thread inside a closure, other than by [`Tx::retry`], can wait forever:
 //! that thread may be held up until this transaction is over.
 //!
-//! **Engines**: [`Shared`] has a versioned lock in each cell, [`Served`] lock servers that are asked
-//! by messages. Cells belong to an engine; the default one is [`GLOBAL`], which is a `Shared`.
-//! Others, also in other memories than the processor's own, are used through a [`Session`] for
-//! each thread.
+//! **Engines**: [`Shared`] has a versioned lock in each cell, [`Served`] has lock servers that are
+//! asked by messages. Cells belong to an engine; the default one is [`GLOBAL`], which is a
+//! `Shared`. Other engines, some of them in other kinds of memory, are used through one [`Session`]
+//! for each thread.
 
 // The hidden modules are parts of the engines, public for the checkers, which break them one by
 // one. Operations that are only sound under a condition are unsafe there as well.

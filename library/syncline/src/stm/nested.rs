@@ -1,14 +1,15 @@
 //! Notices a transaction within a transaction.
 //!
 //! Threads of memories other than the native one are not the system's, so thread-local storage
-//! can't distinguish them here; and without `std` there is no thread-local storage.
+//! can't distinguish them; and without `std` there is no thread-local storage. In these two cases
+//! nesting goes unnoticed.
 
 use core::any::TypeId;
 use core::marker::PhantomData;
 
 use crate::memory::{Memory, Native};
 
-/// This thread is in a transaction until it is dropped.
+/// Marks this thread as being in a transaction, until dropped.
 pub(super) struct Inside<M: Memory>(PhantomData<M>);
 
 impl<M: Memory> Inside<M> {
@@ -31,7 +32,7 @@ impl<M: Memory> Drop for Inside<M> {
     }
 }
 
-/// Notes whether this thread is in a transaction, and says whether it was.
+/// Notes whether this thread is in a transaction, and returns whether it was in one before.
 #[inline]
 fn note<M: Memory>(inside: bool) -> bool {
     TypeId::of::<M>() == TypeId::of::<Native>() && replace(inside)

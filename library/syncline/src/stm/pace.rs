@@ -2,12 +2,12 @@
 //!
 //! Side by side they use several processors, but fetch lines that others write, and may do much
 //! work for little gain. Which is quicker depends on the program, the machine, and the number of
-//! threads: so it is measured. Time is divided into windows, at whose ends the transactions of the
-//! window are counted. From time to time a window is tried the other way, and whichever way did
-//! more stays. A trial without a gain doubles the time to the next. A changed rate starts a trial
-//! at once, since then the program does something else.
+//! threads: so it is measured. Time is divided into windows, and the transactions of each window
+//! are counted. From time to time, one window runs the other way; the way that did more is kept. A
+//! trial without a gain doubles the time to the next. A changed rate starts a trial at once, since
+//! then the program does something else.
 //!
-//! Nothing here is needed for safety, and a thread that reads something old decides later.
+//! Safety does not depend on this module: a thread that reads an outdated value only decides later.
 
 use core::fmt::Debug;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -19,8 +19,9 @@ pub trait Pace: Debug + Default + Send + Sync + 'static {
     /// The number of its transactions after which a thread consults the pace.
     const EVERY: u32;
 
-    /// Called after [`EVERY`](Self::EVERY) more transactions of a thread. If the mode is to change,
-    /// calls `run` with whether transactions run one after the other from now on.
+    /// Called after [`EVERY`](Self::EVERY) more transactions of a thread. If the mode has to
+    /// change, calls `run`: with `true` if transactions run one after the other from now on, with
+    /// `false` if side by side.
     fn next(&self, now: impl FnOnce() -> Duration, run: impl FnOnce(bool));
 }
 
@@ -31,21 +32,25 @@ pub struct Measured {
     done: AtomicU64,
     /// When the window began, in nanoseconds.
     began: AtomicU64,
-    /// Whether a thread ends the window.
+    /// Whether a thread is ending the window.
     ends: AtomicBool,
     serial: AtomicBool,
     /// Whether this window is a trial.
     trial: AtomicBool,
-    /// The rate of the last window that was no trial, in transactions a second.
+    /// The rate that trials are compared with, in transactions a second: of the last window that
+    /// was no trial, or of a later trial that did better.
     rate: AtomicU64,
-    /// Windows until the next trial, and how many there will be after it.
+    /// Windows until the next trial.
     left: AtomicU64,
+    /// Windows between the last trial and the next.
     pause: AtomicU64,
 }
 
-/// The length of a window in nanoseconds: many hand-overs of the lock, even to sleepers.
+/// The length of a window in nanoseconds: long enough for many hand-overs of the lock, even to
+/// threads that sleep.
 const WINDOW: u64 = 500_000;
-/// The fewest and the most windows between trials. With the most, trials take 2 % of the time.
+/// The fewest and the most windows between trials. With the most, trials take less than 2 % of the
+/// time.
 const PAUSES: [u64; 2] = [4, 64];
 
 impl Measured {
@@ -74,8 +79,7 @@ impl Measured {
         self.began.store(now, Relaxed);
     }
 
-    /// Whether transactions shall run one after the other in the next window, after one with this
-    /// rate.
+    /// Whether transactions run one after the other in the next window, given this window's rate.
     fn decide(&self, rate: u64) -> bool {
         let serial = self.serial.load(Relaxed);
         let last = self.rate.load(Relaxed);
@@ -120,11 +124,11 @@ impl Pace for Measured {
         if time() < WINDOW || self.ends.swap(true, Acquire) {
             return;
         }
-        // Another thread may have ended it since.
+        // Another thread may have ended the window meanwhile.
         if time() >= WINDOW {
             self.end_window(done, now, time(), run);
         }
-        // Release: pairs with the Acquire above: windows end one after the other.
+        // Release: pairs with the Acquire above: only one thread at a time ends a window.
         self.ends.store(false, Release);
     }
 }
@@ -135,8 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// What a program does in a window: this many transactions, side by side or one after the
-    /// other.
+    /// How many transactions a program does in a window, side by side or one after the other.
     struct Program {
         side_by_side: u64,
         serial: u64,

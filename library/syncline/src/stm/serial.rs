@@ -4,33 +4,35 @@
 //! A word, the *epoch*, says how transactions run: side by side while it is even, one after the
 //! other under a lock while it is odd. It changes only under that lock. So the thread that holds
 //! the lock while the epoch is odd is alone, except for attempts that began before, which continue.
-//! They read as always, without reading the epoch:
+//! These attempts read as always, without looking at the epoch. Three rules keep them from using
+//! what the thread that is alone writes:
 //!
 //! 1. **Everything that is written in an odd epoch has one version**, ahead of the clock: the value
-//!    of the clock, read once the epoch is odd, plus two. Before a cell is written in place its
-//!    stamp is given that version, by an exchange, so that no commit loses its lock. The value is
-//!    then written with Release, and read with Acquire: a reader that sees the value sees the
+//!    of the clock, read when the epoch has become odd, plus two. Before a cell is written in place
+//!    its stamp is given that version, by an exchange, so that no commit loses its lock. The value
+//!    is then written with Release, and read with Acquire: a reader that sees the value sees the
 //!    version, and finds that the cell is newer than the attempt's moment.
-//! 2. **The clock reaches that version when the epoch ends**, and so does no moment before. Commits
-//!    don't use this version: a commit that read the epoch before it became odd read the clock
-//!    still earlier, and took that value plus one at most. And a thread that finds the version in a
-//!    stamp advances the clock only after it has read the epoch: the stamp is written with Release,
-//!    so it sees that the epoch is odd.
-//! 3. **Commits that lock their cells** look at the epoch before and once they have them, and give
-//!    up if it is odd or has changed. The thread that is alone waits before each access until the
-//!    cell is not locked. The commit's lock and its read of the epoch, and the change of the epoch
-//!    and the wait, are in one order that all threads see. So either the commit gives up, or the
-//!    thread that is alone waits for it, and it is ordered before all threads that are alone.
+//! 2. **The clock reaches that version only when the epoch ends**, so no attempt's moment does
+//!    before. No commit takes this version: a commit that last read the epoch before it became odd
+//!    had read the clock still earlier, and takes one more than that value. And a thread that finds
+//!    the version in a stamp advances the clock only after it has read the epoch: the stamp is
+//!    written with Release, so it sees that the epoch is odd.
+//! 3. **Commits that lock their cells** read the epoch before they lock and again when they hold
+//!    all of them, and give up if it is odd or has changed. The thread that is alone waits before
+//!    each access until the cell is not locked. The commit's lock and its read of the epoch, and
+//!    the change of the epoch and the wait, are in one order that all threads see. So either the
+//!    commit gives up, or the thread that is alone waits for it, and the commit is ordered before
+//!    all that is written in the odd epoch.
 //!
-//! To all other transactions, one that is alone is a commit that takes long. It costs them one read
-//! of the epoch when they begin, and two when they commit.
+//! To all other transactions, one that is alone is a commit that takes long. It costs each of them
+//! one read of the epoch when it begins, and two when it commits.
 //!
-//! A transaction that asks for a turn is alone for its own time. The [pace](super::pace) decides
+//! A transaction that asks for a turn is alone until it ends. The [pace](super::pace) decides
 //! whether all others are alone as well, one after another. That pays if transactions are so short,
 //! or conflict so often, that running them side by side costs more than it gains.
 //!
-//! No thread starves at the lock, a [gate](crate::lock::Gate) whose queue's head is overtaken a
-//! bounded number of times.
+//! No thread starves at the lock: it is a [gate](crate::lock::Gate), in which the head of the queue
+//! is overtaken a bounded number of times.
 //!
 //! Source: a global lock that writes in place is the serial mode of GCC's libitm. There the thread
 //! waits until no other transaction is under way; here the versions of TL2 keep the others away.
@@ -44,13 +46,13 @@ use crate::lock::{GatedClh, RawLock};
 use crate::memory::{Long, LongMemory, Native};
 use crate::wait::Wait;
 
-/// The thread that is alone, if one is.
+/// The lock and the epoch that let one thread run alone.
 pub struct Serial<W: Wait, M: LongMemory> {
     gate: GatedClh<W, M>,
     epoch: M::Long,
-    /// In an odd epoch, the version of what is written in it. Used under the gate alone.
+    /// In an odd epoch, the version of what is written in it. Used only under the gate.
     version: M::Long,
-    /// Not 0 if transactions run one after the other. Used under the gate alone.
+    /// Not 0 if all transactions run one after the other. Used only under the gate.
     stays: M::Long,
 }
 
@@ -63,7 +65,7 @@ pub const fn is_serial(epoch: u64) -> bool {
 impl<W: Wait> Serial<W, Native> {
     /// The state in which no thread is alone. It is `const`.
     pub const fn fresh() -> Self {
-        // SAFETY: a lock of zeros is a fresh one.
+        // SAFETY: a lock whose bytes are all zero is a free lock.
         let gate = unsafe { MaybeUninit::zeroed().assume_init() };
         let [epoch, version, stays] = [const { AtomicU64::new(0) }; 3];
         Self { gate, epoch, version, stays }
@@ -71,7 +73,7 @@ impl<W: Wait> Serial<W, Native> {
 }
 
 impl<W: Wait, M: LongMemory> Serial<W, M> {
-    /// No thread is alone.
+    /// The state in which no thread is alone.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let (gate, epoch, version, stays) = Default::default();
@@ -82,13 +84,14 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
     #[inline]
     pub fn epoch(&self) -> u64 {
         // SeqCst: in one order with a commit's locks (3), and with a sleeper's count. Its Acquire
-        // pairs with the Releases of `make`, which ends an epoch: what was written in place before
-        // is seen; and of the thread that gives a stamp its version: the change is seen (2).
+        // pairs with the Release in `make`, which ends an epoch: what was written in place before
+        // is seen. A thread that has found the version in a stamp sees that the epoch is odd, since
+        // the stamp was written with Release (2).
         self.epoch.load(SeqCst)
     }
 
-    /// Waits to be alone, if transactions then still run one after the other, and returns the
-    /// version of what we write.
+    /// Waits to be alone, and returns the version of what this thread writes. `None` if by then
+    /// transactions run side by side again.
     #[inline]
     pub fn join(&self) -> Option<u64> {
         self.lock();
@@ -100,19 +103,19 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
         Some(self.version.load(Relaxed))
     }
 
-    /// Waits to be alone, and returns the version of what we write.
+    /// Waits to be alone, and returns the version of what this thread writes.
     #[cold]
     pub fn enter(&self, clock: &Clock<M>) -> u64 {
         self.lock();
         self.make(true, clock);
-        // Relaxed: used under the lock alone.
+        // Relaxed: used only under the lock.
         self.version.load(Relaxed)
     }
 
     /// Ends being alone.
     #[inline]
     pub fn leave(&self, clock: &Clock<M>) {
-        // Relaxed: used under the lock alone.
+        // Relaxed: used only under the lock.
         if self.stays.load(Relaxed) == 0 {
             self.make(false, clock);
         }
@@ -123,13 +126,13 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
     #[cold]
     pub fn prefer(&self, serial: bool, clock: &Clock<M>) {
         self.lock();
-        // Relaxed: used under the lock alone.
+        // Relaxed: used only under the lock.
         self.stays.store(serial.into(), Relaxed);
         self.make(serial, clock);
         self.unlock();
     }
 
-    /// Makes the epoch one of this kind. We hold the lock.
+    /// Makes the epoch odd if `serial`, or else even. This thread holds the lock.
     #[cold]
     fn make(&self, serial: bool, clock: &Clock<M>) {
         // Relaxed, here and for the version: changed under the lock.
@@ -138,8 +141,8 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
             return;
         }
         if serial {
-            // SeqCst: before we look at the clock (2), whether cells are locked (3), and whether
-            // any thread sleeps.
+            // SeqCst: before this thread reads the clock (2), the stamps (3), and the number of
+            // sleepers.
             self.epoch.fetch_add(1, SeqCst);
             self.version.store(clock.now() + 2, Relaxed);
         } else {
@@ -151,13 +154,13 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
 
     #[inline]
     fn lock(&self) {
-        // SAFETY: a gate's node is nothing that could move.
+        // SAFETY: a gate's node is `()`, which need not stay in place.
         unsafe { self.gate.acquire(&()) };
     }
 
     #[inline]
     fn unlock(&self) {
-        // SAFETY: this thread holds it.
+        // SAFETY: this thread holds the lock.
         unsafe { self.gate.release(&()) };
     }
 }

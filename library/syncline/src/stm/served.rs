@@ -1,11 +1,12 @@
 //! The engine of lock servers: TM2C, by messages.
 //!
 //! A transaction asks a [server](Server) for each cell that it reads, and when it commits for each
-//! cell that it writes; the server follows from the cell's number. Cells are numbered as they are
-//! made, so the server is the same in every run. Servers know which client reads which cell, so
-//! they see each conflict when it arises, and resolve it ([FairCM](super::holds)). The threads of
-//! the program share only the values; all else is messages. This is meant for machines whose caches
-//! are not coherent or where sharing is expensive, and later for several machines.
+//! cell that it writes; the cell's number determines the server. Cells are numbered in the order in
+//! which they are made, so the server is the same in every run. Servers know which client reads
+//! which cell, so they see each conflict when it arises, and resolve it ([FairCM](super::holds)).
+//! The threads of the program share only the values; all else is messages. This is meant for
+//! machines whose caches are not coherent or where sharing is expensive, and later for several
+//! machines.
 //!
 //! An attempt that was aborted may still run, while the cell that was taken from it is written. So
 //! it looks at its status after each value it has read, before it hands the value on: had one of
@@ -81,7 +82,7 @@ struct Client<W: Wait, M: LongMemory> {
     spent: u64,
 }
 
-/// A way to a server and back.
+/// The channels to a server and back.
 struct Link<W: Wait, M: LongMemory> {
     requests: Sender<Request, Requests<W, M>>,
     answers: Receiver<bool, Answers<W, M>>,
@@ -89,7 +90,7 @@ struct Link<W: Wait, M: LongMemory> {
     used: bool,
 }
 
-/// A thread's part.
+/// A thread's part of the engine.
 pub struct Thread<W: Wait, M: LongMemory> {
     client: Option<Client<W, M>>,
     /// The stamps of all cells that were read.
@@ -97,12 +98,13 @@ pub struct Thread<W: Wait, M: LongMemory> {
     failures: u32,
 }
 
-// SAFETY: the cells are shared by all threads, and used during an attempt alone.
+// SAFETY: the cells are shared by all threads, and used only during an attempt.
 unsafe impl<W: Wait, M: LongMemory> Send for Thread<W, M> {}
 
 impl<W: Wait, M: LongMemory> Served<W, M> {
-    /// An engine for this many sessions at a time, and its servers, each of which must run in a
-    /// thread of its own; see [`Server::serve`]. TM2C has one for each one to three clients.
+    /// An engine for up to `sessions` sessions at a time, and its servers. Each server must run in
+    /// a thread of its own; see [`Server::serve`]. TM2C has one server for every one to three
+    /// clients.
     ///
     /// # Panics
     ///
@@ -128,7 +130,8 @@ impl<W: Wait, M: LongMemory> Served<W, M> {
         (Self { statuses, seats, sleepers, base, next }, servers)
     }
 
-    /// Lets the servers end once the sessions that there are have ended; no new ones can begin.
+    /// Closes the engine: no new session can begin, and the servers end when the existing sessions
+    /// have ended.
     pub fn close(&self) {
         // Dropped outside of the lock.
         drop(self.seats.with(Option::take));
@@ -144,10 +147,10 @@ impl<W: Wait, M: LongMemory> Served<W, M> {
         self.statuses[client.number].load(Acquire) == status(client.attempt, RUNNING)
     }
 
-    /// From here on the attempt can't be aborted, if it wasn't.
+    /// Makes sure that the attempt can't be aborted any more. `false` if it was aborted before.
     fn keep_all(&self, client: &Client<W, M>) -> bool {
         let [running, commits] = [RUNNING, COMMITS].map(|state| status(client.attempt, state));
-        // AcqRel: in an order with the servers' exchanges.
+        // AcqRel: ordered with the servers' exchanges of this word.
         self.statuses[client.number].exchange(running, commits, AcqRel).is_ok()
     }
 }
@@ -178,7 +181,7 @@ impl<W: Wait, M: LongMemory> Client<W, M> {
         }
     }
 
-    /// Gives everything back.
+    /// Releases all cells that the client holds.
     fn release(&mut self) {
         for link in &mut self.servers {
             if take(&mut link.used) {
@@ -203,15 +206,15 @@ impl<W: Wait, M: LongMemory> Thread<W, M> {
     }
 }
 
-// SAFETY: a cell's value is read and written by the holder of the cell, and the next holder comes
-// after the earlier ones by the server's messages. A commit that succeeds holds all that it has
-// read and writes, from `keep_all` until it has written. Everything that an attempt has read was
-// still held when it found its status not aborted.
+// SAFETY: only a cell's holders use its value, and the server's messages order each holder after
+// the earlier ones. A commit that succeeds holds all cells that it has read or writes, from
+// `keep_all` until it has written. Everything that an attempt has read was still held when it found
+// its status not aborted.
 unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
     type Memory = M;
     type Thread = Thread<W, M>;
 
-    /// Panics if there are as many sessions already as the engine was made for.
+    /// Panics if the engine is closed, or has as many sessions already as it was made for.
     fn enter(&self) -> Thread<W, M> {
         let client = self.seats.with(|seats| seats.as_mut().and_then(Vec::pop));
         assert!(client.is_some(), "the engine is closed, or was made for fewer sessions");
@@ -220,7 +223,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
 
     fn exit(&self, thread: &mut Thread<W, M>) {
         let client = thread.client.take();
-        // The rest is dropped outside of the lock.
+        // A client that is not given back is dropped outside of the lock.
         drop(self.seats.with(|seats| match seats {
             Some(seats) => {
                 seats.extend(client);
@@ -268,7 +271,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
     fn commit(&self, thread: &mut Thread<W, M>, writes: &mut Writes<M>) -> Result<()> {
         let client = thread.client();
         for write in writes.entries() {
-            // Relaxed: a cell's stamp never changes here.
+            // Relaxed: in this engine a cell's stamp never changes.
             client.hold(self.number(write.stamp().load(Relaxed)), true)?;
         }
         if !self.keep_all(client) {
@@ -276,7 +279,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         }
         writes.install(|_| {});
         let written = writes.entries().len();
-        // Threads that sleep gave back what we hold after they had counted themselves.
+        // A thread that sleeps counted itself before it released the cells that we now hold.
         if written > 0 && self.sleepers.any() {
             self.sleepers.wake(|at| writes.find(at).is_some());
         }
@@ -297,8 +300,8 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         self.sleepers.sleep_while(&reads, || {
             let client = thread.client();
             let held = self.keep_all(client);
-            // From here on what we have read can be written, and a thread that writes it sees that
-            // we sleep.
+            // From here on other threads can write what we have read, and a thread that does sees
+            // that we sleep.
             client.release();
             held
         });

@@ -1,10 +1,10 @@
 //! A lock server: a thread that grants cells to transactions, and settles conflicts.
 //!
 //! Each client has a channel to each server and one back. The server can't reach into a client's
-//! transaction; so each client has a status word, by which it is aborted:
+//! transaction, so each client has a status word. A server aborts the client by changing this word:
 //!
 //! ```text
-//!   attempt, RUNNING -> attempt, ABORTED       a server, for a thread who goes before it
+//!   attempt, RUNNING -> attempt, ABORTED       a server, for a thread that wins a conflict
 //!   attempt, RUNNING -> attempt, COMMITS       the client; from then on it keeps what it holds
 //!   any              -> attempt + 1, RUNNING   the client, having given back what it held
 //! ```
@@ -21,9 +21,9 @@ use crate::wait::{Park, Wait};
 
 /// The attempt runs.
 pub const RUNNING: u64 = 0;
-/// A server has taken a cell from it.
+/// The attempt is aborted: a server has taken a cell from it.
 pub const ABORTED: u64 = 1;
-/// It can't be aborted any more.
+/// The attempt commits, and can't be aborted any more.
 pub const COMMITS: u64 = 2;
 
 /// A status word of an attempt.
@@ -37,13 +37,13 @@ pub type Statuses<M> = Arc<[Padded<<M as LongMemory>::Long>]>;
 /// A client's request to a server.
 #[derive(Clone, Copy, Debug)]
 pub enum Request {
-    /// A cell, which is answered.
+    /// Asks for a cell. The server answers whether it is granted.
     Hold {
         /// Its number.
         cell: usize,
         /// Whether to write it.
         writes: bool,
-        /// For whom.
+        /// The attempt that asks.
         who: Holder,
     },
     /// Releases all that the client holds. There is no answer.
@@ -63,7 +63,7 @@ pub struct Server<W: Wait = Park, M: LongMemory = Native> {
 }
 
 impl<W: Wait, M: LongMemory> Server<W, M> {
-    /// Serves until the engine is dropped or closed, and all its sessions are.
+    /// Serves until the engine is dropped or closed, and all its sessions are dropped.
     pub fn serve(mut self) {
         let mut holds = Holds::default();
         while let Ok((client, request)) = self.inbox.recv() {
@@ -79,17 +79,18 @@ impl<W: Wait, M: LongMemory> Server<W, M> {
         }
     }
 
-    /// Aborts an attempt, if it isn't over.
+    /// Aborts an attempt if it still runs. `Commits` if it can't be aborted any more.
     fn abort(statuses: &Statuses<M>, other: &Holder) -> Fate {
         let Holder { client, attempt, .. } = *other;
         let (running, aborted) = (status(attempt, RUNNING), status(attempt, ABORTED));
         // AcqRel: its Release pairs with the Acquire of the client that looks whether it is
-        // aborted. The answer orders the next thread that is granted the cell after it.
+        // aborted. The server's answer orders the next thread that is granted the cell after the
+        // abort.
         if statuses[client].exchange(running, aborted, AcqRel).is_ok() {
             return Fate::Gone;
         }
-        // Acquire: pairs with the Release in `begin`: if the attempt is over, so is what it has
-        // written, and the next thread that is granted the cell sees that.
+        // Acquire: pairs with the Release in `begin`: if the attempt is over, its writes are
+        // complete, and the next thread that is granted the cell sees them.
         let commits = statuses[client].load(Acquire) == status(attempt, COMMITS);
         if commits { Fate::Commits } else { Fate::Gone }
     }

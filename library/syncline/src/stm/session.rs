@@ -11,8 +11,8 @@ use super::stop::{Result, Stop};
 use super::tx::{Parts, Tx};
 use super::writes::Writes;
 
-/// What a thread needs to run transactions on an engine: its logs, which are reused, and its place
-/// among the others.
+/// What a thread needs to run transactions on an engine: its logs, which are reused, and its part
+/// of the engine.
 ///
 /// For the default engine [`atomically`](super::atomically) keeps one for each thread.
 pub struct Session<'e, E: Engine> {
@@ -20,7 +20,7 @@ pub struct Session<'e, E: Engine> {
     parts: Parts<E>,
 }
 
-// SAFETY: between transactions, which is when it can be moved, the logs are empty.
+// SAFETY: a session can only be moved between transactions, and then the logs are empty.
 unsafe impl<E: Engine<Thread: Send>> Send for Session<'_, E> {}
 
 impl<'e, E: Engine> Session<'e, E> {
@@ -52,7 +52,7 @@ impl<'e, E: Engine> Session<'e, E> {
     }
 }
 
-/// A transaction that runs; dropped if its closure panics.
+/// A running transaction. It is dropped only if the closure panics; that ends the transaction.
 struct Running<'a, 'e, E: Engine>(&'a mut Session<'e, E>);
 
 impl<E: Engine> Running<'_, '_, E> {

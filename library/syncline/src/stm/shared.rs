@@ -1,16 +1,17 @@
 //! The engine for shared memory: versioned locks, one in each cell, and a clock.
 //!
-//! A cell's stamp is the version of its value or, while a commit writes it, that and `LOCKED`. An
-//! attempt begins by reading the clock. What it reads must not be newer than that, which it checks
-//! by the stamp. Then everything it has read belongs to that one moment. If it meets something
-//! newer, it moves its moment to the present, provided that nothing it has read has changed. To
-//! commit, it locks the cells that it writes, checks those that it has read once more, writes, and
-//! unlocks with a new version. Readers write nothing that is shared.
+//! A cell's stamp is the version of its value, together with the bit `LOCKED` while a commit writes
+//! the cell. An attempt begins by reading the clock; the value is its *moment*. The attempt checks
+//! by the stamp that no cell it reads is newer than the moment. So everything it has read belongs
+//! to that moment. If it meets a newer cell, it moves its moment to the present, provided that
+//! nothing it has read has changed. To commit, it locks the cells that it writes, checks those that
+//! it has read once more, writes, and unlocks with a new version. Readers write nothing that is
+//! shared.
 //!
 //! **The clock is lazy.** A commit takes the clock's value plus one as its version, but doesn't
 //! write the clock: a thread that reads a version that is ahead of the clock advances the clock. So
 //! commits don't contend for the clock's line, as they do in TL2, unless another thread reads their
-//! cells. This rests on one rule:
+//! cells. This rests on a rule, from which a second follows:
 //!
 //! 1. **Lock, then look at the clock.** Then a commit's version is larger than the moment of every
 //!    attempt that has seen one of its cells unlocked. For if an attempt's moment is not smaller
@@ -19,17 +20,17 @@
 //! 2. **So a cell has not changed since an attempt's moment** if it is unlocked and its version is
 //!    not larger than that moment. This is all that is ever checked.
 //!
-//! The rule needs the lock and the look, and on the other side the clock and the stamp, to be in
-//! one order that all threads see: these accesses are SeqCst, which on x86-64 costs nothing that
-//! the lock does not cost already.
+//! Rule 1 needs one order, which all threads see, of four accesses: the commit's lock and its look
+//! at the clock, and the attempt's reads of the clock and of the stamp. These are SeqCst, which on
+//! x86-64 costs no more than the lock costs already.
 //!
 //! A thread that fails too often gets a [turn](Turns), in which it runs [alone](Serial). If that
 //! gets more done, all transactions run alone, one after another ([`Pace`]). Reads in the ordinary
-//! mode pay nothing for it: the stamp shows what was written by the thread that is alone, and it is
-//! compared with a bound that is 0 if the reader itself is alone, or may read what it wrote itself.
+//! mode pay nothing for it. What the thread that is alone has written shows in the stamp, which is
+//! compared with a bound anyway; the bound is 0 if the reader itself is alone or has written.
 //!
-//! When not to use it: transactions that nearly always conflict are a queue at a lock, done twice;
-//! use a [`Mutex`](crate::Mutex).
+//! When not to use it: transactions that nearly always conflict end up in a queue for a lock, after
+//! wasted attempts. Use a [`Mutex`](crate::Mutex).
 //!
 //! Sources: Dice, Shalev and Shavit, "Transactional Locking II", DISC 2006, with the lazy clock
 //! (GV5) of its section 2.3; Riegel, Felber and Fetzer, "A Lazy Snapshot Algorithm with Eager
@@ -52,9 +53,9 @@ use super::writes::{Write, Writes};
 use crate::memory::{Long, LongMemory, Native, Padded};
 use crate::wait::{Park, Wait};
 
-/// The number of accesses of failed attempts after which a transaction asks for a turn, however few
-/// they were: a long one that nearly always meets a conflict wastes more by trying than its turn
-/// costs others.
+/// The number of accesses in failed attempts after which a transaction asks for a turn, even if few
+/// attempts failed: a long transaction that nearly always meets a conflict wastes more by trying
+/// than its turn costs others.
 const WASTED: usize = 256;
 
 #[cold]
@@ -77,7 +78,7 @@ pub struct Shared<W: Wait = Park, M: LongMemory = Native, const TRIES: u32 = 8, 
 }
 
 impl<const TRIES: u32> Shared<Park, Native, TRIES, Measured> {
-    /// The first engine, whose new cells are all zero but for their values.
+    /// The first engine, whose new cells have 0 as their stamp.
     pub(super) const fn first() -> Self {
         Self {
             clock: Padded(Clock::fresh()),
@@ -101,18 +102,18 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Default for Shared<W, M,
 
 impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
     /// Handles a cell that is locked, newer than the attempt's moment, or being changed. When this
-    /// returns, the read can be tried again.
+    /// returns `Ok`, the read can be tried again; an error ends the attempt.
     #[cold]
     fn catch_up(&self, thread: &mut Thread<M>, stamp: &M::Long) -> Result<()> {
         let mut looks = 1;
         let version = loop {
-            // SeqCst: what the clock is advanced to.
+            // SeqCst: the clock is advanced to this version.
             let version = stamp.load(SeqCst);
             if version & LOCKED == 0 {
                 break version;
             }
-            // A thread that has it locked waits only for others that are committing, and these
-            // don't wait for it.
+            // The thread that has locked the cell waits only for other commits, and commits don't
+            // wait for us.
             W::pause::<M>(looks);
             looks += 1;
         };
@@ -148,7 +149,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
             if thread.holds(version) {
                 return version;
             }
-            // Never an error: whatever is not locked holds.
+            // Never an error: if the attempt runs in place, every cell that is not locked holds.
             _ = self.catch_up(thread, stamp);
         }
     }
@@ -199,18 +200,18 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
     }
 
     fn unlock(writes: &[Write<M>]) {
-        // Release: the lock's next owner comes after us.
+        // Release: pairs with the Acquire of the next thread that locks the cell.
         writes.iter().for_each(|write| write.stamp().store(write.locked_at.get(), Release));
     }
 
-    /// Locks all, in the order in which all commits lock. So a commit waits only for a commit that
-    /// holds a later cell than all of its own, and no two commits wait for each other.
+    /// Locks all, in the order in which all commits lock. So a commit waits only for a cell that
+    /// comes after all cells that it holds, and no two commits wait for each other.
     #[inline]
     fn lock_all(writes: &mut Writes<M>) {
         writes.in_order().iter().for_each(Self::lock);
     }
 
-    /// The version of a commit that has locked these and then looked at the clock.
+    /// The version of a commit that has locked `writes` and then found the clock at `clock`.
     fn next_version(&self, thread: &Thread<M>, clock: u64, writes: &[Write<M>]) -> u64 {
         let next = if thread.is_alone() { thread.version } else { clock + 1 };
         if !self.owns(next) {
@@ -220,7 +221,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         next
     }
 
-    /// Ends a transaction that has succeeded, and that kept aside what it writes.
+    /// Ends a transaction that kept its writes aside and has succeeded.
     #[inline]
     fn succeeded(&self, thread: &mut Thread<M>, written: usize) {
         let cost = (thread.reads.len() + written) as u64 + 1;
@@ -247,7 +248,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         self.pace.next(M::now, |serial| self.serial.prefer(serial, &self.clock));
     }
 
-    /// Ends a time alone, and a turn if it was one, in which a transaction has cost this much.
+    /// Ends this thread's time alone, and its turn if it has one. `cost` is that of the
+    /// transaction.
     #[inline(always)]
     fn stand_back(&self, thread: &mut Thread<M>, cost: u64) {
         thread.be_among_others();
@@ -257,7 +259,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         }
     }
 
-    /// What was read in place is not counted; the cost of earlier failed attempts is a substitute.
+    /// Ends a turn. Reads in place are not counted; the mean cost of the earlier failed attempts
+    /// replaces their number.
     #[cold]
     fn end_turn(&self, thread: &mut Thread<M>, cost: u64) {
         let reads = thread.wasted as u64 / u64::from(thread.failures.max(1));
@@ -393,7 +396,8 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
     unsafe fn has_taken(&self, thread: &Thread<M>, at: NonNull<M::Long>) -> bool {
         // SAFETY: our caller's promise.
         let stamp = unsafe { at.as_ref() };
-        // A cell that has the version is free, and has been since it got it.
+        // A cell that has this epoch's version is not locked, and has not been since it got the
+        // version.
         // SeqCst: as in `free`.
         thread.has_taken(stamp.load(SeqCst))
     }
@@ -446,8 +450,8 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
         let reads = take(&mut thread.reads);
         self.sleepers.sleep_while(&reads, || {
             if thread.is_alone() {
-                // All holds. The next thread that is alone, or that commits in a later epoch, is
-                // ordered after us and finds us on the list.
+                // Everything still holds. The next thread that is alone, or that commits in a later
+                // epoch, is ordered after us and finds us on the list.
                 self.leave(thread);
                 return true;
             }

@@ -7,7 +7,7 @@
 //! read of the cells, are in one order that all threads see. A commit that finds no sleeper only
 //! pays for reading a line that is rarely written.
 //!
-//! Only threads that have read what was written are woken.
+//! A commit wakes only threads that have read a cell that it has written.
 
 use alloc::vec::Vec;
 use core::ptr::NonNull;
@@ -30,11 +30,11 @@ pub struct Sleepers<W: Wait, M: LongMemory> {
 
 struct Sleeper<M: LongMemory> {
     word: M::Ref<M::Word>,
-    /// What it has read; stays while it is on the list.
+    /// The stamps of the cells that it has read; valid while the sleeper is on the list.
     reads: NonNull<[NonNull<M::Long>]>,
 }
 
-// SAFETY: what it refers to is shared or only read, and stays while it is on the list.
+// SAFETY: what a sleeper refers to is shared or only read, and stays valid while it is on the list.
 unsafe impl<M: LongMemory> Send for Sleeper<M> {}
 
 impl<W: Wait> Sleepers<W, Native> {
@@ -45,34 +45,34 @@ impl<W: Wait> Sleepers<W, Native> {
 }
 
 impl<W: Wait, M: LongMemory> Sleepers<W, M> {
-    /// No thread sleeps.
+    /// A list without sleepers.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         Self { count: M::Long::default(), list: Guarded::new(Vec::new()) }
     }
 
-    /// Whether any thread sleeps; asked by a commit that has locked all it writes.
+    /// Whether any thread sleeps. A commit asks this after it has locked all cells that it writes.
     #[inline]
     pub fn any(&self) -> bool {
         // SeqCst: after the locks.
         self.count.load(SeqCst) != 0
     }
 
-    /// Sleeps until a commit writes one of the cells with these stamps, unless by now not all of
-    /// them hold.
+    /// Sleeps until a commit writes one of the cells with these stamps. Returns at once if
+    /// `all_hold` finds that one has changed already.
     pub fn sleep_while(&self, reads: &[NonNull<M::Long>], all_hold: impl FnOnce() -> bool) {
         let word = Own::<M::Word, M>::default();
         let me = M::refer::<M::Word>(&word);
         self.list.with(|list| list.push(Sleeper { word: me, reads: NonNull::from(reads) }));
         let _leaves = Asleep { sleepers: self, word: me };
-        // SeqCst: before the look.
+        // SeqCst: before `all_hold` reads the stamps.
         self.count.fetch_add(1, SeqCst);
         if all_hold() {
             W::wait::<M>(&word, 0, None, |word| word != ASLEEP);
         }
     }
 
-    /// Wakes the threads that have read something that was written, as `written` says.
+    /// Wakes the threads that have read a cell for which `written` returns true.
     #[cold]
     pub fn wake(&self, mut written: impl FnMut(NonNull<M::Long>) -> bool) {
         self.list.with(|list| {
@@ -87,7 +87,8 @@ impl<W: Wait, M: LongMemory> Sleepers<W, M> {
     }
 }
 
-/// A sleeper that is on the list and counted, until it is dropped; that works during a panic too.
+/// A sleeper on the list. When dropped, also while a panic unwinds, it is taken off the list and no
+/// longer counted.
 struct Asleep<'a, W: Wait, M: LongMemory> {
     sleepers: &'a Sleepers<W, M>,
     word: M::Ref<M::Word>,

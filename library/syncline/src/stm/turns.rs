@@ -7,9 +7,9 @@
 //! **Next** is the thread whose transactions have cost least so far, counting those that succeeded:
 //! FairCM's *effective transactional time*, here in accesses, since reading a clock costs more than
 //! a short transaction. So long transactions and short ones get equal shares. To keep newly arrived
-//! threads from always going first, no thread's time counts as less than that of the thread served
-//! last, and a turn adds its cost to it: so each turn brings all waiting threads closer to theirs.
-//! This is fair queueing's virtual time.
+//! threads from always going first, a thread that arrives counts as having at least the time that
+//! the thread served last had when its turn ended. This time grows by the cost of each turn, so
+//! each turn brings all waiting threads closer to theirs. It is the virtual time of fair queueing.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
 //! Many-Cores", EuroSys 2012 (FairCM). There each conflict is decided by that time, which requires
@@ -37,7 +37,7 @@ pub struct Turn {
 
 struct Queue<M: Memory> {
     taken: bool,
-    /// The effective time of the thread that was served last.
+    /// The effective time of the thread that was served last, at the end of its turn.
     now: u64,
     /// The waiting threads in order of arrival: their effective time, and the word that each waits
     /// for.
@@ -66,13 +66,13 @@ impl<W: Wait> Turns<W, Native> {
 }
 
 impl<W: Wait, M: Memory> Turns<W, M> {
-    /// No turns yet.
+    /// A queue without turns.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         Self { queue: Guarded::new(Queue::EMPTY) }
     }
 
-    /// Waits for a turn; the thread's transactions have cost this much so far.
+    /// Waits for a turn. `spent` is what the thread's transactions have cost so far.
     pub fn take(&self, spent: u64) -> Turn {
         let word = Own::<M::Word, M>::default();
         let (time, waits) = self.queue.with(|queue| {
@@ -151,8 +151,8 @@ mod tests {
     #[test]
     fn who_comes_later_can_not_go_first_forever() {
         let turns = Turns::<Park, Native>::new();
-        // A waiting thread has a time that was reached long before; each newcomer's time begins
-        // where the last turn ended.
+        // The time of a waiting thread does not grow. That of each newcomer begins where the last
+        // turn ended.
         let mut times = Vec::new();
         for _ in 0..5 {
             let turn = turns.take(0);

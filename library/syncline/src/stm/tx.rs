@@ -32,7 +32,7 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
     ///
     /// # Errors
     ///
-    /// Always: the error leaves the closure.
+    /// Always: pass the error on, out of the closure.
     ///
     /// # Panics
     ///
@@ -48,7 +48,7 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
     ///
     /// # Errors
     ///
-    /// As the alternatives.
+    /// The error of the alternative that ran last.
     pub fn or_else<R>(
         &mut self,
         first: impl FnOnce(&mut Self) -> Result<R>,
@@ -95,8 +95,8 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
         self.parts.writes.clear();
     }
 
-    /// Keeps what a variable's value refers to alive until the attempt ends, so that cells in it
-    /// can be used: the node that a link leads to.
+    /// Keeps an object alive until the attempt ends, so that cells in it can be used: for example
+    /// the node that a link leads to.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -131,7 +131,7 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
     }
 }
 
-/// What a thread uses for its transactions, again and again.
+/// What a session reuses for all its transactions.
 pub(super) struct Parts<E: Engine> {
     pub(super) thread: E::Thread,
     pub(super) writes: Writes<E::Memory>,
@@ -140,7 +140,7 @@ pub(super) struct Parts<E: Engine> {
 }
 
 impl<E: Engine> Parts<E> {
-    /// Takes back what was written in place, if it was.
+    /// Takes back the writes of an attempt that runs in place.
     pub(super) fn take_back(&mut self) {
         if E::in_place(&self.thread) {
             self.writes.take_back();

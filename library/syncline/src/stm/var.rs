@@ -37,14 +37,14 @@ use crate::wait::Park;
 /// ```
 ///
 /// Values are dropped after the transaction that has replaced them, by the thread that has the last
-/// reference. If that panics, the panic leaves [`atomically`](super::atomically), and the
-/// transaction has happened.
+/// reference. If the drop panics, the panic leaves [`atomically`](super::atomically), and the
+/// transaction has happened. A value that the same transaction set and replaces is dropped at once.
 pub struct TVar<T, M: LongMemory = Native> {
     stamp: M::Long,
     value: Guarded<Arc<T>, Ttas<Park, M>>,
 }
 
-// SAFETY: values move between threads, and several may read one.
+// SAFETY: values move between threads, and several threads may read one.
 unsafe impl<T: Send + Sync, M: LongMemory> Sync for TVar<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync, M: LongMemory> Send for TVar<T, M> {}
@@ -59,7 +59,8 @@ impl<T: Send + Sync + 'static> TVar<T> {
 impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
     fn with_stamp(fresh: u64, value: T) -> Self {
         let stamp = M::Long::default();
-        // Relaxed: other threads get a reference to the variable by a way that orders.
+        // Relaxed: other threads get a reference to the variable through something that
+        // synchronizes.
         stamp.store(fresh, Relaxed);
         Self { stamp, value: Guarded::new(Arc::new(value)) }
     }
@@ -73,7 +74,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
     ///
     /// # Errors
     ///
-    /// The attempt is over, since another transaction was in the way; pass it on.
+    /// The attempt is over, since another transaction was in the way; pass the error on.
     ///
     /// # Panics
     ///
@@ -129,7 +130,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
             return self.overwrite(tx, value);
         }
         if let Some(pending) = self.pending(tx) {
-            // The value that was to be written is dropped last, outside of any transaction.
+            // The value that was to be written is dropped after it has been replaced.
             drop(replace(&mut pending.value, value));
             return;
         }
@@ -143,7 +144,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         unsafe { tx.parts.writes.add_object(NonNull::from(&self.stamp), Box::new(pending)) };
     }
 
-    /// Replaces the value in place, and keeps what it was if that is not kept yet.
+    /// Replaces the value in place, and keeps the earlier value unless one is kept already.
     fn overwrite<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>, value: Arc<T>)
     where
         E: Engine<Memory = M>,
@@ -153,7 +154,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         unsafe { tx.engine.take(&mut tx.parts.thread, stamp) };
         let before = self.value.with(|present| replace(present, value));
         if self.pending(tx).is_some() {
-            // Dropped in peace.
+            // Dropped outside of the variable's lock.
             return drop(before);
         }
         let kept = Pending { variable: NonNull::from(self), value: before };
@@ -169,8 +170,8 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         tx.parts.writes.object(NonNull::from(&self.stamp))?.any().downcast_mut()
     }
 
-    /// The value, or a copy if another reference to it is left; no transaction can use the
-    /// variable.
+    /// The value, or a copy if there is another reference to it. No transaction can use the
+    /// variable any more.
     pub fn into_inner(self) -> T
     where
         T: Clone,
@@ -179,7 +180,8 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
     }
 }
 
-/// A value that a variable is to get; afterwards, or if it was replaced in place, what it had.
+/// The value that a variable is to get. After the exchange, or if the variable is written in place,
+/// the value that it had before.
 struct Pending<T, M: LongMemory> {
     variable: NonNull<TVar<T, M>>,
     value: Arc<T>,

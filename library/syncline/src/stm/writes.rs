@@ -3,12 +3,12 @@
 //! writes in place, and keeps the earlier values here.
 //!
 //! A transaction that reads what it has written finds it here. Most reads are of other cells,
-//! and most transactions write little: a few entries are looked through, for more a filter of 64
-//! bits answers most questions, and for many there is an index.
+//! and most transactions write little: a few entries are searched one by one; with more, a filter
+//! of 64 bits answers most searches; with many, there is an index.
 //!
-//! Entries are pointers to cells that their adder has promised to keep. So only this module's parent
-//! adds, changes, copies and clears them. An engine reads them; it gets those of a commit by
-//! [`Engine::commit`](super::Engine::commit), and an engine is unsafe to write.
+//! Entries point to cells; the code that adds one promises that the cell lives. So only this
+//! module's parent adds, changes, copies and clears entries. An engine only reads those that
+//! [`Engine::commit`](super::Engine::commit) gets, and `Engine` is an unsafe trait.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -22,19 +22,19 @@ use crate::memory::{Long, LongMemory};
 
 /// Up to this many entries are searched without asking the filter, which would cost as much.
 const FEWEST: usize = 3;
-/// Up to this many entries are searched one by one unless the filter excludes the cell: a line or
-/// two of them.
+/// Up to this many entries are searched one by one unless the filter excludes the cell. They fill
+/// about four lines.
 const FEW: usize = 8;
 
 /// The value that a variable is to get.
 pub trait Install: 'static {
     /// Exchanges the variable's value with this. Runs none of the user's code.
     fn install(&mut self);
-    /// The value that the variable has now, for the same variable.
+    /// An entry for the same variable, with the value that the variable has now.
     fn present(&self) -> Box<dyn Install>;
-    /// A second copy of this value, for the same variable.
+    /// A second entry for the same variable, with the same value.
     fn again(&self) -> Box<dyn Install>;
-    /// Identifies the value.
+    /// This entry as an `Any`, to get back its type.
     fn any(&mut self) -> &mut dyn Any;
 }
 
@@ -61,7 +61,7 @@ pub trait Install: 'static {
 /// }
 /// ```
 pub struct Write<M: LongMemory> {
-    /// The cell's stamp; says which cell.
+    /// The cell's stamp, which identifies the cell.
     stamp: NonNull<M::Long>,
     /// The stamp's value when it was locked.
     pub locked_at: Cell<u64>,
@@ -112,7 +112,8 @@ impl<M: LongMemory> Write<M> {
 pub struct Writes<M: LongMemory> {
     entries: Vec<Write<M>>,
     objects: Vec<Box<dyn Install>>,
-    /// A bit for each cell; a cell whose bit is not set is not here.
+    /// Has the [bit](filter_bit) of each cell set, if there are more than [`FEWEST`] entries: a
+    /// cell whose bit is not set has no entry.
     filter: u64,
     /// Used for more than [`FEW`] entries: indices of entries plus one, or 0, by hash. At most half
     /// full.
@@ -126,8 +127,9 @@ impl<M: LongMemory> Default for Writes<M> {
 }
 
 /// The filter's bit for a cell: its address in units of 16 bytes, with higher bits mixed in, since
-/// cells in an array of larger things don't differ in the lowest ones. A multiplication would pay
-/// if compilers did not compute it in advance, even where the filter is not asked then.
+/// cells in an array of larger elements don't differ in the lowest bits. A multiplication would
+/// spread them better, but compilers compute it in advance, even on paths that don't use the
+/// filter.
 #[inline(always)]
 fn filter_bit<T>(stamp: NonNull<T>) -> u64 {
     let address = stamp.addr().get();
@@ -142,20 +144,20 @@ fn hash<T>(stamp: NonNull<T>) -> u64 {
 }
 
 impl<M: LongMemory> Writes<M> {
-    /// Whether there are none.
+    /// Whether there are no entries.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// All of them.
+    /// All entries.
     #[inline(always)]
     pub fn entries(&self) -> &[Write<M>] {
         &self.entries
     }
 
-    /// All of them, in the order of their cells' addresses: if every commit locks in this order,
-    /// none waits for a cell whose owner waits for one of its own.
+    /// All entries, in the order of their cells' addresses: if every commit locks in this order, no
+    /// two commits wait for each other.
     #[inline]
     pub fn in_order(&mut self) -> &[Write<M>] {
         match &mut *self.entries {
@@ -210,13 +212,13 @@ impl<M: LongMemory> Writes<M> {
         }
     }
 
-    /// What is to be written to a cell of one word.
+    /// The value that is to be written to a cell of one word, if it has an entry.
     #[inline(always)]
     pub(super) fn word(&self, stamp: NonNull<M::Long>) -> Option<&Cell<u64>> {
         self.find(stamp).map(|write| &write.bits)
     }
 
-    /// What is to be installed in a variable.
+    /// The value that is to be installed in a variable, if it has an entry.
     pub(super) fn object(&mut self, stamp: NonNull<M::Long>) -> Option<&mut dyn Install> {
         let object = self.find(stamp)?.bits.get() as usize;
         Some(&mut *self.objects[object])
@@ -227,7 +229,7 @@ impl<M: LongMemory> Writes<M> {
     /// # Safety
     ///
     /// The stamp and the word live until the entries, and those [taken again](Self::again), are
-    /// cleared. In unsafe code too, only the parent module can give that promise:
+    /// cleared. Even unsafe code can't call this outside of the parent module:
     ///
     /// ```compile_fail,E0624
     /// use syncline::stm::writes::Writes;
@@ -279,7 +281,8 @@ impl<M: LongMemory> Writes<M> {
         }
     }
 
-    /// Enters the last one in the filter and in the index, and earlier ones that are not there yet.
+    /// Enters the last entry in the filter and in the index, and earlier entries that are not there
+    /// yet.
     #[inline(never)]
     fn enter_last(&mut self) {
         let count = self.entries.len();
@@ -318,12 +321,12 @@ impl<M: LongMemory> Writes<M> {
         }
     }
 
-    /// The position in the index where a search begins. Its length is a power of two.
+    /// The position in the index at which a search begins. The index's length is a power of two.
     fn home(&self, hash: u64) -> usize {
         (hash >> 32) as usize & (self.index.len() - 1)
     }
 
-    /// Writes a word in place, and keeps what it held if that is not kept yet.
+    /// Writes a word in place, and keeps its earlier value unless one is kept already.
     ///
     /// # Safety
     ///
@@ -337,8 +340,8 @@ impl<M: LongMemory> Writes<M> {
     ) {
         // SAFETY: our caller's promise.
         let to = unsafe { word.as_ref() };
-        // A value that is kept twice is restored twice, the first value last. So there is no search
-        // among a few.
+        // If a cell is kept twice, it is restored twice, to its earliest value last. So a few
+        // entries need no search.
         if self.entries.len() <= FEWEST || !self.keeps(stamp) {
             // Relaxed: only the thread that is alone writes.
             self.add(stamp, Some(word), to.load(Relaxed));
@@ -362,14 +365,16 @@ impl<M: LongMemory> Writes<M> {
         self.objects.iter_mut().for_each(|object| object.install());
     }
 
-    /// Writes in place once more what was [present](Self::present), now that all is as it was
-    /// before, and keeps what that is. Otherwise as [`take_back`](Self::take_back).
+    /// Writes the values of [`present`](Self::present) in place once more, after all writes were
+    /// taken back, and keeps the values that they replace. Runs none of the user's code. This
+    /// thread runs alone.
     pub(super) fn write_again(&mut self) {
         self.entries.iter().for_each(Write::exchange);
         self.objects.iter_mut().for_each(|object| object.install());
     }
 
-    /// What was written in place, as it is now, for [`write_again`](Self::write_again).
+    /// A copy of these writes with the values that the cells have now, for
+    /// [`write_again`](Self::write_again).
     pub(super) fn present(&self) -> Self {
         let mut present = self.again();
         for write in &mut present.entries {
@@ -391,13 +396,13 @@ impl<M: LongMemory> Writes<M> {
         }
     }
 
-    /// Forgets all. Values are dropped, which is the user's code: it may panic.
+    /// Removes all entries and drops their values, which runs the user's code and may panic.
     pub(super) fn clear(&mut self) {
         self.clear_words();
         self.objects.clear();
     }
 
-    /// Forgets all cells; their values remain until they are [cleared](Self::clear).
+    /// Removes all entries; the values of variables remain until they are [cleared](Self::clear).
     #[inline]
     pub(super) fn clear_words(&mut self) {
         self.filter = 0;

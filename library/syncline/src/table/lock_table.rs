@@ -1,11 +1,11 @@
 //! SSYNC's hash table: a fixed number of buckets, each under a lock of its own.
 //!
-//! It is laid out for caches. A bucket's lock shares its lines only with the bucket's head, so a
-//! thread that has the lock has the head. Its keys are together, seven to a line, and a search
-//! reads one line after the other, which processors prefetch. A search touches only one value. No
-//! two buckets share a line.
+//! The table is laid out for caches. A bucket's lock shares its lines only with the bucket's head,
+//! so a thread that has the lock has the head. The bucket's keys are together, seven to a line, and
+//! a search reads one line after the other, which processors prefetch. A search touches only one
+//! value. No two buckets share a line.
 //!
-//! Not for long buckets: a search reads all keys of a bucket. The number of buckets stays.
+//! Not for long buckets: a search reads all keys of a bucket. The number of buckets is fixed.
 //!
 //! Source: David, Guerraoui and Trigonakis, "Everything You Always Wanted to Know About
 //! Synchronization but Were Afraid to Ask" (2013), sections 4.3 (ssht) and 6.3.
@@ -50,8 +50,8 @@ unsafe impl<V: Send, L: RawLock> Sync for LockTable<V, L> {}
 unsafe impl<V: Send, L: RawLock> Send for LockTable<V, L> {}
 
 impl<V, L: RawLock> LockTable<V, L> {
-    /// An empty table with this many buckets, each with room for this many keys before it has to
-    /// allocate.
+    /// An empty table with `buckets` buckets, each with room for `keys_per_bucket` keys before it
+    /// has to allocate.
     ///
     /// # Panics
     ///
@@ -68,7 +68,7 @@ impl<V, L: RawLock> LockTable<V, L> {
         self.buckets.len()
     }
 
-    /// The bucket of a key, from 0. Keys that follow each other go to different buckets, and
+    /// The number of a key's bucket, counted from 0. Consecutive keys go to different buckets, and
     /// fill them evenly.
     #[inline]
     pub fn bucket_of(&self, key: u64) -> usize {
@@ -88,11 +88,11 @@ impl<V, L: RawLock> LockTable<V, L> {
         })
     }
 
-    /// A copy of the key's value.
+    /// A copy of the key's value, or `None` if there is no such key.
     ///
     /// # Panics
     ///
-    /// Panics if `clone` does, which runs under the bucket's lock and must not use the table.
+    /// Panics if `clone` does. It runs under the bucket's lock, and must not use the table.
     #[inline]
     pub fn get(&self, key: u64) -> Option<V>
     where
@@ -102,7 +102,7 @@ impl<V, L: RawLock> LockTable<V, L> {
         self.locked(key, |bucket| unsafe { bucket.shelf.look(|shelf| (*shelf).get(key, V::clone)) })
     }
 
-    /// Takes the key's value out.
+    /// Removes the key, and returns its value.
     #[inline]
     pub fn remove(&self, key: u64) -> Option<V> {
         // SAFETY: the bucket's lock is held.
@@ -117,7 +117,7 @@ impl<V, L: RawLock> LockTable<V, L> {
         self.buckets.iter().map(|bucket| bucket.locked(of)).sum()
     }
 
-    /// Whether there are no keys; as [`len`](Self::len).
+    /// Whether there are no keys, counted as [`len`](Self::len) does.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

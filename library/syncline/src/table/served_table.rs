@@ -3,8 +3,8 @@
 //!
 //! A part never leaves its server's cache, and there is no lock: an operation is a message there
 //! and one back, four transfers of a line, however many threads want the same bucket. So it is
-//! faster if many threads want few buckets, and slower if a lock would nearly always be free. SSYNC
-//! has one server for every three threads.
+//! faster than a table with locks if many threads want few buckets, and slower if the locks would
+//! nearly always be free. SSYNC has one server for every three threads.
 //!
 //! A server is a [delegation server](crate::delegation::Server) of buckets laid out as those of
 //! [`LockTable`](super::LockTable), and an operation is a section. Values of up to four words
@@ -56,8 +56,8 @@ pub struct TablePart<V, M: Memory = Native> {
     parts: usize,
 }
 
-/// A part, and the server whose thread will own it. A server that is dropped and never run drops
-/// its part.
+/// The server of a part, whose thread will own the part. A server that is dropped and never run
+/// drops its part.
 pub struct TableServer<V, W: Wait = Park, M: Memory = Native> {
     server: Server<TablePart<V, M>, W, M>,
 }
@@ -74,8 +74,8 @@ pub struct TableClient<V, W: Wait = Park, M: Memory = Native> {
 type Crew<V, W, M> = (Vec<TableServer<V, W, M>>, Vec<TableClient<V, W, M>>);
 
 impl<V: Send, M: Memory> ServedTable<V, M> {
-    /// An empty table with this many buckets, each with room for this many keys before it has to
-    /// allocate, distributed evenly over this many servers.
+    /// An empty table with at least `buckets` buckets, distributed evenly over `servers` servers.
+    /// Each bucket has room for `keys_per_bucket` keys before it has to allocate.
     ///
     /// # Panics
     ///
@@ -96,7 +96,7 @@ impl<V: Send, M: Memory> ServedTable<V, M> {
         self.parts[part].put(key, value)
     }
 
-    /// The servers, and this many clients of all of them.
+    /// The servers, and `clients` clients, each of which can ask all servers.
     ///
     /// # Panics
     ///
@@ -134,7 +134,7 @@ impl<V: Send, W: Wait, M: Memory> TableClient<V, W, M> {
         self.server(key).with(move |part| part.put(key, value))
     }
 
-    /// A copy of the key's value.
+    /// A copy of the key's value, or `None` if there is no such key.
     ///
     /// # Errors
     ///

@@ -11,8 +11,7 @@ use alloc::vec::Vec;
 
 use crate::memory::{Data, Memory};
 
-/// The number of keys to a line: the rest of the line next to the word that says which keys are
-/// there.
+/// The number of keys in a line: as many as fit next to the word that says which keys are there.
 const KEYS: usize = 7;
 
 /// A line of keys.
@@ -27,7 +26,8 @@ struct Keys {
 impl Keys {
     const NONE: Self = Self { taken: 0, keys: [0; KEYS] };
 
-    /// Where the key is. Compares them all, since that is quicker than to stop at the first.
+    /// The slot of a key. Compares all keys, since that is quicker than stopping at the first
+    /// match.
     #[inline]
     fn find(&self, key: u64) -> Option<usize> {
         let equal = |mask, at| mask | u64::from(self.keys[at] == key) << at;
@@ -42,11 +42,11 @@ impl Keys {
     }
 }
 
-/// The values of a line of keys; those whose keys are taken are there.
+/// The values of a line of keys; only those of taken keys are there.
 #[repr(C, align(64))]
 struct Values<V, M: Memory>([M::Data<MaybeUninit<V>>; KEYS]);
 
-/// Where a key is: its line, and its slot in the line.
+/// The position of a key: its line, and its slot in the line.
 type Position = (usize, usize);
 
 /// The content of a bucket.
@@ -58,11 +58,12 @@ pub(super) struct Shelf<V, M: Memory> {
 // SAFETY: it owns its values and their keys, which are numbers.
 unsafe impl<V: Send, M: Memory> Send for Shelf<V, M> {}
 
-/// All accesses are one thread's: the bucket's lock is held, or the table is going.
+/// One thread at a time accesses a shelf: it holds the bucket's lock, owns the bucket as its
+/// server, or drops the table.
 impl<V, M: Memory> Shelf<V, M> {
-    /// Makes room for this many keys; more can be added. Memory is allocated for twice as many, and
-    /// the second half is not touched before it is needed: so a bucket that happens to get more
-    /// than its share does not move while its lock is held.
+    /// A shelf with room for this many keys; more can be added. Memory is allocated for twice as
+    /// many, and the second half is not touched before it is needed: so a bucket that happens to
+    /// get more than its share does not move while its lock is held.
     pub(super) fn new(capacity: usize) -> Self {
         let lines = capacity.div_ceil(KEYS);
         let most = 2 * lines + 1;
@@ -71,7 +72,7 @@ impl<V, M: Memory> Shelf<V, M> {
         shelf
     }
 
-    /// Makes room for a line of keys more.
+    /// Makes room for one more line of keys.
     pub(super) fn grow(&mut self) {
         self.keys.push(Data::new(Keys::NONE));
         self.values.push(Values(core::array::from_fn(|_| Data::new(MaybeUninit::uninit()))));
@@ -86,7 +87,7 @@ impl<V, M: Memory> Shelf<V, M> {
         })
     }
 
-    /// The position of the key, or else a vacant one; each line's keys are compared at once.
+    /// The position of the key. The error is a vacant position, or `None` if all are taken.
     #[inline]
     fn find_or_vacancy(&self, key: u64) -> Result<Position, Option<Position>> {
         let mut vacancy = None;
@@ -101,7 +102,7 @@ impl<V, M: Memory> Shelf<V, M> {
         Err(vacancy)
     }
 
-    /// The result of a function on the key's value.
+    /// The result of a function on the key's value, or `None` if there is no such key.
     #[inline]
     pub(super) fn get<R>(&self, key: u64, read: impl FnOnce(&V) -> R) -> Option<R> {
         let (line, at) = self.find(key)?;
@@ -135,7 +136,7 @@ impl<V, M: Memory> Shelf<V, M> {
         Ok(None)
     }
 
-    /// Takes a value out.
+    /// Removes a key, and returns its value.
     #[inline]
     pub(super) fn remove(&self, key: u64) -> Option<V> {
         let (line, at) = self.find(key)?;

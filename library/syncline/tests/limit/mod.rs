@@ -1,11 +1,11 @@
-//! A limit on the time of tests whose threads may wait for ever.
+//! A limit on the time of tests whose threads may wait forever.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Runs a test in a thread of its own, which may take only so long.
+/// Runs a test in a thread of its own, for at most `limit`.
 pub fn within(limit: Duration, test: impl FnOnce() + Send + 'static) {
     let (done, wait) = mpsc::channel();
     let runner = thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Every kind of channel, with messages that fit a line together, alone, and not at all.
+//! Every kind of channel, with messages of which several, one or none fit into a line.
 
 use std::fmt::Debug;
 use std::thread;
@@ -11,7 +11,7 @@ use syncline::wait::{Park, Spin, Yield};
 
 use crate::{AT_ONCE, ROUNDS, SOON, THREADS, fail, fails};
 
-/// Enough to come around.
+/// Enough messages to go around a ring.
 const MESSAGES: u64 = 3 * ROUNDS;
 /// Larger than a line, and no multiple of a word.
 type Large = [u32; 33];
@@ -69,8 +69,8 @@ fn stream<Q: RawChannel<Item: Numbered>>() {
     });
 }
 
-/// A thread that waits for an end learns when that is dropped, and nothing that was sent is lost or
-/// leaks.
+/// A thread that waits for the other end wakes up when that is dropped, and nothing that was sent
+/// is lost or leaks.
 fn ends<Q: RawChannel<Item: Numbered>>() {
     let (mut sender, mut receiver) = channel::over::<Q>(2);
     assert_eq!(receiver.recv_timeout(AT_ONCE), Err(RecvTimeoutError::Timeout));
@@ -91,7 +91,7 @@ fn ends<Q: RawChannel<Item: Numbered>>() {
         let refused = (0..).find_map(|number| sender.send(Q::Item::of(number)).err());
         assert!(matches!(refused, Some(SendError(_))) && sender.is_disconnected());
     });
-    // Both go at once, with messages between them.
+    // Both ends are dropped at the same time, with messages between them.
     let (mut sender, receiver) = channel::over::<Q>(2);
     thread::scope(|scope| {
         scope.spawn(move || drop(receiver));

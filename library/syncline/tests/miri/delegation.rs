@@ -9,7 +9,7 @@ fn attached<D: RawDelegation>() {
     let count: Delegated<Box<u64>, D> = Delegated::from(Box::new(0));
     together(|_| {
         for round in 0..ROUNDS {
-            // It borrows from this stack, and is answered with something that owns.
+            // The section borrows from this stack, and returns a value that owns memory.
             let mut before = None;
             let after = count.with(|count| {
                 before = Some(Box::new(**count));

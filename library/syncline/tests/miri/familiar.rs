@@ -1,4 +1,4 @@
-//! Guards of parts, guards that change or own their lock, and what happens once.
+//! Guards of parts, guards that change or own their lock, and one-time initialization.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ fn a_reader_becomes_the_writer() {
     assert_eq!(**upgradable, **reader);
 }
 
-/// The last guard ends the lock, on any thread.
+/// The last guard drops the lock, on any thread.
 #[test]
 fn guards_keep_their_lock() {
     let mutex: Arc<Mutex<Box<u64>, Mcs>> = Arc::new(Mutex::with_lock(Box::new(0)));

@@ -1,5 +1,5 @@
-//! Guards beyond what all locks' tests do with them: shown, kept beyond each other, for values
-//! without a size, in statics; and the types of `lock_api`.
+//! What the tests of all locks don't do with guards: guards that are formatted, that are dropped in
+//! any order, for unsized values, in statics; and the types of `lock_api`.
 
 use std::mem::ManuallyDrop;
 
@@ -64,12 +64,11 @@ fn a_static_lock_is_used_by_all() {
     assert_eq!(*TOTAL.lock(), THREADS);
 }
 
-/// The lock's own memory is freed with it. What the guard had is not: it leaks on purpose, and
-/// lives in what is kept here, for Miri to find.
+/// The lock's own memory is freed with it, although a guard was forgotten.
 #[test]
 fn a_lock_whose_guard_was_forgotten_can_be_dropped() {
     let mutex: Box<Mutex<Box<u64>>> = Box::new(Mutex::new(Box::new(7)));
-    // A lock without nodes; those of others would stay allocated.
+    // This lock has no nodes. The nodes of others would stay allocated.
     let guard = ManuallyDrop::new(mutex.lock());
     assert_eq!(***guard, 7);
     let _ = guard;

@@ -26,7 +26,8 @@ fn exclusive<L: RawLock>() {
         }
     });
     assert_eq!(**mutex.get_mut(), THREADS * ROUNDS);
-    // All wait, and each hands over to the next; elsewhere, since a free lock can be moved.
+    // All threads wait, and each hands over to the next. The lock is at a new address, since a free
+    // lock can be moved.
     let moved = Box::new(mutex);
     behind(moved.lock(), |_| add(&mut moved.lock()));
     assert_eq!(*moved.into_inner(), THREADS * (ROUNDS + 1));

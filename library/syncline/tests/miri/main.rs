@@ -3,9 +3,9 @@
 //! and shows stores to other threads as late as the orderings allow. Natively the same runs with
 //! more rounds.
 //!
-//! Values are boxes: one that is lost, dropped twice or read half shows as a pointer. Locks and
-//! delegation locks are those of the catalogues, so a new one is here by itself. `./x miri` runs
-//! this with many seeds, in both of Miri's models of what pointers may do.
+//! Values are boxes: one that is lost, dropped twice or read half shows as a faulty pointer. Locks
+//! and delegation locks are those of the catalogues, so a new one is included automatically. `./x
+//! miri` runs this with many seeds, in both of Miri's models of what pointers may do.
 
 mod channels;
 mod condvars;
@@ -24,9 +24,9 @@ use std::time::Duration;
 const THREADS: u64 = 3;
 const ROUNDS: u64 = if cfg!(miri) { 2 } else { 20 };
 
-/// Long enough for others to come and wait: in Miri's time, which goes on as it works.
+/// Long enough for others to come and wait: in Miri's time, which advances as Miri works.
 const SOON: Duration = Duration::from_millis(2);
-/// Shorter than that.
+/// Shorter than [`SOON`].
 const AT_ONCE: Duration = Duration::from_micros(200);
 
 /// Runs threads, numbered from 0, and waits for their ends.

@@ -1,4 +1,4 @@
-//! Values that a thread serves: delegation servers, and tables of such.
+//! Values that a thread serves: delegation servers, and tables made of them.
 
 use std::thread;
 

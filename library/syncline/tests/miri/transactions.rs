@@ -53,7 +53,7 @@ impl<E: Engine> Accounts<E> {
     }
 }
 
-/// Each transaction changes how they run: side by side, or one after the other.
+/// Each transaction changes how transactions run: side by side, or one after the other.
 #[derive(Debug, Default)]
 struct Alternating(AtomicBool);
 
@@ -174,7 +174,7 @@ fn nodes_outlive_those_who_walk_on_them() {
     });
 }
 
-/// More cells than are looked through one by one.
+/// More cells than are searched one by one.
 #[test]
 fn a_transaction_of_many_cells() {
     let cells: Vec<TCell<u64>> = (0..20).map(TCell::new).collect();

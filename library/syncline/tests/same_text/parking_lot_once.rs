@@ -1,4 +1,4 @@
-// What happens once, with parking_lot's names.
+// One-time initialization, with parking_lot's names.
 
 use peer::Once;
 

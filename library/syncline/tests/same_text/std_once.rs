@@ -1,4 +1,4 @@
-// What happens once, with the standard library's names.
+// One-time initialization, with the standard library's names.
 
 use peer::{LazyLock, Once, OnceLock};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};

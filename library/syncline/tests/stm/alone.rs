@@ -1,4 +1,5 @@
-//! Transactions that run alone and write in place: what fails is taken back.
+//! Transactions that run alone and write in place: the writes of an attempt that fails are taken
+//! back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -12,7 +13,7 @@ use syncline::wait::Park;
 
 use crate::{Noting, ROUNDS, THREADS, panics, run};
 
-/// All transactions run one after the other, but for an engine's first.
+/// All transactions run one after the other, except an engine's first.
 #[derive(Debug, Default)]
 struct Always;
 
@@ -24,7 +25,7 @@ impl Pace for Always {
     }
 }
 
-/// Each transaction changes how they run.
+/// Each transaction changes how transactions run.
 #[derive(Debug, Default)]
 struct Alternating(AtomicBool);
 
@@ -45,7 +46,7 @@ fn engine<P: Pace>() -> Engines<P> {
     engine
 }
 
-/// More cells than are looked through one by one.
+/// More cells than are searched one by one.
 const CELLS: usize = 40;
 
 fn cells<P: Pace>(engine: &Engines<P>) -> Vec<TCell<usize>> {
@@ -198,7 +199,8 @@ fn what_was_replaced_is_dropped_outside_of_the_transaction() {
     assert_eq!(atomically(|tx| dropped.get(tx)), 1);
 }
 
-/// Some transfer and others look, while how they run changes with each transaction.
+/// Each transaction looks at all values and exchanges two of them, and then changes how
+/// transactions run.
 #[test]
 fn every_attempt_sees_one_moment_however_it_runs() {
     const EACH: u64 = 100;

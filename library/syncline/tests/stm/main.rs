@@ -1,4 +1,4 @@
-//! Transactions natively: many at once, waiting for each other, and used as they should not be.
+//! Transactions natively: many at once, waiting for each other, and misused.
 
 mod alone;
 mod misuse;
@@ -31,7 +31,7 @@ impl Drop for Noting {
     }
 }
 
-/// Runs threads, numbered from 0, and waits for their ends, each of which a sanitizer sees.
+/// Runs threads, numbered from 0, and joins each of them, which a sanitizer sees.
 fn run(threads: usize, body: impl Fn(usize) + Sync) {
     thread::scope(|scope| {
         let body = &body;
@@ -41,7 +41,7 @@ fn run(threads: usize, body: impl Fn(usize) + Sync) {
     });
 }
 
-/// What a closure's panic says.
+/// The message of a closure's panic.
 fn panics<R>(what: impl FnOnce() -> R) -> String {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).err();
     let panic = panic.expect("it should have panicked");

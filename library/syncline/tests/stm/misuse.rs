@@ -72,7 +72,7 @@ fn waiting_for_nothing_panics() {
     assert!(text.contains("without having read anything"), "{text}");
 }
 
-/// A value that counts how many there are, and panics if told to.
+/// A value whose instances are counted, and which panics on request.
 struct Fragile {
     alive: Arc<AtomicUsize>,
     in_clone: bool,

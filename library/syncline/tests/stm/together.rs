@@ -23,8 +23,8 @@ fn nothing_is_lost() {
     assert_eq!(value(&count), ROUNDS * THREADS as u32);
 }
 
-/// Some transfer between cells of both kinds, others look at all of them: what they see must add
-/// up inside of the transaction, also in attempts that fail later.
+/// Some threads transfer between cells of both kinds, and others look at all of them: what they see
+/// must add up inside of the transaction, also in attempts that fail later.
 #[test]
 fn every_attempt_sees_one_moment() {
     const ACCOUNTS: usize = 16;

@@ -10,7 +10,7 @@ use crate::counted::{Count, Counted};
 
 static HASH_PANICS: AtomicBool = AtomicBool::new(false);
 
-/// A key that panics in `Hash` when told to, and in `Eq` if it is even and asked about 7.
+/// A key that panics in `Hash` on request, and in `Eq` if it is compared with 1007, or is 1007.
 #[derive(Clone, Copy, Debug)]
 struct Key(u32);
 

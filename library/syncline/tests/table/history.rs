@@ -1,27 +1,27 @@
 //! Whether a recorded history of a map has an explanation.
 //!
 //! An operation on a key takes effect at one moment between its call and its return. So a history
-//! is right if its operations can be put in an order in which each could have answered what it
-//! did, and none comes before one that had returned before it was called. Operations on different
+//! is right if its operations can be put in an order in which each could have given its answer, and
+//! no operation comes before one that had returned before it was called. Operations on different
 //! keys don't concern each other, so each key has its own order.
 //!
 //! The search is Wing and Gong's ("Testing and Verifying Concurrent Objects", 1993) with Lowe's
-//! memory of what was tried ("Testing for Linearizability", 2017).
+//! cache of what was tried ("Testing for Linearizability", 2017).
 
 use std::collections::HashSet;
 
-/// What was done, and what it answered.
+/// An operation, and its answer.
 #[derive(Clone, Copy, Debug)]
 pub enum What {
     Get(Option<u64>),
     Insert(u64, Option<u64>),
     Remove(Option<u64>),
-    /// Adds one to a value, if there is one, and answers what it is then.
+    /// Adds one to the value, if there is one, and answers the new value.
     Increment(Option<u64>),
 }
 
 impl What {
-    /// The value after the operation, if it could have answered what it did.
+    /// The value after the operation; `None` if the operation could not have given its answer.
     fn apply(self, value: Option<u64>) -> Option<Option<u64>> {
         let (answer, right, after) = match self {
             Self::Get(found) => (found, value, value),
@@ -40,7 +40,7 @@ pub struct Operation {
     pub what: What,
 }
 
-/// Most operations on a key, so that a set of them is a word.
+/// The most operations on a key: a set of them fits into a word.
 pub const MOST: usize = 64;
 
 /// Whether the operations on one key, which was absent, have an explanation.
@@ -61,7 +61,7 @@ fn explains(
     if !tried.insert((done, value)) {
         return false;
     }
-    // Only what was called before anything else returned can be next.
+    // Only an operation that was called before any other returned can be next.
     left().filter(|&at| operations[at].called <= first_return).any(|at| {
         let after = operations[at].what.apply(value);
         after.is_some_and(|after| explains(operations, done | 1 << at, after, tried))
@@ -98,7 +98,7 @@ fn known_histories() {
             (3, 4, Get(Some(2))),
             (5, 6, Get(Some(1))),
         ]),
-        // Two have removed the same.
+        // Two threads have removed the same value.
         drawn(&[(0, 1, Insert(1, None)), (2, 5, Remove(Some(1))), (3, 4, Remove(Some(1)))]),
         // An update is lost.
         drawn(&[(0, 1, Insert(1, None)), (2, 5, Increment(Some(2))), (3, 6, Increment(Some(2)))]),

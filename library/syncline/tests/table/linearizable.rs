@@ -1,4 +1,4 @@
-//! Recorded histories of the tables, and of broken ones, which must be told.
+//! Recorded histories of the tables, and of broken tables, which must be detected.
 
 use std::hash::RandomState;
 use std::sync::Barrier;
@@ -56,7 +56,7 @@ impl Map for LockTable<u64, Ttas> {
     }
 }
 
-/// A table whose updates are two steps: others come in between.
+/// A table whose updates take two steps, so that others can come in between.
 struct LostUpdates(HashTable<u64, u64, RandomState, Flat>);
 
 impl Map for LostUpdates {
@@ -109,7 +109,7 @@ fn in_between() {
 }
 
 const THREADS: usize = 4;
-/// The number of keys whose histories are checked; others come and make the table grow.
+/// The number of keys whose histories are checked; other keys make the table grow.
 const KEYS: u64 = 3;
 /// The least number of runs.
 const LEAST: u64 = 200;

@@ -1,4 +1,4 @@
-//! One thread: what `HashMap` does.
+//! With one thread, a table does what `HashMap` does.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -22,7 +22,7 @@ fn whole(key: u64, found: &Value) -> bool {
     *found == value(key, found[0] ^ key)
 }
 
-/// Each thread changes keys of its own, of which it knows what they are, and reads all.
+/// Each thread changes keys of its own, whose values it knows, and reads all keys.
 fn own_keys_and_others<P: Storage<u64, Value>>(rounds: u64) {
     let table: HashTable<u64, Value, _, P> = HashTable::new();
     thread::scope(|scope| {
@@ -105,7 +105,7 @@ fn readers_of_one_contended_key_see_no_torn_value() {
 /// that looks for one that stays finds it, wherever it goes meanwhile.
 #[test]
 fn entries_that_move_are_found() {
-    /// Hashes that differ in their upper bits alone: one bucket, but many tags.
+    /// Hashes that differ only in their upper bits: one bucket, but many tags.
     #[derive(Clone, Default)]
     struct Upper(u64);
     impl std::hash::BuildHasher for Upper {

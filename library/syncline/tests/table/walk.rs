@@ -1,7 +1,8 @@
-//! A reader's way along a bucket, with a writer in its midst.
+//! A reader's way along a bucket, with a writer in between.
 //!
 //! A key's `Eq` runs while a reader looks through its bucket, which is not locked then. So a writer
-//! can be let in at that very point, by the key itself: no chance is needed, and no thread.
+//! can be let in at that very point, by the key itself: this needs neither luck nor a second
+//! thread.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -21,7 +22,7 @@ impl Hash for Key {
     }
 }
 
-/// What happens after this many comparisons more.
+/// What happens, and after how many more comparisons.
 type Meanwhile = (u32, Rc<dyn Fn()>);
 
 thread_local! {
@@ -164,7 +165,7 @@ fn who_comes_and_goes_is_found_or_not_and_nobody_else() {
     assert_eq!(found, Some(1), "it was there when the reader looked");
 }
 
-/// After each comparison, as long as it returns that it did something.
+/// Calls `act` after each comparison, until it returns `false`.
 fn always(act: Rc<dyn Fn() -> bool>) {
     let once = move || {
         if act() {
@@ -174,10 +175,10 @@ fn always(act: Rc<dyn Fn() -> bool>) {
     MEANWHILE.set(Some((0, Rc::new(once))));
 }
 
-/// More than a reader can be disturbed before it locks the bucket.
+/// More disturbances than a reader bears before it locks the bucket.
 const OFTEN: u32 = 1000;
-/// How long a writer that is asked to disturb may take, or else it is taken to be locked out. One
-/// that is only slow makes this test see less, and not fail.
+/// How long a writer may take to disturb; after that it counts as locked out. A writer that is only
+/// slow makes this test weaker, but does not make it fail.
 const SLOW: Duration = Duration::from_millis(300);
 
 /// A writer changes the bucket between the reader's look at one key and that at the next.

@@ -1,8 +1,8 @@
 //! Entries in nodes, like those of `Boxed`, but freed differently: all are kept until the table is
 //! dropped. `seize`, which frees them natively, can't be modelled, since its words are its own; so
-//! native tests must check that a node lives as long as it is read. Checked here is that a reader
-//! follows only nodes that were inserted, completely, and after they were written; and that each is
-//! retired once.
+//! native tests must check that a node lives as long as it is read. The cases here check that a
+//! reader follows only nodes that were completely inserted, after they were written, and that each
+//! node is retired once.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -26,8 +26,8 @@ struct Node<M: Memory> {
 }
 
 std::thread_local! {
-    /// All nodes of the tested table, by address, with functions that free them. The threads of an
-    /// execution share one system thread.
+    /// All nodes of the tested table, each with its address. The threads of an execution share one
+    /// system thread.
     static NODES: RefCell<Vec<(u64, Box<dyn Any>)>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,6 +1,6 @@
 //! The growing tables over any checker's memory: the library's own code, with buckets of two slots.
 //!
-//! A key is its own hash, whose last bits choose the bucket. There are four buckets at first, so
+//! A key is its own hash, whose low bits choose the bucket. There are four buckets at first, so
 //! keys that are multiples of four are in bucket 0 until it is split; then those with bit 2 set
 //! move. All keys have the same tag, so a reader copies every entry of its bucket. A value is two
 //! equal words that identify its key, so a torn copy shows.

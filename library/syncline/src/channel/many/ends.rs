@@ -24,12 +24,12 @@ struct Channel<T, M: LongMemory> {
     receivers: Padded<Ends<M>>,
 }
 
-/// The ends of a kind.
+/// The ends of one kind: all senders, or all receivers.
 #[derive(Default)]
 struct Ends<M: LongMemory> {
     /// The number of ends of this kind, not counting the first.
     others: M::Word,
-    /// Not 0 if none is left.
+    /// Not 0 if no end of this kind is left.
     gone: M::Word,
     waiters: Waiters<M>,
 }
@@ -146,7 +146,7 @@ impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
         }
     }
 
-    /// A function of its own, so that the code for sending where there is room stays small.
+    /// A function of its own, so that the code for sending when there is room stays small.
     #[cold]
     fn send_later(&self, message: T) -> Result<(), SendError<T>> {
         let mut message = Some(message);
@@ -171,7 +171,7 @@ impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
     ///
     /// # Errors
     ///
-    /// If there is no room, or the receiver is gone.
+    /// If there is no room, or all receivers are gone.
     #[inline]
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         self.channel.try_send::<W>(message)

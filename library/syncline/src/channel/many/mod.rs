@@ -1,4 +1,5 @@
-//! Channels of many senders and many receivers: any of the receivers gets a message.
+//! Channels of many senders and many receivers: each message goes to one receiver, which may be any
+//! of them.
 //!
 //! ```
 //! use syncline::channel::many;
@@ -25,9 +26,9 @@
 //! defined: a message whose sending ended before that of another began is taken first. What
 //! happened before a message was sent is visible to the thread that receives it.
 //!
-//! **Disconnecting** is dropping the last sender, or the last receiver. Receivers get all that was
-//! sent, and then an error; a sender gets its message back. Messages that are not taken are dropped
-//! with the last end.
+//! **Disconnecting** means dropping the last sender, or the last receiver. Receivers get all that
+//! was sent, and then an error; a sender gets its message back. Messages that are not taken are
+//! dropped with the last end.
 
 mod ends;
 #[doc(hidden)]
@@ -40,7 +41,8 @@ pub use ends::{Receiver, Sender};
 use crate::memory::LongMemory;
 use crate::wait::Wait;
 
-/// A channel with room for this many messages at least, whose ends spin for a while and then sleep.
+/// A channel with room for at least `capacity` messages, whose ends spin for a while and then
+/// sleep.
 ///
 /// # Panics
 ///

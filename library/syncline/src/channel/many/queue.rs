@@ -3,7 +3,7 @@
 //! ```text
 //!   tail   how many messages have a slot so far: the number of the next to be sent
 //!   head   how many of them receivers have claimed: the number of the next to be received
-//!   turn   of each slot: 2n, it is free for its message number n; 2n + 1, that is there
+//!   turn   of each slot: 2n if it is free for its n-th message; 2n + 1 if that message is there
 //! ```
 //!
 //! A sender claims a number by raising `tail`, if the number's slot is free. It writes the message,
@@ -12,20 +12,20 @@
 //! receiver for slots only.
 //!
 //! 1. **Turns only grow**, and the thread that has claimed a number is the only one to change its
-//!    slot's turn next. So no exchange of `tail` or `head` succeeds with an outdated number: the
-//!    number would have to be the same, and numbers have 64 bits.
+//!    slot's turn next. So no exchange of `tail` or `head` succeeds with an outdated number: for
+//!    that the number would have to come back, and numbers have 64 bits.
 //! 2. The ring is **empty** for a receiver if the slot's message has not come and `tail` says that
 //!    no sender has claimed its number. If a sender has claimed it, the message is under way, and
 //!    the receiver polls for it: if it slept instead, it would not be woken for the messages behind
 //!    this one. The ring is **full** for a sender by the same rule.
 //!
-//! Not lock-free: a sender that loses its processor between its claim and its turn holds up the
-//! receivers when they come to its slot.
+//! Not lock-free: a sender that loses its processor after it has claimed a number, and before it
+//! sets the slot's turn, holds up the receivers that come to the slot.
 //!
-//! Sources: that each slot has a turn is in the queue of Gottlieb, Lubachevsky and Rudolph, "Basic
+//! Sources: slots with turns are from the queue of Gottlieb, Lubachevsky and Rudolph, "Basic
 //! Techniques for the Efficient Coordination of Very Large Numbers of Cooperating Sequential
-//! Processors", ACM TOPLAS 5(2), 1983; that a number is claimed by an exchange once the slot is
-//! seen to be free, so that one can also try, in Vyukov's bounded queue of 2010.
+//! Processors", ACM TOPLAS 5(2), 1983; claiming a number by an exchange after the slot was seen to
+//! be free, which makes tries possible, is from Vyukov's bounded queue of 2010.
 
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
@@ -64,7 +64,7 @@ impl<T, M: LongMemory> Queue<T, M> {
         self.slots.len()
     }
 
-    /// The slot of a number, and its turn while it is free for it.
+    /// The slot of a number, and the slot's turn while it is free for that number.
     #[inline]
     fn slot(&self, number: u64) -> (&Slot<T, M>, u64) {
         let count = self.slots.len();
@@ -72,7 +72,7 @@ impl<T, M: LongMemory> Queue<T, M> {
         (slot, (number >> count.trailing_zeros()) * 2)
     }
 
-    /// Puts a message in, or gives it back if there is no room.
+    /// Puts a message in. The error is the message, if there is no room.
     #[inline]
     pub fn push(&self, message: T) -> Result<(), T> {
         let mut looks = 0;
@@ -90,8 +90,8 @@ impl<T, M: LongMemory> Queue<T, M> {
                 slot.turn.store(free + 1, Release);
                 return Ok(());
             }
-            // Relaxed: a thread that sleeps has passed a barrier before, and the others may learn
-            // of this late.
+            // Relaxed: a thread that goes to sleep has executed a barrier before; others may learn
+            // of the room late.
             if turn < free && self.head.load(Relaxed) + self.slots.len() as u64 == number {
                 return Err(message);
             }

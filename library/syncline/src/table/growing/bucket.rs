@@ -1,9 +1,9 @@
 //! A bucket: a block whose head has the version, the tags with the depth, and a link.
 //!
-//! A full bucket has another behind it, which its version covers too.
+//! A bucket that is too small has others behind it, in a chain. Its version covers these too.
 //!
-//! Blocks are given back with the table only, so a reader may read any bucket that it ever knew;
-//! the version says whether it was the right one.
+//! Blocks are freed only with the table, so a reader may read any bucket that it ever knew. The
+//! version says whether it was the right one.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,7 +16,8 @@ use super::tags::{MOST, Tags};
 use super::version::Version;
 use crate::memory::{BlockHead, Blocks, Link, Long, LongMemory, Memory, Native};
 
-/// The largest bucket of which all lines are fetched at once: one line in two is needed then.
+/// The largest bucket, in bytes, of which all lines are prefetched at once: of these lines one in
+/// two is needed.
 const FETCHED: usize = 256;
 /// Tables of fewer bytes are in a core's own cache. Lines arrive from there so quickly that
 /// prefetching gains nothing, and each line that is prefetched too early is taken from the thread
@@ -26,7 +27,7 @@ const NEAR: usize = 1 << 20;
 const READ: Ordering = Version::<Native>::READ;
 const WRITE: Ordering = Version::<Native>::WRITE;
 
-/// The head of every bucket. Zeros are a bucket that was never used.
+/// The head of every bucket. A head of zeros is that of a bucket that was never used.
 #[repr(C)]
 pub struct Head<M: LongMemory> {
     version: Version<M>,
@@ -54,7 +55,7 @@ impl<M: LongMemory> BlockHead for Head<M> {
     const MOST: usize = MOST;
 }
 
-// SAFETY: words and a link.
+// SAFETY: words and a link, which may all be zero.
 unsafe impl<M: LongMemory<Long: Zeroable>> Zeroable for Head<M> where M::Link<Self>: Zeroable {}
 
 /// A memory in which a table's buckets can be, with slots for `R`.
@@ -83,7 +84,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     /// The number of slots to a bucket.
     pub(super) const SLOTS: usize = M::SLOTS;
 
-    /// The bucket at some place.
+    /// The bucket at this address.
     ///
     /// # Safety
     ///
@@ -93,8 +94,8 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
         Self { at, slots: PhantomData }
     }
 
-    /// Whether the lines of a bucket are worth prefetching at once, in a table of two to the power
-    /// of this many buckets: yes if a bucket is small and the table is not.
+    /// Whether the lines of a bucket are worth prefetching at once, in a table of 2^`bits` buckets:
+    /// yes if a bucket is small and the table is not.
     #[inline]
     pub(super) fn worth_fetching(bits: u32) -> bool {
         M::BYTES <= FETCHED && bits > (NEAR / M::BYTES).ilog2()
@@ -106,8 +107,8 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
         M::fetch(self.at);
     }
 
-    /// Prefetches its lines at once, for writing. A lock keeps later accesses from being fetched
-    /// before.
+    /// Prefetches its lines at once, for writing. Otherwise they would be fetched only after the
+    /// lock was taken.
     #[inline]
     pub(super) fn fetch_for_write(self) {
         M::fetch_for_write(self.at);
@@ -147,7 +148,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     pub(super) fn next(self) -> Option<Self> {
         // READ: an Acquire as well, so that the bucket is seen as it was when it was linked.
         let next = self.head().next.load(READ)?;
-        // SAFETY: what is linked lives as long as the table.
+        // SAFETY: a linked bucket lives as long as the table.
         Some(unsafe { Self::at(next) })
     }
 
@@ -163,7 +164,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     /// the slot was taken.
     #[inline]
     pub(super) fn copy(self, slot: usize, order: Ordering) -> MaybeUninit<R> {
-        // SAFETY: its row outlives the bucket; tags are those of slots.
+        // SAFETY: its row outlives the bucket, and only existing slots have tags.
         unsafe { M::copy(self.at, slot, order) }
     }
 
@@ -189,7 +190,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
         unsafe { M::set(self.at, slot, raw, WRITE) };
     }
 
-    /// Writes a vacant slot, if there is one, and says which.
+    /// Writes a vacant slot, and returns its number; `None` if no slot is vacant.
     ///
     /// # Safety
     ///

@@ -1,13 +1,14 @@
-//! All buckets of a table, which grows without moving one: each growth adds memory for as many
-//! buckets again.
+//! All buckets of a table. The table grows without moving a bucket: each growth adds memory for as
+//! many buckets again.
 //!
-//! Bucket `i` has the keys whose hashes end in `i`. When the table doubles, nothing is moved yet:
-//! the buckets of the new upper half were never used, and their entries are still in the lower
-//! half, in the bucket with one bit less. A thread that writes next to such a bucket splits it. So
-//! no operation has to wait for the whole table, and readers find their way by the buckets' depths.
+//! Bucket `i` has the keys whose hashes have the low bits `i`. When the table doubles, nothing is
+//! moved yet: the buckets of the new upper half were never used, and their entries are still in the
+//! lower half, in the bucket whose number lacks the highest bit. The next thread that writes to
+//! that bucket splits it. So no operation has to wait for the whole table, and readers find their
+//! way by the buckets' depths.
 //!
-//! Buckets stay where they are until the table is dropped. So readers need no protection from
-//! memory that is given back, and the memory in use is never more than the largest size needed.
+//! Buckets stay where they are until the table is dropped. So readers need no protection from freed
+//! memory, and the memory in use is never more than the largest size needed.
 //!
 //! Source: Litwin, "Linear Hashing" (1980), for growing by splitting; Fagin and others,
 //! "Extendible Hashing" (1979), for depths.
@@ -21,35 +22,35 @@ use crate::memory::{Link, Padded, Word};
 
 /// How often the memory can double: more often than addresses have bits.
 const SEGMENTS: usize = 48;
-/// The least number of buckets, as a power of two.
+/// The least number of buckets, as an exponent of two.
 const FEWEST: u32 = 2;
-/// A table doubles when one of this many buckets has another behind it. With keys spread at random
+/// A table doubles when one in this many buckets has another behind it. With keys spread at random
 /// that is when about three quarters of the slots are taken, in buckets of 14.
 const CROWDED: usize = 8;
 
 pub(super) struct Directory<R: Copy, M: Buckets<R>> {
-    /// There are two to the power of this many buckets.
+    /// There are 2^`bits` buckets.
     bits: M::Word,
     first_bits: u32,
-    /// The address that bucket 0 would have if the segment's buckets followed it. The first segment
-    /// has all initial buckets, and each further one as many as all before it.
+    /// For each segment, the address that bucket 0 would have if the segment's buckets followed it.
+    /// The first segment has all initial buckets, and each further one as many as all before it.
     segments: [M::Link<Head<M>>; SEGMENTS],
     rare: Padded<Rare<R, M>>,
 }
 
-// SAFETY: the memory is shared as the buckets in it allow, and given back by the last owner.
+// SAFETY: the memory is shared as the buckets in it allow, and freed by the last owner.
 unsafe impl<R: Copy, M: Buckets<R>> Sync for Directory<R, M> {}
 // SAFETY: as above.
 unsafe impl<R: Copy, M: Buckets<R>> Send for Directory<R, M> {}
 
-/// The lower bits of a hash.
+/// A mask of this many low bits.
 #[inline]
 pub(super) fn mask(bits: u32) -> usize {
     (1 << bits) - 1
 }
 
 impl<R: Copy, M: Buckets<R>> Directory<R, M> {
-    /// Buckets for this many entries.
+    /// The initial buckets, for `capacity` entries.
     pub(super) fn new(capacity: usize) -> Self {
         let buckets = capacity.saturating_mul(4) / (Bucket::<R, M>::SLOTS * 3);
         let bits = buckets.next_power_of_two().trailing_zeros().max(FEWEST);
@@ -69,18 +70,18 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         directory
     }
 
-    /// There are two to the power of this many buckets, or more by now.
+    /// The logarithm, to base two, of the number of buckets. There may be more buckets by now.
     #[inline]
     pub(super) fn bits(&self) -> u32 {
-        // Acquire: pairs with the Release in `grow`: their memory is there.
+        // Acquire: pairs with the Release in `grow`: the buckets' memory is there.
         self.bits.load(Acquire)
     }
 
-    /// A bucket, by a number that is or was less than two to the power of [`bits`](Self::bits),
-    /// or was another bucket's validated depth.
+    /// A bucket, by a number that is or was less than two to the power of [`bits`](Self::bits), or
+    /// that follows from another bucket's validated depth.
     #[inline]
     pub(super) fn bucket(&self, at: usize) -> Bucket<R, M> {
-        // In a table that has not grown the segment does not follow from the number, so that the
+        // In a table that has not grown, the segment is known without the number, so that the
         // bucket's memory is requested some cycles earlier. Relaxed: it is a hint only.
         let first = self.bits.load(Relaxed) == self.first_bits && at >> self.first_bits == 0;
         let segment = match first {
@@ -94,8 +95,8 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         unsafe { Bucket::at(M::block(start, at)) }
     }
 
-    /// The bucket that has a bucket's keys while the latter was never used. Not for the first
-    /// bucket.
+    /// The bucket that has the keys of bucket `at` as long as that was never used. `at` must not be
+    /// 0.
     #[inline]
     pub(super) fn parent(at: usize) -> usize {
         at & !(1 << at.ilog2())

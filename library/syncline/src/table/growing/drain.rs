@@ -32,7 +32,7 @@ where
             next = bucket.next();
         }
     }
-    // A second panic on the way would end the program.
+    // If this thread panics already, a second panic would abort the program.
     if let Some(panic) = first.filter(|_| !thread::panicking()) {
         resume_unwind(panic);
     }

@@ -1,4 +1,4 @@
-//! A key's place in a table, locked.
+//! The entry of a key in a table, locked.
 
 use std::fmt;
 use std::mem;
@@ -12,7 +12,8 @@ use super::table::HashTable;
 use super::tags::tag;
 use crate::memory::Native;
 
-/// A key's place, locked as long as this lives: see [`HashTable::entry`].
+/// The entry of a key, which may have no value yet. It is locked as long as this lives: see
+/// [`HashTable::entry`].
 ///
 /// A thread that has one must not use the table otherwise: its bucket may be the one that is
 /// locked.
@@ -23,7 +24,7 @@ pub struct Entry<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
     found: Option<Found<P::Raw, M>>,
     key: K,
     hash: u64,
-    /// The replaced entries, which are dropped when the lock is released.
+    /// The replaced entries, which are dropped after the lock is released.
     retired: Retired<'t, K, V, S, P, M>,
 }
 
@@ -45,7 +46,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Drop for Retired<'_, K, V, S
     #[inline]
     fn drop(&mut self) {
         for raw in self.all.drain(..) {
-            // SAFETY: it can't be found any more, and is retired here only.
+            // SAFETY: the entry can't be found any more, and is retired here only.
             unsafe { self.table.storage.retire(raw) };
         }
     }
@@ -70,11 +71,11 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
 
     /// The value, if there is one.
     pub fn get(&self) -> Option<&V> {
-        // SAFETY: the bucket is locked, so it is not taken out.
+        // SAFETY: the bucket is locked, so no other thread takes the entry out.
         self.found.as_ref().map(|(_, raw)| unsafe { P::value(raw) })
     }
 
-    /// Replaces the value, if there is one, by what a function makes of it.
+    /// Replaces the value, if there is one, by the result of a function on it.
     ///
     /// # Panics
     ///
@@ -100,10 +101,11 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
     ///
     /// # Panics
     ///
-    /// Panics if the function does; nothing is then put in.
+    /// Panics if the function does; then nothing is inserted.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> Ref<'t, K, V, P> {
         match self.found {
-            // Others can take it out only when the lock is released, at the end of this.
+            // Others can remove the entry only after the lock is released, at the end of this
+            // function.
             Some((_, raw)) => self.table.refer(raw),
             None => {
                 let value = make();
@@ -117,7 +119,7 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
         self.put(value)
     }
 
-    /// Takes the value out, if there is one, and returns it.
+    /// Removes the entry, and returns its value; `None` if there is no value.
     pub fn remove(mut self) -> Option<Ref<'t, K, V, P>> {
         let (place, raw) = self.found.take()?;
         self.held.remove(&place);

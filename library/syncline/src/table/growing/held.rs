@@ -1,4 +1,4 @@
-//! A bucket that is locked, with all that a writer does to it.
+//! A locked bucket, and all that a writer does to it.
 
 use std::vec::Vec;
 
@@ -82,7 +82,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         self.home
     }
 
-    /// The value of its version as long as it is held.
+    /// The value of its version while it is locked.
     pub(super) fn seen(&self) -> Seen {
         self.seen.locked()
     }
@@ -95,7 +95,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         unsafe { position.bucket.set(position.slot, raw) };
     }
 
-    /// Adds an entry, whose key is not there.
+    /// Adds an entry whose key is not in the table yet.
     #[inline]
     pub(super) fn add(&mut self, tag: u8, raw: R) {
         self.changed = true;
@@ -105,7 +105,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         }
     }
 
-    /// Of the buckets behind, only the first may have vacant slots.
+    /// Adds an entry to a bucket behind. Of these buckets, only the first may have vacant slots.
     #[cold]
     fn add_behind(&mut self, tag: u8, raw: R) {
         let next = self.home.next();
@@ -113,8 +113,8 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         if next.is_some_and(|next| unsafe { next.put(tag, raw) }.is_some()) {
             return;
         }
-        // SAFETY: it is a bucket of the table's, and belongs to this home now. Readers that still
-        // know it from another home find that home changed.
+        // SAFETY: the bucket is one of the table's, and belongs to this home now. Readers that
+        // still know it from another home find that home changed.
         unsafe {
             let bucket = Bucket::<R, M>::at(self.directory.behind());
             bucket.begin(0);
@@ -124,7 +124,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         }
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     #[inline]
     pub(super) fn remove(&mut self, position: &Position<R, M>) {
         self.changed = true;
@@ -135,7 +135,8 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         }
     }
 
-    /// Fills a bucket's vacant slot from the first behind, and gives that back once it is empty.
+    /// Fills a bucket's vacant slot with an entry of the first bucket behind, and gives that bucket
+    /// back if it is empty then.
     #[cold]
     fn fill(&mut self, bucket: Bucket<R, M>) {
         let Some(behind) = self.home.next() else { return };
@@ -155,8 +156,8 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         }
     }
 
-    /// Gives a sibling the entries whose hashes have the bit after the first `depth`. All hashes
-    /// are computed before anything is changed, since that may panic.
+    /// Gives a sibling the entries whose hashes have bit `depth` set. All hashes are computed
+    /// before anything is changed, since computing one may panic.
     pub(super) fn split(&mut self, sibling: &mut Self, depth: u32, hash: impl Fn(&R) -> u64) {
         let goes = |raw: &R| hash(raw) >> depth & 1 == 1;
         if self.home.next().is_some() {
@@ -194,7 +195,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         unsafe { self.home.deepen(depth + 1) };
     }
 
-    /// Takes an entry out, and leaves the buckets behind as they are, until [`tidy`](Self::tidy).
+    /// Removes an entry, and leaves the buckets behind as they are until [`tidy`](Self::tidy).
     pub(super) fn vacate(&mut self, position: &Position<R, M>) {
         self.changed = true;
         // SAFETY: the bucket is locked.
@@ -213,7 +214,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         entries.into_iter().for_each(|(tag, raw)| self.add(tag, raw));
     }
 
-    /// Empties the bucket, and makes it one of this depth.
+    /// Empties the bucket, gives back those behind it, and sets the depth.
     pub(super) fn begin(&mut self, depth: u32) {
         self.changed = true;
         let mut next = self.home.next();

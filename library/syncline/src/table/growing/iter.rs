@@ -1,9 +1,9 @@
-//! Going through a whole table, bucket by bucket, while others change it.
+//! Iterating over a whole table, bucket by bucket, while others change it.
 //!
-//! Buckets are visited in the order of their numbers' bits from the lowest to the highest, as if
-//! they were digits behind a point. A bucket that is split meanwhile is then either still ahead as
-//! a whole, with its two parts one after the other, or was visited as a whole. So an entry that
-//! stays is visited once.
+//! Buckets are visited in the order of their numbers with the bits reversed: as if the lowest bit
+//! were the first digit behind a binary point. A bucket that is split meanwhile is then either
+//! still ahead as a whole, with its two parts one after the other, or was visited as a whole. So an
+//! entry that stays is visited once.
 
 use std::iter;
 use std::vec::Vec;
@@ -17,7 +17,8 @@ use super::tags::Tags;
 use super::version::wait;
 use crate::memory::Native;
 
-/// The position of the bucket after the one that has all hashes with this many last bits.
+/// The number to visit after the bucket that has all hashes whose low `depth` bits are those of
+/// `ending`; `None` after the last bucket.
 #[inline]
 pub(super) fn after(ending: usize, depth: u32) -> Option<usize> {
     let last = (ending | !mask(depth)).reverse_bits();
@@ -88,7 +89,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         })
     }
 
-    /// Adds a bucket's entries, and returns its depth. The caller is pinned.
+    /// Adds to `found` the entries of the bucket that has the hashes ending in `ending`, and
+    /// returns its depth. The caller is pinned.
     fn entries_of(&self, ending: usize, found: &mut Vec<P::Raw>) -> u32 {
         let mut copies = Vec::with_capacity(Bucket::<P::Raw, M>::SLOTS);
         let depth = self.visit(ending, |visited| match visited {
@@ -98,18 +100,17 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
                 copies.extend(taken.map(|slot| bucket.copy(slot, P::READ)));
             }
         });
-        // SAFETY: no writer was there while they were copied, so the slots were taken.
+        // SAFETY: no writer was there while the entries were copied, so the slots were taken.
         found.extend(copies.into_iter().map(|copy| unsafe { copy.assume_init() }));
         depth
     }
 
-    /// Shows a function the bucket that has the keys whose hashes end in some number, and those
-    /// behind it, and returns the depth. A call with `None` invalidates what it saw before;
-    /// otherwise it has seen the state that one writer left.
+    /// Shows `see` the bucket that has the keys whose hashes end in `ending`, and those behind it,
+    /// and returns the depth. A call with `None` invalidates what `see` saw before. All that it
+    /// sees after the last `None` is the state that one writer left.
     fn visit(&self, ending: usize, mut see: impl FnMut(Option<(Bucket<P::Raw, M>, Tags)>)) -> u32 {
-        // Returns whether the visit was complete. The caller has to check that after each visit,
-        // and not only the version at the end: a writer that changes nothing leaves the version as
-        // it was.
+        // Returns whether the visit was complete. The caller has to check this as well as the
+        // version at the end: a writer that changes nothing leaves the version as it was.
         let mut chain = |home: Bucket<P::Raw, M>, go_on: &dyn Fn() -> bool| {
             see(None);
             let mut bucket = Some(home);

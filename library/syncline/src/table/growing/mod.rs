@@ -1,11 +1,11 @@
 //! The tables that grow: [`Table`] and [`FlatTable`].
 //!
-//! 1. [`version`]: how readers read without writing, beside writers.
+//! 1. [`version`]: how readers read without writing, while writers write.
 //! 2. `bucket`, `tags`: a bucket, over any memory that has blocks ([`Blocks`](crate::memory::Blocks)).
 //! 3. `directory`, `rare`: all buckets, and how more are added.
 //! 4. `held`: what a writer does to a bucket.
 //! 5. `storage`: entries in buckets, or in nodes.
-//! 6. `table`, `operations`, `entry`, `iter`: a table's operations from these.
+//! 6. `table`, `operations`, `entry`, `iter`: a table's operations, built from these.
 
 mod bucket;
 mod directory;

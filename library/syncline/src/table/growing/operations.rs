@@ -1,4 +1,4 @@
-//! The operations of a table, on one key and on all of them.
+//! The operations of a table, on one key and on all entries.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -34,8 +34,9 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         Self::with_capacity_and_hasher(0, hasher)
     }
 
-    /// All entries, in no order. An entry that is there all the time is visited once. An entry that
-    /// is inserted, replaced or removed meanwhile is visited as it was at some time, or not at all.
+    /// All entries, in no particular order. An entry that is there all the time is visited once. An
+    /// entry that is inserted, replaced or removed meanwhile is visited as it was at some time, or
+    /// not at all.
     pub fn iter(&self) -> Iter<'_, K, V, S, P, M> {
         Iter::new(self)
     }
@@ -51,12 +52,12 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         self.buckets().all(|entries| entries == 0)
     }
 
-    /// Takes out all entries for which a function returns `false`; it runs while their bucket is
-    /// locked. Entries that are put in meanwhile may be missed.
+    /// Removes all entries for which a function returns `false`. The function runs while the
+    /// entries' bucket is locked. Entries that are inserted meanwhile may be missed.
     ///
     /// # Panics
     ///
-    /// Panics if the function does; the entries removed from earlier buckets are lost then.
+    /// Panics if the function does; entries of earlier buckets that were removed stay removed.
     pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) {
         let mut keep = keep;
         let mut next = Some(0);
@@ -70,14 +71,14 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
             next = after(ending, held.depth().unwrap_or_default());
             drop(held);
             for (_, raw) in entries {
-                // SAFETY: it was just taken out.
+                // SAFETY: the entry was just taken out.
                 unsafe { self.storage.retire(raw) };
             }
         }
     }
 
-    /// Removes all entries; those that are inserted meanwhile may stay. The memory of the buckets
-    /// stays the table's.
+    /// Removes all entries; those that are inserted meanwhile may stay. The table keeps the memory
+    /// of its buckets.
     pub fn clear(&self) {
         self.retain(|_, _| false);
     }
@@ -90,7 +91,7 @@ where
     P: Storage<K, V>,
     M: Buckets<P::Raw>,
 {
-    /// The value of a key.
+    /// The value of a key, or `None` if there is no such key.
     #[inline]
     pub fn get<Q>(&self, key: &Q) -> Option<Ref<'_, K, V, P>>
     where
@@ -136,7 +137,7 @@ where
         Some(self.retired(old))
     }
 
-    /// Takes the entry of a key out, and returns it.
+    /// Removes the entry of a key, and returns it.
     #[inline]
     pub fn remove<Q>(&self, key: &Q) -> Option<Ref<'_, K, V, P>>
     where
@@ -151,8 +152,8 @@ where
         Some(self.retired(old))
     }
 
-    /// Replaces a key's value by what a function makes of it, and returns the new one. The function
-    /// runs while the bucket is locked, once.
+    /// Replaces a key's value by the result of a function on it, and returns the new value. The
+    /// function runs once, while the bucket is locked. Returns `None` if there is no such key.
     ///
     /// # Panics
     ///
@@ -176,8 +177,8 @@ where
         Some(new)
     }
 
-    /// The entry of a key, locked until the entry is dropped or consumed: for reading it and
-    /// writing what follows from that in one step.
+    /// The entry of a key, locked until it is dropped or consumed: for reading the value, and
+    /// writing one that depends on it, in one step.
     ///
     /// ```
     /// use syncline::table::Table;
@@ -202,7 +203,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     #[inline]
     pub(super) fn retired(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
         let entry = self.refer(raw);
-        // SAFETY: it can't be found any more; we keep it alive by the pin.
+        // SAFETY: the entry can't be found any more, and the reference's pin keeps it alive.
         unsafe { self.storage.retire(raw) };
         entry
     }

@@ -1,7 +1,7 @@
 //! What a table needs if a bucket is too small: buckets that stand behind others.
 //!
-//! They are allocated one by one, and reused. All is under one lock, which the thread that makes
-//! the table larger takes as well.
+//! They are allocated one by one, and reused. One lock protects them; a thread that makes the table
+//! larger takes it as well.
 
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
@@ -40,36 +40,36 @@ struct Release<'r, M: Memory>(&'r Futex<Park, M>);
 
 impl<M: Memory> Drop for Release<'_, M> {
     fn drop(&mut self) {
-        // SAFETY: the lock is held, since `with`.
+        // SAFETY: `with` has taken the lock.
         unsafe { self.0.release(&()) };
     }
 }
 
 impl<R: Copy, M: Buckets<R>> Rare<R, M> {
-    /// Runs a function that has the lists for itself.
+    /// Runs a function with exclusive access to the lists.
     pub(super) fn with<T>(&self, section: impl FnOnce(&mut Lists<R, M>) -> T) -> T {
-        // SAFETY: the node has no size, so nothing can go wrong with it.
+        // SAFETY: the node is `()`, which need not stay in place.
         unsafe { self.lock.acquire(&()) };
         let _release = Release(&self.lock);
         // SAFETY: the lock is held.
         unsafe { self.lists.with(|lists| section(&mut *lists)) }
     }
 
-    /// One more bucket is to stand behind another: returns how many there are then.
+    /// Counts one more bucket that stands behind another, and returns how many there are then.
     pub(super) fn one_more(&self) -> u64 {
         // Relaxed: a number and nothing else.
         self.behind.fetch_add(1, Relaxed) + 1
     }
 
-    /// One bucket less stands behind another.
+    /// Counts one bucket less.
     pub(super) fn one_less(&self) {
-        // Relaxed: as above. Adding the largest number takes one away.
+        // Relaxed: as above. Adding the largest number subtracts one.
         self.behind.fetch_add(u64::MAX, Relaxed);
     }
 }
 
 impl<R: Copy, M: Buckets<R>> Lists<R, M> {
-    /// A bucket that stands behind no other.
+    /// A bucket that is not in use: a spare one, or else a new one.
     pub(super) fn take(&mut self) -> At<M> {
         self.spare.pop().unwrap_or_else(|| {
             let made = M::allocate_row(1);
@@ -83,7 +83,7 @@ impl<R: Copy, M: Buckets<R>> Lists<R, M> {
         self.spare.push(bucket);
     }
 
-    /// How many were made.
+    /// How many buckets were made.
     pub(super) fn made(&self) -> usize {
         self.made.len()
     }

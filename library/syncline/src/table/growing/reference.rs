@@ -18,7 +18,7 @@ pub struct Ref<'t, K, V, P: Storage<K, V> + 't> {
 }
 
 impl<'t, K, V, P: Storage<K, V>> Ref<'t, K, V, P> {
-    /// The entry was found after the pin was made, or is retired after it.
+    /// A reference to an entry that was found after the pin was made, or is retired after that.
     #[inline]
     pub(super) fn new(raw: P::Raw, pin: P::Pin<'t>) -> Self {
         Self { raw, _pin: pin, entry: PhantomData }

@@ -1,7 +1,7 @@
 //! Where a table keeps its entries: in the buckets themselves, or in nodes that these refer to.
 //!
-//! Readers copy what is in a slot, and may do so while a writer changes it; a torn copy is thrown
-//! away. That is enough if the copy is the whole entry ([`Flat`]). If a slot refers to a node
+//! Readers copy what is in a slot, and may do so while a writer changes it; a torn copy is
+//! discarded. That is enough if the copy is the whole entry ([`Flat`]). If a slot refers to a node
 //! ([`Boxed`]), a node that a reader may have found must stay until the reader is done: readers are
 //! pinned, and `seize` frees a node when no reader is left that was pinned when the node was taken
 //! out.
@@ -38,12 +38,12 @@ impl<K, V> Storage<K, V> for Boxed {}
 ///
 /// # Safety
 ///
-/// `key` and `value` lead to what was given to `make`, until the raw entry is retired, and for
-/// the threads that have pinned before, until they unpin.
+/// `key` and `value` return what was given to `make`, until the raw entry is retired; for threads
+/// that were pinned before that, until they unpin.
 pub unsafe trait Keep<K, V>: Default {
     /// What is in a slot.
     type Raw: Copy;
-    /// Keeps alive what is found while it is held.
+    /// Keeps alive the entries that are found while it is held.
     type Pin<'t>
     where
         Self: 't;
@@ -52,29 +52,29 @@ pub unsafe trait Keep<K, V>: Default {
     /// How slots are read: as `version` says, or stronger.
     const READ: Ordering;
 
-    /// From now on, entries that are found stay alive.
+    /// Pins this thread: the entries that it finds stay alive until it drops the pin.
     fn pin(&self) -> Self::Pin<'_>;
     /// The content of a slot for an entry.
     fn make(key: K, value: V) -> Self::Raw;
     /// The entry's key.
     ///
     /// # Safety
-    /// As the trait says.
+    /// The raw entry is not retired, or this thread was pinned before.
     unsafe fn key(raw: &Self::Raw) -> &K;
     /// The entry's value.
     ///
     /// # Safety
-    /// As the trait says.
+    /// The raw entry is not retired, or this thread was pinned before.
     unsafe fn value(raw: &Self::Raw) -> &V;
-    /// Drops what was taken out of the table, once no thread can read it any more.
+    /// Drops an entry that was taken out of the table, when no thread can read it any more.
     ///
     /// # Safety
-    /// It can't be found any more, and is retired once.
+    /// The entry can't be found any more, and is retired once.
     unsafe fn retire(&self, raw: Self::Raw);
-    /// Drops at once.
+    /// Drops an entry at once.
     ///
     /// # Safety
-    /// No thread can read it, and it is dropped once.
+    /// No thread can read the entry, and it is dropped once.
     unsafe fn destroy(raw: Self::Raw);
 }
 
@@ -146,13 +146,13 @@ unsafe impl<K, V> Keep<K, V> for Boxed {
     }
 }
 
-/// Frees a node. The thread that frees it may be any thread: a panic of its values has been
-/// reported by the panic hook, and ends here. The others of its batch are freed as well.
+/// Frees a node, in any thread. If dropping its entry panics, the panic hook has reported that, and
+/// the panic ends here, so that the other nodes of the batch are freed as well.
 unsafe fn reclaim<K, V>(node: *mut (K, V), _: &Collector) {
     // SAFETY: it comes from a box, and no thread can read it any more.
     let node = unsafe { Box::from_raw(node) };
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(node))) {
-        // Its own destructor might panic once more.
+        // The destructor of the panic's value might panic once more.
         mem::forget(panic);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A reader writes nothing that other threads read: it looks up its bucket, copies what it finds,
 //! and sees by the bucket's version whether a writer was there meanwhile (`version`). Writers of
-//! different buckets don't meet. The table grows bucket by bucket (`directory`). Where entries
-//! are is the [`Storage`].
+//! different buckets don't meet. The table grows bucket by bucket (`directory`). The [`Storage`]
+//! says where entries are kept.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -89,7 +89,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     ///
     /// # Panics
     ///
-    /// If this many take more memory than can be addressed. If there is not enough memory,
+    /// If this many entries take more memory than can be addressed. If there is not enough memory,
     /// [`handle_alloc_error`](std::alloc::handle_alloc_error) is called, which aborts.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         Self { directory: Directory::new(capacity), storage: P::default(), hasher }
@@ -112,7 +112,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         Ref::new(raw, self.storage.pin())
     }
 
-    /// Locks the bucket that has the keys whose hashes end in some number, however deep it is.
+    /// Locks the bucket that has the keys whose hashes end in `ending`, whatever its depth.
     pub(super) fn lock_leaf(&self, ending: usize) -> Held<'_, P::Raw, M> {
         let mut at = ending & mask(self.directory.bits());
         let mut looks = 0;
@@ -131,8 +131,9 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     }
 }
 
-/// The bucket that has the keys with this hash, found by the tags of a bucket that may have been
-/// split, or never used. Out of line, since nearly all buckets are as deep as the table has bits.
+/// The bucket in which to look next for the keys with this hash, by the tags of bucket `at`, which
+/// may have been split, or never used. Out of line, since nearly all buckets are as deep as the
+/// table has bits.
 #[cold]
 fn right<R: Copy, M: Buckets<R>>(tags: Tags, hash: u64, at: usize) -> usize {
     match tags.depth() {
@@ -245,7 +246,8 @@ where
         self.lock_later(hash)
     }
 
-    /// Locks the bucket of a hash that is not free, does not have the keys, or has to be split.
+    /// The slow path of [`lock`](Self::lock): the bucket is not free, does not have the keys, or
+    /// has to be split.
     #[cold]
     fn lock_later(&self, hash: u64) -> Held<'_, P::Raw, M> {
         let mut at = hash as usize & mask(self.directory.bits());
@@ -271,13 +273,13 @@ where
         }
     }
 
-    /// Splits: moves entries to the bucket with one more bit.
+    /// Splits a bucket: moves entries to the bucket whose number has bit `depth` set in addition.
     #[cold]
     fn split<'t>(&'t self, mut held: Held<'t, P::Raw, M>, at: usize, depth: u32) {
         let sibling = self.directory.bucket(at | 1 << depth);
         let mut looks = 0;
-        // Other threads hold this bucket only to find that it was never used, and wait for nothing
-        // meanwhile.
+        // Other threads lock the sibling only to find that it was never used, and wait for nothing
+        // while they hold it.
         let mut sibling = loop {
             if let Some(sibling) = Held::try_new(&self.directory, sibling) {
                 break sibling;
@@ -287,7 +289,8 @@ where
         };
         // SAFETY: the entries' bucket is locked.
         held.split(&mut sibling, depth, |raw| self.hash(unsafe { P::key(raw) }));
-        // The sibling first: the thread that finds our new depth finds it ready.
+        // The sibling is released first: a thread that finds the new depth of this bucket finds the
+        // sibling ready.
         drop(sibling);
         drop(held);
     }
@@ -301,7 +304,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> fmt::Debug for HashTable<K, 
     }
 }
 
-/// Drops the entries that are left. If dropping one panics, so does this, after all are dropped.
+/// Drops the entries that are left. If dropping an entry panics, the panic continues after all are
+/// dropped.
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Drop for HashTable<K, V, S, P, M> {
     fn drop(&mut self) {
         drain::<K, V, P, M>(&mut self.directory);

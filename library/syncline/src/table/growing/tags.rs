@@ -1,13 +1,14 @@
-//! A bucket's tags: a byte of the key's hash for each slot, or 0 where the slot is vacant.
+//! A bucket's tags: for each slot a byte of its key's hash, or 0 if the slot is vacant.
 //!
 //! The last byte is the bucket's depth: how many bits of the hash its keys have in common, plus
 //! one; a bucket that was never used has 0 there. All tags are compared at once.
 
-/// Most slots of a bucket: of 16 bytes two are left for the depth and for an even number.
+/// The most slots of a bucket: of the 16 bytes one has the depth, and one is unused, so that the
+/// number is even.
 pub(super) const MOST: usize = 14;
 /// The bit that all tags have, so that none is 0.
 const TAKEN: u8 = 0x80;
-/// Where the depth is in the second word.
+/// The position of the depth in the second word, in bits.
 const DEPTH: u32 = 56;
 
 /// Tags and depth, as they were read.
@@ -64,7 +65,7 @@ impl Tags {
         ((self.0[1] >> DEPTH) as u32).checked_sub(1)
     }
 
-    /// The word with the depth, with another depth in it.
+    /// The second word, with another depth.
     #[inline]
     pub(super) fn deepened(self, depth: u32) -> u64 {
         self.0[1] & !(0xFF << DEPTH) | u64::from(depth + 1) << DEPTH
@@ -93,14 +94,14 @@ impl Tags {
         (self.0[slot / 8] >> (slot % 8 * 8)) as u8
     }
 
-    /// The word with a slot's tag, with another tag in it; 0 makes the slot vacant.
+    /// The word that has a slot's tag, with this tag instead; 0 makes the slot vacant.
     #[inline]
     pub(super) fn replaced(self, slot: usize, tag: u8) -> u64 {
         let at = slot % 8 * 8;
         self.0[slot / 8] & !(0xFF << at) | u64::from(tag) << at
     }
 
-    /// Bit `i` says whether byte `i` is this.
+    /// Bit `i` says whether byte `i` is `tag`.
     #[cfg(target_arch = "x86_64")]
     #[inline]
     fn equal(self, tag: u8) -> u32 {
@@ -116,7 +117,7 @@ impl Tags {
         }
     }
 
-    /// Bit `i` says whether byte `i` is this.
+    /// Bit `i` says whether byte `i` is `tag`.
     #[cfg(not(target_arch = "x86_64"))]
     #[inline]
     fn equal(self, tag: u8) -> u32 {

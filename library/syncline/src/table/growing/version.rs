@@ -7,13 +7,13 @@
 //!
 //! | state | meaning |
 //! |---|---|
-//! | even | free; half of it is how many writers have been |
+//! | even | free; half of it is the number of writers that have changed something |
 //! | odd | a writer has it |
 //!
 //! Whatever the version protects is written with [`WRITE`](Version::WRITE) and read with
 //! [`READ`](Version::READ), that is Release and Acquire. So a reader that has seen a part of what a
-//! writer wrote sees at its second read of the number that the writer was there. Weaker orderings
-//! would need fences in between.
+//! writer wrote notices the writer at its second read of the number. Weaker orderings would need
+//! fences in between.
 //!
 //! Source: Lameter, "Effective Synchronization on Linux/NUMA Systems" (2005), sequence locks;
 //! Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?" (2012), section 4.
@@ -28,12 +28,12 @@ const LOCKED: u64 = 1;
 /// The number of looks after which a waiter lets others run between looks.
 const SPINS: u32 = 64;
 /// The number of looks after which a waiter sleeps: the writer has lost its processor, or runs a
-/// caller's function that takes its time.
+/// slow function of its caller's.
 const YIELDS: u32 = 256;
 /// The longest sleep. Sleepers are not woken, so that a release is an ordinary store.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// The word.
+/// The word that is both lock and version.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Version<M: LongMemory> {
@@ -52,9 +52,9 @@ impl Seen {
 }
 
 impl<M: LongMemory> Version<M> {
-    /// How words that the version protects are read, at least.
+    /// The weakest ordering with which words that the version protects may be read.
     pub const READ: Ordering = Acquire;
-    /// How they are written.
+    /// The ordering with which words that the version protects are written.
     pub const WRITE: Ordering = Release;
 
     /// The version to read under; `None` while a writer holds the lock.
@@ -65,11 +65,12 @@ impl<M: LongMemory> Version<M> {
         (word & LOCKED == 0).then_some(Seen(word))
     }
 
-    /// Whether no writer has been there since: what was read is what one writer left.
+    /// Whether no writer has changed anything since `seen`. If so, what was read is what one writer
+    /// left.
     #[inline]
     pub fn unchanged(&self, seen: Seen) -> bool {
-        // Relaxed: comes after the reads, since those are Acquire. If one of them saw what a
-        // writer wrote with Release, this one sees that writer's `try_lock`, or later.
+        // Relaxed: comes after the reads, since those are Acquire. If one of them saw what a writer
+        // wrote with Release, this load sees that writer's `try_lock`, or a later value.
         self.word.load(Relaxed) == seen.0
     }
 
