@@ -240,6 +240,7 @@ mod tests {
             seconds: None,
             ending: None,
             processors: 1,
+            idle: None,
             kernel: String::new(),
         };
         let windows = Windows {

@@ -44,6 +44,10 @@ pub struct Session {
     pub ending: Option<Ending>,
     /// Processors that the program could use.
     pub processors: usize,
+    /// Seconds in which these processors had nothing to do, all of them together; `None` while the
+    /// program runs, in windows of time, and in recordings of earlier versions.
+    #[serde(default)]
+    pub idle: Option<f64>,
     /// Kernel, as `uname -sr` gives it.
     pub kernel: String,
 }

@@ -63,15 +63,33 @@ const MORE: f64 = 0.5;
 /// A run that got at least this share of the processors had them to itself.
 const WHOLE: f64 = 0.9;
 
-/// Which programs had the processors that threads were ready for.
+/// Processors had nothing to do for at least this share of the time that the run did not get.
+const MOSTLY: f64 = 0.5;
+
+/// What had the processors that threads were ready for.
 #[derive(PartialEq)]
 enum Had {
-    /// The run itself had nearly all of them.
+    /// The run itself, all of them.
     Itself,
-    /// The run had some, and its threads could have used more than there are.
+    /// The run a part; what had the rest is unknown, and its threads could have used more than there are.
     TooFew,
-    /// Other programs had the rest.
+    /// Nothing: processors were idle, and threads that were woken got one late.
+    Nothing,
+    /// Other programs.
     Others,
+}
+
+/// How much of the processors a run got. All times are in seconds.
+struct Processors {
+    /// Processor time of the run's threads.
+    ran: f64,
+    /// How long they were ready to run and had no processor.
+    ready: f64,
+    /// How long the run took.
+    seconds: f64,
+    number: usize,
+    /// How long processors had nothing to do, all of them together; `None` if unknown.
+    idle: Option<f64>,
 }
 
 /// Why threads that were ready to run had no processor; `None` if that hardly happened.
@@ -79,48 +97,59 @@ pub fn short_of_processors(process: &Process) -> Option<String> {
     if process.ready() <= SHORT * process.thread_seconds {
         return None;
     }
-    let Some(processors) = known_processors(process) else {
+    let Some(processors) = Processors::of(process) else {
         return Some("other programs had the processors".to_owned());
     };
-    Some(processors_had(process.ran(), process.ready(), process.seconds, processors))
+    Some(processors.sentence())
 }
 
 /// Whether threads were ready to run for a good part of the run, and other programs had the processors.
 pub fn had_others(process: &Process) -> bool {
-    let had = |processors| who_had(process.ran(), process.ready(), process.seconds, processors);
     process.ready() > SHORT * process.thread_seconds
-        && known_processors(process).is_none_or(|processors| had(processors) == Had::Others)
+        && Processors::of(process).is_none_or(|processors| processors.had() == Had::Others)
 }
 
-fn known_processors(process: &Process) -> Option<usize> {
-    process.processors.filter(|&processors| processors > 0)
-}
-
-fn who_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> Had {
-    if ran >= WHOLE * seconds * processors as f64 {
-        Had::Itself
-    } else if (ran + ready) / seconds >= processors as f64 + MORE {
-        Had::TooFew
-    } else {
-        Had::Others
+impl Processors {
+    /// `None` if the number of processors is unknown.
+    fn of(process: &Process) -> Option<Processors> {
+        let number = process.processors.filter(|&processors| processors > 0)?;
+        let (ran, ready) = (process.ran(), process.ready());
+        Some(Processors { ran, ready, seconds: process.seconds, number, idle: process.idle })
     }
-}
 
-/// The share of the processors that a run got, in words: its threads ran for `ran` seconds and were
-/// ready without a processor for `ready` seconds.
-fn processors_had(ran: f64, ready: f64, seconds: f64, processors: usize) -> String {
-    let share = percent(ran / (seconds * processors as f64));
-    // The mean number of processors that the threads would have used if each had had one.
-    let could_use = (ran + ready) / seconds;
-    let all = counted(processors, "processor");
-    match who_had(ran, ready, seconds, processors) {
-        Had::Itself => {
-            format!("its threads could use {could_use:.1} processors, and there are {processors}")
+    fn had(&self) -> Had {
+        let all = self.seconds * self.number as f64;
+        match self.idle {
+            _ if self.ran >= WHOLE * all => Had::Itself,
+            Some(idle) if idle >= MOSTLY * (all - self.ran) => Had::Nothing,
+            None if self.could_use() >= self.number as f64 + MORE => Had::TooFew,
+            _ => Had::Others,
         }
-        Had::TooFew => {
-            format!("the run got {share} of {all}; its threads could use {could_use:.1}")
+    }
+
+    /// How many processors the threads would have used on average if there had been one for each.
+    fn could_use(&self) -> f64 {
+        (self.ran + self.ready) / self.seconds
+    }
+
+    fn sentence(&self) -> String {
+        let of_all = |seconds: f64| percent(seconds / (self.seconds * self.number as f64));
+        let (got, could_use) = (of_all(self.ran), self.could_use());
+        let all = counted(self.number, "processor");
+        match self.had() {
+            Had::Itself => format!(
+                "its threads could use {could_use:.1} processors, and there are {}",
+                self.number
+            ),
+            Had::TooFew => {
+                format!("the run got {got} of {all}; its threads could use {could_use:.1}")
+            }
+            Had::Nothing => format!(
+                "the run got {got} of {all}, and {} was idle: woken threads started late",
+                of_all(self.idle.unwrap_or(0.0))
+            ),
+            Had::Others => format!("the run got {got} of {all}; other programs had the rest"),
         }
-        Had::Others => format!("the run got {share} of {all}; other programs had the rest"),
     }
 }
 
@@ -134,18 +163,23 @@ pub const QUADRANTS: [(Quadrant, &str); 4] = [
 
 #[cfg(test)]
 mod tests {
-    use super::processors_had;
+    use super::Processors;
 
     #[test]
-    fn more_threads_than_processors_are_told_from_other_programs() {
-        let in_ten_seconds = |ran, ready| processors_had(ran, ready, 10.0, 2);
-        assert_eq!(
-            in_ten_seconds(19.0, 20.0),
-            "its threads could use 3.9 processors, and there are 2"
-        );
+    fn more_threads_than_processors_are_told_from_other_programs_and_from_idle_processors() {
+        let in_ten_seconds =
+            |ran, ready, idle| Processors { ran, ready, seconds: 10.0, number: 2, idle }.sentence();
+        let whole = "its threads could use 3.9 processors, and there are 2";
         let busy = "the run got 50.0 % of 2 processors; its threads could use 2.5";
-        assert_eq!(in_ten_seconds(10.0, 15.0), busy);
         let others = "the run got 50.0 % of 2 processors; other programs had the rest";
-        assert_eq!(in_ten_seconds(10.0, 14.9), others);
+        let idle =
+            "the run got 50.0 % of 2 processors, and 30.0 % was idle: woken threads started late";
+        assert_eq!(in_ten_seconds(19.0, 20.0, None), whole);
+        assert_eq!(in_ten_seconds(10.0, 15.0, None), busy);
+        assert_eq!(in_ten_seconds(10.0, 14.9, None), others);
+        assert_eq!(in_ten_seconds(10.0, 14.9, Some(4.9)), others);
+        assert_eq!(in_ten_seconds(10.0, 14.9, Some(6.0)), idle);
+        assert_eq!(in_ten_seconds(10.0, 15.0, Some(6.0)), idle);
+        assert_eq!(in_ten_seconds(10.0, 15.0, Some(1.0)), others);
     }
 }

@@ -56,7 +56,8 @@ fn throughput(
     senders: Vec<impl FnOnce(Range<u64>) -> bool + Send>,
     receivers: Vec<impl FnOnce() -> u64 + Send>,
 ) -> f64 {
-    let start = &Barrier::new(senders.len() + receivers.len());
+    let first_sender = receivers.len();
+    let start = &Barrier::new(first_sender + senders.len());
     let each = messages / ENDS;
     thread::scope(|scope| {
         let receiving: Vec<_> = receivers
@@ -72,7 +73,7 @@ fn throughput(
             .collect();
         for (number, send) in senders.into_iter().enumerate() {
             scope.spawn(move || {
-                processors::keep_apart(number + 1);
+                processors::keep_apart(first_sender + number);
                 start.wait();
                 assert!(send(0..each), "the receivers are there until the run is over");
             });

@@ -67,7 +67,8 @@ impl Locks {
         let lock = self.locks.entry((op.primitive(), address)).or_default();
         match op.class() {
             Class::Create => {
-                *lock.created.entry(stack).or_default() += 1;
+                let created: &mut u64 = lock.created.entry(stack).or_default();
+                *created = created.saturating_add(tally.calls);
                 lock.creations = lock.creations.saturating_add(tally.calls);
                 let most = lock.begins_with.unwrap_or(0).max(tally.begins_with);
                 lock.begins_with = (op == Op::SemInit).then_some(most);

@@ -123,6 +123,7 @@ impl Context<'_> {
             lock_quadrants: locks.iter().filter_map(|lock| lock.quadrant).collect(),
             site_quadrants: sites.iter().filter_map(|site| site.quadrant).collect(),
             processors: self.session.map(|session| session.processors),
+            idle: self.session.and_then(|session| idle(session, clock.run_seconds())),
             stuck: Vec::new(),
             findings: Vec::new(),
             runs: None,
@@ -148,6 +149,12 @@ impl Context<'_> {
         process.notes = notes::notes(file, &process);
         process
     }
+}
+
+/// How long processors were idle, if the process ran for all of the recording but a tenth.
+fn idle(session: &Session, seconds: f64) -> Option<f64> {
+    const NEARLY_ALL: f64 = 0.9;
+    session.idle.filter(|_| session.seconds.is_some_and(|all| seconds >= NEARLY_ALL * all))
 }
 
 /// The program's arguments. A process's file does not say where they end, so empty arguments at the

@@ -78,6 +78,9 @@ pub struct Process {
     pub site_quadrants: QuadrantCounts,
     /// Processors that the program could use; `None` if the recording does not say.
     pub processors: Option<usize>,
+    /// Seconds in which these processors had nothing to do, all of them together; `None` if unknown, or if
+    /// the process was there for a part of the recording only.
+    pub idle: Option<f64>,
     /// Threads that can't continue.
     pub stuck: Vec<Stuck>,
     /// The findings, most gain first. If several runs were read as one, a gain is the mean over all

@@ -273,6 +273,7 @@ fn damaged_sessions_and_odd_folders() {
         seconds: Some(0.5),
         ending: None,
         processors: 2,
+        idle: Some(0.25),
         kernel: "Linux".into(),
     };
     let opened = Folder::open(folder.path()).expect("a folder");

@@ -233,6 +233,7 @@ fn every_field_of_the_json_report_is_documented() {
         seconds: None,
         ending: None,
         processors: 2,
+        idle: None,
         kernel: String::new(),
     });
     analysis.notes.push(Note::Unreadable { error: String::new() });

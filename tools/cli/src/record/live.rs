@@ -24,7 +24,7 @@ use syncline_sampler::Sampler;
 
 use super::folder::{Folder, largest_file};
 use super::library::{LIBRARY, OVERRIDE, find as find_library};
-use super::{args, finish, session};
+use super::{args, finish, idle, session};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
 /// How often to check that the process still runs.
@@ -81,6 +81,8 @@ pub struct Process {
     /// Without it, loops that only wait are not seen.
     sampler: Option<Sampler>,
     started: Instant,
+    /// [`idle::so_far`] at that moment.
+    idle: Option<f64>,
     looked: Instant,
 }
 
@@ -126,7 +128,8 @@ impl Process {
         let mut running = Living::of(folder.path());
         let sampler = Sampler::start(move || running.numbers()).ok();
         let now = Instant::now();
-        Ok(Process { attached, folder, session, sampler, started: now, looked: now })
+        let idle = idle::so_far();
+        Ok(Process { attached, folder, session, sampler, started: now, idle, looked: now })
     }
 
     /// Whether the process is still there.
@@ -155,6 +158,7 @@ impl Process {
     /// With [`RECORD_FAILED`], if the process stays attached: the next command ends the recording.
     pub fn detach(mut self) -> Result<Folder, Failure> {
         self.session.seconds = Some(self.started.elapsed().as_secs_f64());
+        self.session.idle = idle::since(self.idle);
         if let Some(sampler) = self.sampler.take() {
             sampler.finish().write(self.folder.opened()).ok();
         }

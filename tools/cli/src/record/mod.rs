@@ -10,6 +10,7 @@ mod elf;
 mod environment;
 mod finish;
 mod folder;
+mod idle;
 mod inherited;
 mod library;
 pub mod live;

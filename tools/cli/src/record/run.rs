@@ -10,7 +10,7 @@ use syncline_recording::{Ending, Living};
 use syncline_sampler::Sampler;
 
 use super::folder::Folder;
-use super::{child, session};
+use super::{child, idle, session};
 use crate::failure::{Failure, RECORD_FAILED};
 
 /// A program that has ended.
@@ -56,7 +56,7 @@ fn run(
     windows: Option<Wanted>,
     samples: bool,
 ) -> Result<Run, Failure> {
-    let started = Instant::now();
+    let (started, idle) = (Instant::now(), idle::so_far());
     let child = child::start(program, command, variables).inspect_err(|_| folder.discard())?;
     let mut session = session::begin(command, child.pid());
     session::write(&session, folder);
@@ -74,6 +74,7 @@ fn run(
     let ending = ending?;
 
     session.seconds = Some(started.elapsed().as_secs_f64());
+    session.idle = idle::since(idle);
     session.ending = Some(ending);
     let no_room = !session::write(&session, folder);
     Ok(Run { ending, no_room })

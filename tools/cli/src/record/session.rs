@@ -23,6 +23,7 @@ pub fn begin(command: &[OsString], pid: u32) -> Session {
         seconds: None,
         ending: None,
         processors: available_parallelism().map_or(1, usize::from),
+        idle: None,
         kernel: kernel(),
     }
 }

@@ -44,6 +44,7 @@ pub fn empty(arguments: &[&str]) -> Process {
         lock_quadrants: QuadrantCounts::default(),
         site_quadrants: QuadrantCounts::default(),
         processors: Some(8),
+        idle: None,
         stuck: vec![],
         asleep: vec![],
         findings: vec![],
