@@ -1,4 +1,4 @@
-//! What is kept for a thread: its writer, its stack, and counts of its acquisitions.
+//! The data of a thread: its writer, its stack, and the counts of its acquisitions.
 //!
 //! ```text
 //!   list      all threads: how one begins and ends, and is found by itself
