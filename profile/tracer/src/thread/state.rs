@@ -41,7 +41,7 @@ pub struct Thread {
     pub passed: u32,
     /// How many of those were looked at.
     pub looked_at: u32,
-    /// The most acquisitions that one of them has stood for.
+    /// The most acquisitions that one acquisition of this thread has stood for.
     pub most: u32,
     /// For each watched family of locks, which acquisition is traced next.
     pub draws: [Draws; WATCHED],
