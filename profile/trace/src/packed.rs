@@ -1,15 +1,15 @@
-//! A section in few bytes.
+//! The packed form of a section, which has few bytes.
 //!
-//! A record of a section and its arrays are numbers, of which most are small or near to one that
-//! came before. So a number is written as its difference from the earlier one, if there is one:
-//! seven bits to a byte, the lowest first, with the highest bit set in all bytes but the last
-//! (LEB128; the sign of a difference is its lowest bit).
+//! A section's record and its arrays consist of numbers, most of which are small or close to an
+//! earlier number. So a number is written as its difference from the earlier one, if there is one.
+//! Each byte has seven bits, the lowest first, and its highest bit is set in all bytes but the last
+//! (LEB128); the sign of a difference is its lowest bit.
 //!
 //! A section mostly executes the same code as an earlier one, with other data. So a section is
 //! written in two parts: its *form*, which depends on the code alone, and the rest, which is times
-//! and addresses of data. A form that the chunk has had is named by its number. A section of fifty
-//! instructions takes some 200 bytes, where its plain records take 4 KiB: less memory for the
-//! program, and fewer pages to be made real by it.
+//! and addresses of data. A form that occurred before in the chunk is given by its number. A
+//! section of fifty instructions takes some 200 bytes; its plain records take 4 KiB. So the program
+//! has more memory left, and has to allocate fewer pages of the file.
 //!
 //! ```text
 //! record     number of the form (2 bytes), or 0, the form's length (4 bytes), and the form; the head;
@@ -32,10 +32,10 @@
 //!              high - low if the form doesn't say it
 //! ```
 //!
-//! The instructions of a form are written relative to the section's site, and the first section of
-//! a chunk relative to zeros, so each chunk can be read by itself. A form is referred to only if it
-//! is at most `LONGER` times as long as the rest, so that a few bytes never expand to unlimited
-//! memory.
+//! The addresses of a form's instructions are written relative to the section's site, and the first
+//! section of a chunk relative to zeros, so each chunk can be read by itself. A form is given by
+//! its number only if it is at most `LONGER` times as long as the rest of the section, so that few
+//! bytes never expand to unlimited memory.
 
 mod form;
 mod read;
