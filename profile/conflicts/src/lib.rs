@@ -1,10 +1,10 @@
-//! The analysis of a trace of critical sections: how long they are and what they touch, whether
-//! they are independent of each other, what they conflict on, and the advice for the lock.
+//! The analysis of a trace of critical sections: how long they are, which data they touch, whether
+//! they are independent of each other, on which data they conflict, and the advice for the lock.
 //!
-//! The method is Syncchar's (Porter, Hofmann, Witchel 2007, sections 2 to 4): two sections of
-//! one lock, executed by different threads, could have run at the same time if neither wrote what
-//! the other read or wrote (conflict serializability). What each section read and wrote is its
-//! address set. The counts of instructions and accesses are those of SyncPerf's diagnosis tool
+//! The method is Syncchar's (Porter, Hofmann, Witchel 2007, sections 2 to 4): two sections of one
+//! lock, executed by different threads, could have run at the same time if neither wrote data that
+//! the other read or wrote (conflict serializability). The data that a section read and wrote is
+//! its address set. The counts of instructions and accesses are those of SyncPerf's diagnosis tool
 //! (Alam et al. 2017, section 3.2).
 //!
 //! ```text
@@ -19,11 +19,12 @@
 //!      lock --> facts --> advice --> naming --> model (with names)
 //! ```
 //!
-//! Everything up to `facts` is a pure function over plain data and knows only addresses.
-//! [`Names`] says what addresses mean.
+//! Everything up to `facts` is a pure function over plain data and knows only addresses. [`Names`]
+//! gives names to addresses.
 //!
-//! It can't see what an untraced section did, an order that something other than the lock enforces
-//! (two sections that touch different data may still need their order), and what a device does.
+//! The analysis can't see the effects of untraced sections, the effects of devices, or an order
+//! that something other than the lock enforces (two sections that touch different data may still
+//! need their order).
 
 mod advice;
 mod conflict;
