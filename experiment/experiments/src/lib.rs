@@ -7,8 +7,8 @@
 //!   document   what `whatif` has measured, as it lies in a recording's folder
 //! ```
 //!
-//! `syncline-targets` says what is worth an experiment, and `syncline-try` makes the runs. The caller
-//! finds the preloaded libraries and shows how far it has come.
+//! `syncline-targets` chooses the targets that are worth an experiment, and `syncline-try` makes the
+//! runs. The caller finds the preloaded libraries and shows the progress.
 
 mod counts;
 mod document;
