@@ -1,4 +1,4 @@
-//! What an experiment may change in a program, according to a recording of it.
+//! Finds the targets of experiments in a recording of a program.
 //!
 //! ```text
 //!   objects   objects that cost time, and the locks that are worth trying there: `syncline tune`
@@ -8,8 +8,8 @@
 //!   call      the call site of a stack, and the address of its call
 //! ```
 //!
-//! All of these are functions over an analysis: they run nothing and read no file. `syncline-try` runs
-//! the program, and knows neither locks nor recordings.
+//! All of these are functions of an analysis: they run no program and read no file. `syncline-try`
+//! runs the program, and knows neither locks nor recordings.
 
 mod call;
 pub mod delays;

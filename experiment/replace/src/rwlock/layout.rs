@@ -1,4 +1,4 @@
-//! A reader-writer lock of the C library, and a replaced one's use of its fields.
+//! The fields of a reader-writer lock of the C library, and their use in a replaced one.
 //!
 //! ```text
 //!   bytes   the C library's                a replaced one's
@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicU16, AtomicU32};
 
 use crate::slot::Slot;
 
-/// What the C library calls `pthread_rwlock_t`.
+/// The C library's `pthread_rwlock_t`.
 #[repr(C)]
 pub struct Rwlock {
     pub room: Slot<3>,
