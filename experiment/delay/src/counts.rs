@@ -1,8 +1,8 @@
 //! Counts how often each call site was reached, in a file that the command reads.
 //!
 //! ```text
-//!   line 0      word 0: lines that were given out;  word 1: processes that have the library
-//!   line 1..    of one thread each: for each call site, from 1, its sections, refused tries, waits;
+//!   line 0      word 0: how many lines were given out;  word 1: how many processes have the library
+//!   line 1..    each of one thread: for each call site, its sections, refused tries and waits;
 //!               word 15: ticks that passed in delays
 //! ```
 //!

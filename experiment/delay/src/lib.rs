@@ -7,10 +7,10 @@
 //! ```text
 //! program --> interpose   one function for each of the C library's
 //!               |
-//!             sites       which call site the call comes from, if it is one that was named
+//!             sites       the named call site that the call comes from, if there is one
 //!               |
-//!             counts      how often, for the command to read
-//!             delay       so many ticks of processor time
+//!             counts      counts the calls, for the command to read
+//!             delay       spins for the requested ticks of processor time
 //! ```
 //!
 //! **Delays are spent right after the acquisition**, not before the release. The length of a

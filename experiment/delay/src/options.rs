@@ -2,7 +2,7 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `SYNCLINE_DELAY` | `PLACE KIND TICKS`: what is delayed, and by how much; `0` is no call site |
+//! | `SYNCLINE_DELAY` | `PLACE KIND TICKS`: the delayed operation and the delay; call site `0` is none |
 //! | `SYNCLINE_DELAY_PLACES` | the call sites, as [`sites`](crate::sites) reads them |
 //! | `SYNCLINE_DELAY_COUNTS` | the file to count in |
 //!

@@ -6,7 +6,7 @@
 //! ```text
 //!   a N FROM TO MODULE     a call from there is at call site N, in hexadecimal, from 1
 //!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the call site
-//!   l START                so is any from libraries whose names start with this
+//!   l START                so is any call from a library whose name begins with START
 //! ```
 //!
 //! Addresses are those of the module's file, in hexadecimal; a call's is that of its last byte.

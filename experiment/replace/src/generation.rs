@@ -1,4 +1,5 @@
-//! The generation of this process: the number of forks that led to it.
+//! The generation of this process, which counts the forks of processes with several threads that
+//! led to it.
 //!
 //! In a forked child only the forking thread continues. A lock that it holds may have waiters that
 //! no longer exist, and handing over to one of them would lose the lock. So the holder of a lock

@@ -4,15 +4,15 @@
 //! and replaces them by locks of the catalogue:
 //!
 //! ```text
-//! program --> entries               what the program calls, and cond: condition variables
+//! program --> entries               the functions that the program calls; cond: condition variables
 //!               |
-//!             choice                which lock, as a table of functions; chosen at the first use
-//!             catalogue             the tables by their locks' names
-//!             numbered, policy      which lock each object has, if they differ
+//!             choice                the lock, as a table of functions; chosen at the first use
+//!             catalogue             the tables of functions, by the locks' names
+//!             numbered, policy      the lock of each object, if they differ
 //!               |
-//!             mutex, rwlock, spin   what POSIX says of an object, over any lock
+//!             mutex, rwlock, spin   the behaviour that POSIX requires, over any lock
 //!               |
-//!             slot                  where the lock is: in the program's own object
+//!             slot                  the storage of the lock, in the program's own object
 //!             memory                the library's memory: nodes, large locks, sleeping
 //! ```
 //!

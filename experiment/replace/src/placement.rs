@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   set 0,2,4      all threads on these processors
-//!   each 0,2,1,3   the first thread on the first of them, the next one on the next, around
+//!   each 0,2,1,3   the first thread on the first of them, the next thread on the next, in turn
 //! ```
 //!
 //! A thread inherits the processors of the thread that creates it, which therefore moves to the new

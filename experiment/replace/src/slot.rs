@@ -2,10 +2,10 @@
 //! address that the object holds.
 //!
 //! ```text
-//!   room      lock                      a lock of all the room, whose acquisitions need no node
-//!             lock, node                the holder's node
+//!   room      lock                      a lock in all of the room, whose acquisitions need no node
+//!             lock, node                a smaller lock, and the holder's node
 //!             pointer, node             a large lock, made when it is first used
-//!             -, pointer                one whose acquisitions need no node
+//!             -, pointer                a large lock whose acquisitions need no node
 //! ```
 //!
 //! If no large lock was available when the object was first used, the word of the pointer is

@@ -3,8 +3,8 @@
 //! ```text
 //!   objects   objects that cost time, and the locks that are worth trying there: `syncline tune`
 //!   locks     the names of locks that can replace a program's
-//!   sites     call sites that cost time, and what can be delayed there: `syncline whatif`
-//!   delays    how long delays are, and what a run's response to them says
+//!   sites     call sites that cost time, and the operations to delay there: `syncline whatif`
+//!   delays    the sizes of delays, and the meaning of a run's response to them
 //!   call      the call site of a stack, and the address of its call
 //! ```
 //!

@@ -76,8 +76,8 @@ impl Measure {
         }
     }
 
-    /// The cost of a value, which grows as the program gets worse: proportional to a time, or to
-    /// the reciprocal of a number of which more is better.
+    /// The cost of a value, which grows as the program gets worse: the value itself, or its
+    /// reciprocal if more is better.
     pub fn cost(&self, value: f64) -> f64 {
         self.gain(value, 1.0)
     }

@@ -7,7 +7,7 @@ use syncline_statistics::{Interval, median};
 const GIVING_UP: f64 = 0.05;
 
 /// The verdict on a variant. A gain is the factor by which it is better than the first variant. The
-/// first field of most verdicts is the variant's median value.
+/// first field of `Better`, `Worse`, `Same` and `Undecided` is the variant's median value.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Better: the interval lies above 1.

@@ -10,11 +10,11 @@
 //! ```text
 //! Trace --> sets        address sets without the thread's own stack and the locks themselves,
 //!             |         of numbered words
-//!             +--> conflict/   a section against the last 128, and against those it waited for
-//!             +--> section/    instructions, lines, system calls, of each lock and call site
-//!             +--> groups      how many independent pieces of data the lock guards
-//!             +--> touched     which variables and blocks of the heap these are part of
-//!             +--> enough      whether there are enough of the locks that are waited for most
+//!             +--> conflict    compares a section with the last 128, and with those it waited for
+//!             +--> section     instructions and system calls, of each lock and call site
+//!             +--> groups      the number of independent pieces of data that the lock guards
+//!             +--> touched     the variables and blocks of the heap that sections touch
+//!             +--> enough      whether enough sections were traced of the locks with most waiting
 //!             v
 //!      lock --> facts --> advice --> naming --> model (with names)
 //! ```

@@ -3,16 +3,16 @@
 //! ```text
 //! 0          Header, one page
 //! ...        two regions of records of a fixed size, each filled from its start:
-//!              modules   ModuleRecord   what was mapped where, as in a recording
-//!              threads   ThreadRecord   one a thread
+//!              modules   ModuleRecord   the files that were mapped, as in a recording
+//!              threads   ThreadRecord   one for each thread
 //! ...        the arena: chunks of a multiple of 64 KiB, handed out from its start
 //!
-//! chunk      ChunkHeader, then records one behind the other:
+//! chunk      ChunkHeader, then records one after the other:
 //!              RecordHeader   kind and length
 //!              SectionRecord  + objects, words, steps, system calls, each an array, in the
 //!                             form of `packed`
 //!              CountRecord
-//!              StackRecord    + so many words of a stack
+//!              StackRecord    + the words of a part of a stack
 //! ```
 //!
 //! Numbers are in the machine's own byte order, times in ticks of [`Header::clock`].

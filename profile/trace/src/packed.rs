@@ -15,21 +15,22 @@
 //! record     number of the form (2 bytes), or 0, the form's length (4 bytes), and the form; the head;
 //!            the data. Forms are numbered from 1 on in each chunk
 //! form       op, instructions, memory_instructions, allocations, frees;
-//!            how many words, steps, objects and calls there are; then of these
-//!   objects    site (difference to the object's before), size
+//!            the numbers of words, steps, objects and calls; then of each of these
+//!   objects    site (difference to the object before), size
 //!   words      a byte that says which fields follow, then read, written, reader and writer
-//!              (differences to the instruction before), the object's place + 1
-//!   steps      eight times its address (difference to the step before), or [`FAR`] and then that;
-//!              plus 4 if `times` is as the step's before; plus how it is accessed. `times`, if it
-//!              is another; then what the access says: `accesses`, or high - low
+//!              (differences to the instruction before), the object's index + 1
+//!   steps      a number: eight times the difference of its address to the step before, or eight
+//!              times [`FAR`]; plus 4 if `times` is that of the step before; plus how it accesses
+//!              memory. Then the difference if it is far, `times` if it is another, and
+//!              `accesses` or high - low, according to how it accesses memory
 //!   calls      number, times
-//! head       the other fields of SectionRecord in their order; lock, site, acquired and incarnation
-//!            as differences to the section before in the same chunk, released and order to acquired
+//! head       the other fields of SectionRecord in their order. lock, site, acquired and incarnation are
+//!            differences to the section before in the chunk; released and order, to acquired
 //! data
-//!   objects    start (difference to the object's before), serial
+//!   objects    start (difference to the object before), serial
 //!   words      address / 8 (difference to the word before)
-//!   steps      of those that access something: low (difference to the step's before), and
-//!              high - low if the form doesn't say it
+//!   steps      for steps that access memory: low (difference to the step before), and
+//!              high - low if the form doesn't have it
 //! ```
 //!
 //! The addresses of a form's instructions are written relative to the section's site, and the first

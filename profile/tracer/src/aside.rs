@@ -12,8 +12,8 @@
 //!
 //! ```text
 //!   allowed    a few system calls, on the program's stack or the engine's
-//!   within     the same in a traced section, in which a sandbox is seen as the program makes it
-//!   work       more than that: on a stack of ours, with signals blocked
+//!   within     the same in a traced section, where no sandbox can begin unnoticed
+//!   work       more than a few system calls: on one of our stacks, with signals blocked
 //! ```
 //!
 //! The engine's own functions run inside [`within`], on the stack of their context.

@@ -2,16 +2,16 @@
 //! sections touch.
 //!
 //! ```text
-//! program --> interpose   the functions that take and release locks, and those that allocate
+//! program --> interpose   the functions that acquire and release locks, and those that allocate
 //!                v
 //!             call        counts an acquisition, and chooses whether its section is traced
 //!                v
-//!             dispatch    translated code comes here for what it can't do by itself
+//!             dispatch    translated code comes here for all that it can't do itself
 //!                v
-//!             section     the begin and the end of a traced section, and its record
+//!             section     the beginning and the end of a traced section, and its record
 //!              |   |
 //!              |   v
-//!              |  thread, heap    what is counted; blocks of memory
+//!              |  thread, heap    counts; blocks of memory
 //!              v   v
 //!           engine   process      runs instructions and notes their accesses; the file
 //!                  v              (`syncline_trace`), the budget

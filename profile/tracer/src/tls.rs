@@ -31,7 +31,7 @@ const _: () = assert!(SITES + SITES_BYTES == 1088);
 /// acquires often.
 pub fn sites() -> *mut u8 {
     let offset: u64;
-    // SAFETY: reads the offset of this thread's words from the linkage table.
+    // SAFETY: reads the offset of this thread's words from the global offset table.
     unsafe {
         asm!(
             "mov {}, qword ptr [rip + syncline_inspect_thread@GOTTPOFF]",

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   u NAMES                a lock, or two joined by `+`, or `libc`; the first is number 1
-//!   o N FROM TO MODULE     objects at these addresses have lock N
-//!   c N FROM TO MODULE     those that are made by a call from there
-//!   a N FROM TO MODULE     those that are first acquired by a call from there
-//!   s N, y N               those in a module's static data, and all others (dynamic)
-//!   d N                    all
-//!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the place
-//!   l START                so is any from libraries whose names start with this
+//!   o N FROM TO MODULE     objects at these addresses get lock N
+//!   c N FROM TO MODULE     objects that are initialised by a call from there
+//!   a N FROM TO MODULE     objects that are first acquired by a call from there
+//!   s N, y N               objects in a module's static data; all others (dynamic)
+//!   d N                    all objects
+//!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the call site
+//!   l START                so is any call from a library whose name begins with START
 //! ```
 //!
 //! Addresses are those of the module's file, in hexadecimal; a call's is that of its last byte.

@@ -8,7 +8,7 @@
 //!   32-35   elision                        the same
 //!   36-39   padding                        the generation of the process that the writer is in
 //!   40-41   padding                        the number of its lock, under a policy
-//!   48-51   whom it prefers                the same
+//!   48-51   whether it prefers writers     the same
 //! ```
 
 use core::sync::atomic::{AtomicU16, AtomicU32};

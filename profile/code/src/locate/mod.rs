@@ -8,10 +8,10 @@
 //! | `push at /src/queue.c:120`, `push  queue.c:120` | calls from that line of that function |
 //! | `queue.c:120` | calls from that line |
 //! | `push` | calls from anywhere in that function |
-//! | `push+0x12` | the call at that byte of it, in the file that was recorded |
+//! | `push+0x12` | the call at that offset in the function, in the recorded file |
 //! | `app+0x1234` | the call, or the variable, at that address of that file |
-//! | `table (app)`, `table` | all of that variable |
-//! | `table+0x40 (app)` | what lies there |
+//! | `table (app)`, `table` | the whole variable |
+//! | `table+0x40 (app)` | the byte at that offset in the variable |
 //!
 //! A call belongs to a position in the innermost function around it that neither is a library's
 //! lock wrapper nor acquires the lock on behalf of its caller. Inlined functions count as functions

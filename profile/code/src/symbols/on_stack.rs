@@ -7,7 +7,7 @@
 //!        ...
 //!     T  return address of the frame       the call before it names the function, if it names one
 //!        locals, saved registers           <- the variable
-//!     S  an address in the function        where a call of its own returns to: the unwind table says how
+//!     S  an address in the function        where a call that it made returns to; the unwind table says how
 //!        frames of what it called             far up T is
 //! ```
 //!

@@ -1,9 +1,9 @@
 //! What an interposed function does with a call: it counts the call, and begins and ends sections.
 //!
 //! ```text
-//!   (this file)   what is counted, and where a section begins and ends
+//!   (this file)   counts acquisitions, and begins and ends sections
 //!   choose        which sections are traced
-//!   start         tracing one
+//!   start         begins to trace a section
 //! ```
 
 pub mod choose;

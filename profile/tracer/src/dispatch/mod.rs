@@ -1,11 +1,11 @@
-//! The answer to each exit of translated code.
+//! Handles each exit of translated code.
 //!
 //! ```text
 //!   enter         from translated code to here and back, with all registers kept
-//!   (this file)   translates what is missing, links it, empties the log, ends tracing
-//!   library       where this library's own code lies, which is called and not translated
-//!   system_calls  what the kernel reads and writes
-//!   syscall       the C library's function of this name, which is translated as what it does
+//!   (this file)   makes and links missing translations, empties the log, ends tracing
+//!   library       the addresses of this library's own code, which is called and not translated
+//!   system_calls  the memory that the kernel reads and writes in system calls
+//!   syscall       the interposed function of this name, for which the C library's is translated
 //! ```
 
 pub mod enter;

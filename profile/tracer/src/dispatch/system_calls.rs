@@ -21,7 +21,7 @@ pub enum Before {
 /// The number of bytes that the kernel accesses.
 #[derive(Clone, Copy)]
 enum Size {
-    /// This many.
+    /// A fixed number of bytes.
     Is(u64),
     /// The value of this argument, times a size.
     Argument(usize, u64),
@@ -123,8 +123,8 @@ pub fn before(context: &mut Context) -> Before {
             return Before::Stop(if is_thread { STOP_CLONE } else { STOP_FORK });
         }
         libc::SYS_clone | libc::SYS_fork | libc::SYS_vfork => return Before::Stop(STOP_FORK),
-        // These don't return, or not to a place that translated code knows, or they may change the
-        // FS base.
+        // These don't return, or not to an address that translated code knows, or they may change
+        // the FS base.
         libc::SYS_execve
         | libc::SYS_execveat
         | libc::SYS_exit

@@ -16,9 +16,9 @@ const AHEAD: usize = 32;
 /// How memory is accessed.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
-    /// All bits if it is read, or none.
+    /// All bits if the memory is read, otherwise none.
     read: u8,
-    /// All bits if it is written, or none.
+    /// All bits if the memory is written, otherwise none.
     written: u8,
     /// The flags that the word's record gets.
     flags: u16,

@@ -53,7 +53,7 @@ pub enum Address {
 /// Which bytes an access touches. Fields of type `u16` are numbers of words in the entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// This many bytes.
+    /// A fixed number of bytes.
     Plain(u32),
     /// A string instruction: elements of `size` bytes from the address on, upwards or downwards, up
     /// to the value that its register had afterwards.
@@ -113,7 +113,7 @@ pub enum Shape {
         indices: u16,
         /// Bytes of an index.
         index_size: u32,
-        /// What an index is multiplied with.
+        /// The factor of an index.
         scale: u32,
         /// Bytes of an element.
         size: u32,

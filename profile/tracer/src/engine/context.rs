@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   Context     fields that translated code addresses relative to itself
-//!   cache       translated code, which is thereby good for every thread
-//!   table       where a jump to an address of the program that is not known before goes on
-//!   stack       of the engine's own functions
-//!   unsure      a byte for each block: 0 if the program's code is known to be what was translated
-//!   log         what ran and where it accessed memory, written downwards
+//!   cache       translated code, which every thread that has the context can run
+//!   table       for jumps with computed targets: where the target's translation is
+//!   stack       the stack of the engine's own functions
+//!   unsure      a byte for each block: 0 if the program's code is known to be unchanged
+//!   log         the blocks that ran and their accesses to memory, written downwards
 //! ```
 //!
 //! Since the code is the context's, no other thread executes it while it is written or recycled. It

@@ -217,7 +217,7 @@ impl Emitter {
 pub struct Memory {
     /// The base register.
     pub base: Option<Reg>,
-    /// The index register (never rsp) and what it is multiplied with.
+    /// The index register (never rsp) and its scale.
     pub index: Option<(Reg, u32)>,
     /// What is added.
     pub displacement: i32,

@@ -4,13 +4,13 @@
 //!   a lock function returns ... into a context's code (cache.rs: `resume`)
 //!        v
 //!   translated blocks (translate, operands.rs, emit.rs), linked to each other; they log
-//!   what ran and where it accessed memory (block.rs says how to read that)
-//!        |  what is not translated yet, system calls, a full log (exits.rs)
+//!   that they ran and which memory they accessed (block.rs describes the log)
+//!        |  missing translations, system calls, a full log (exits.rs)
 //!        v
-//!   `crate::dispatch` answers, on a stack of the context's
+//!   `crate::dispatch` handles the exit, on the context's stack
 //!        |
 //!   a call of a function of this library leaves translated code by a jump, with the program's
-//!   own return address; the function takes the section up again when it returns, or ends it
+//!   own return address; the function resumes tracing when it returns, or ends the section
 //!        v
 //!   after the release: the log becomes records (replay.rs, open.rs)
 //! ```

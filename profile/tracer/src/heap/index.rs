@@ -2,9 +2,9 @@
 //! memory.
 //!
 //! ```text
-//! roots    one word for each 2 MiB of addresses: where the leaf for them is
-//! leaf     two words for each 16 bytes: size and serial, site, of the block that starts there
-//!          one word for each 4 KiB: the block that the page's first byte lies in
+//! roots    one word for each 2 MiB of addresses: the address of their leaf
+//! leaf     two words for each 16 bytes: size and serial number, and call site, of a block that starts there
+//!          one word for each 4 KiB: the start of a block that covers the page's first byte
 //! ```
 //!
 //! A block is noted where it starts, and in each further page that it reaches. The block of an

@@ -81,7 +81,7 @@ unsafe fn acquire<R: Copy>(
                 (result, clock::now().saturating_sub(before).max(1), holder)
             }
         };
-        // Without a try, the acquisition counts as one that did not wait.
+        // An acquisition without a try before it counts as one that did not wait.
         let waited = if tries { waited } else { 0 };
         if let Got::Yes = got(result) {
             // An acquisition that waited stands for itself only, and is never passed over.

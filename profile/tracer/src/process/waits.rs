@@ -26,8 +26,8 @@ pub const WATCHED: usize = 3;
 /// The number of sections of a family that is enough. A report needs 200 (`syncline_conflicts`),
 /// and some of the traced sections can't be compared.
 pub const ENOUGH: u32 = 256;
-/// A family replaces a watched one if its waiting is more by a fraction of one over this, so that
-/// two similar families don't replace each other for ever.
+/// A family replaces a watched one only if its waiting is more by over 1 / `MARGIN` of the other's,
+/// so that two similar families don't replace each other for ever.
 const MARGIN: u64 = 8;
 /// The number of slots for families, and how many of them are tried for a call site. If other sites
 /// have all of these, the site shares the first.

@@ -9,11 +9,11 @@
 //!   or the program's own allocator did: the call is passed on, and not followed.
 //!
 //! ```text
-//!   enter    which of these a call is
-//!   leave    the program leaves a section, or tracing, otherwise than by a release
-//!   stop     tracing can't go on
-//!   edges    the begin and the end of a section, in the log
-//!   finish   from the log to records in the file
+//!   enter    finds out of which kind a call is
+//!   leave    ends a section, or all tracing, without a release
+//!   stop     stops tracing when it can't go on
+//!   edges    logs the beginning and the end of a section
+//!   finish   turns the log into records in the file
 //! ```
 
 mod edges;

@@ -1,12 +1,12 @@
 //! Translates a basic block of the program.
 //!
 //! ```text
-//!   entry      the program's code is compared with what was translated, all of its bytes, where
-//!              that is not known to be so (code.rs)
-//!              room in the log, the block's number, its entry's place
-//!   body       each instruction as it is (operands relative to the instruction pointer are
-//!              rewritten), before it what notes its addresses, where they aren't known already
-//!   end        the jump, call or return is done by hand; then on to the next block
+//!   entry      compares all bytes of the program's code with those that were translated, unless
+//!              they are known to be equal (code.rs); checks that the log has room; makes a log
+//!              entry with the block's number
+//!   body       for each instruction, code that notes its addresses if they aren't known, then the
+//!              instruction itself (operands relative to the instruction pointer are rewritten)
+//!   end        replaces the jump, call or return, and continues in the next block
 //! ```
 //!
 //! Added code uses two registers that the block does not use. They are saved at its entry and
