@@ -207,7 +207,8 @@ impl<const WORDS: usize> Slot<WORDS> {
         self.0.iter().for_each(|word| word.store(0, Relaxed));
     }
 
-    /// Makes a lock whose waiters no longer exist a fresh one. Their nodes are not freed.
+    /// Turns a lock whose waiters no longer exist into a fresh one. The nodes of those waiters are
+    /// not freed.
     ///
     /// # Safety
     ///

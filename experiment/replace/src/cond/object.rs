@@ -116,8 +116,8 @@ impl Cond {
     /// A waiter leaves.
     pub fn leave(&self) {
         let (word, private) = (self.waiters.as_ptr(), self.private());
-        // AcqRel pairs with the Acquire in `drain`: all accesses of this waiter happen before. The
-        // condition variable may be gone after this.
+        // AcqRel pairs with the Acquire in `drain`: all accesses of this waiter happen before
+        // `drain` returns. The condition variable may be gone after this.
         if self.waiters.fetch_sub(1, AcqRel) == DESTROYING | 1 {
             wake(word, private, c_int::MAX);
         }

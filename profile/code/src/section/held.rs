@@ -49,8 +49,8 @@ fn look_at<'a>(image: &Image, code: &Code, addresses: impl IntoIterator<Item = &
     }
 }
 
-/// All functions of a file that acquire a lock for their callers. Reads all calls of the file; no
-/// functions if it is too large.
+/// All functions of a file that acquire a lock for their callers. Reads all calls of the file;
+/// empty if the file's code is too large.
 pub fn look_everywhere(image: &Image) -> &[Range<u64>] {
     image
         .wrappers

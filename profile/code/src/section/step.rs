@@ -136,8 +136,8 @@ impl State {
         }
     }
 
-    /// Applies an operation that makes a new value: one that depends only on the inputs, if they
-    /// are all known, or else a value of this instruction's own.
+    /// Applies an operation that makes a new value: one that depends only on the inputs, if none of
+    /// them is a flag or a vector register, or else a value of this instruction's own.
     fn compute(&mut self, i: &Instruction, info: &InstructionInfo, values: &mut Values) {
         let mut inputs = Vec::new();
         for used in info.used_registers().iter().filter(|used| reads(used.access())) {
