@@ -1,8 +1,8 @@
-//! How often each call site was reached, in a file that the command reads.
+//! Counts how often each call site was reached, in a file that the command reads.
 //!
 //! ```text
-//!   line 0      word 0: lines that were given out;  word 1: processes that have the library
-//!   line 1..    of one thread each: for each call site, from 1, its sections, refused tries, waits;
+//!   line 0      word 0: how many lines were given out;  word 1: how many processes have the library
+//!   line 1..    each of one thread: for each call site, its sections, refused tries and waits;
 //!               word 15: ticks that passed in delays
 //! ```
 //!
@@ -19,9 +19,10 @@ use crate::options::{self, Kind};
 use crate::sites::Site;
 use crate::tls::{line, set_line};
 
-/// What is counted at each call site.
+/// The number of counters of each call site.
 const KINDS: usize = 3;
-/// This many threads have a line of their own. The command makes the file large enough for them.
+/// The number of threads that have a line of their own. The command makes the file large enough for
+/// them.
 const LINES: usize = 4096;
 
 #[repr(C, align(128))]
@@ -30,11 +31,11 @@ struct Line([AtomicU64; 16]);
 /// The file's first line; null if there is no file.
 static FILE: AtomicPtr<Line> = AtomicPtr::new(null_mut());
 
-/// Maps the file.
+/// Maps the file, if the environment names one.
 pub fn start() {
     let Some(path) = options::counts() else { return };
-    // SAFETY: a path of the environment; a new mapping at an address of the kernel's choice, of a
-    // file that the command has made large enough.
+    // SAFETY: the path is a variable of the environment. The mapping is new, at an address of the
+    // kernel's choice, and the command has made the file large enough.
     unsafe {
         let file = libc::open(path.as_ptr(), O_RDWR | O_CLOEXEC);
         if file < 0 {
@@ -54,13 +55,13 @@ pub fn start() {
 /// The word in which ticks are summed.
 const PASSED: usize = 15;
 
-/// Counts one of these at a call site.
+/// Counts one occurrence of this kind at a call site.
 #[inline(always)]
 pub fn count(site: Site, kind: Kind) {
     add(site.index() * KINDS + kind as usize, 1);
 }
 
-/// This many ticks have passed in a delay.
+/// Adds the ticks that have passed in a delay.
 #[inline(always)]
 pub fn passed(ticks: u64) {
     add(PASSED, ticks);
@@ -72,11 +73,11 @@ fn add(word: usize, number: u64) {
         0 => new_line(),
         at => at as *const Line,
     };
-    // SAFETY: a line of the file, which is mapped for ever; null if there is none.
+    // SAFETY: null, or a line of the file, which is never unmapped.
     if let Some(line) = unsafe { at.as_ref() } {
         // The addition is atomic, since a child of `fork` continues with the line of the thread
-        // that forked, and there may be more threads than lines. Relaxed: the counts are read when
-        // all has ended.
+        // that forked, and there may be more threads than lines. Relaxed: the counts are read after
+        // all processes have ended.
         line.0[word].fetch_add(number, Relaxed);
     }
 }

@@ -1,9 +1,9 @@
-//! The delay: processor time, by the time-stamp counter.
+//! The delay: processor time, measured by the time-stamp counter.
 //!
-//! A thread that loses its processor meanwhile, or whose processor loses its machine, sees the
-//! counter jump. Jumps are not counted, so the delay is the time that the thread spins, and not the
-//! time that passes. The latter is summed as well: on a machine with other work it is longer, as is
-//! everything else that the thread does.
+//! If a thread loses its processor meanwhile, or a virtual processor its physical one, the counter
+//! jumps. Jumps are not counted, so the delay is the time that the thread spins, not the elapsed
+//! time. Elapsed time is summed up as well: on a machine with other work it is longer, as it is for
+//! all other work of the thread.
 
 use core::arch::x86_64::_rdtsc;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,24 +12,24 @@ use crate::counts;
 use crate::options::{self, Kind};
 use crate::sites::Site;
 
-/// Two readings that lie further apart than this many ticks, 5 to 10 µs, are a jump.
+/// Two readings that are further apart than this many ticks (5 to 10 µs) are a jump.
 const JUMP: u64 = 20_000;
 
-/// The call site and kind that are delayed, as [`key`] has them; 0 is none.
+/// The call site and kind that are delayed, encoded by [`key`]; 0 for none.
 static DELAYED: AtomicU64 = AtomicU64::new(0);
-/// For how long.
+/// The ticks that a delay spins, without its overhead.
 static TICKS: AtomicU64 = AtomicU64::new(0);
 
-/// A call site, which begins at 1, and a kind.
+/// Encodes a call site, whose number begins at 1, and a kind.
 fn key(site: u64, kind: u64) -> u64 {
     site << 8 | kind
 }
 
-/// Reads the requested delay.
+/// Reads the requested delay from the environment.
 pub fn start() {
     let Some((site, kind, ticks)) = options::delay() else { return };
     if site != 0 && ticks != 0 {
-        // Relaxed, all of them: a delay may begin a moment later.
+        // All accesses are Relaxed: a thread may begin to be delayed a moment later.
         TICKS.store(ticks.saturating_sub(overhead()).max(1), Relaxed);
         DELAYED.store(key(site, kind), Relaxed);
     }
@@ -43,7 +43,7 @@ pub fn at(site: Site, kind: Kind) {
     }
 }
 
-/// Spins for this many ticks, and [`overhead`] more. Returns how many have passed.
+/// Spins for this many ticks, and [`overhead`] more. Returns the ticks that have elapsed.
 #[inline(never)]
 fn spend(ticks: u64) -> u64 {
     let mut left = ticks;
@@ -62,8 +62,8 @@ fn spend(ticks: u64) -> u64 {
     }
 }
 
-/// Ticks that a delay takes beyond the requested ones: the least of several measurements, since an
-/// interruption adds to them.
+/// The ticks that a delay takes beyond those that it spins: the least of several measurements,
+/// since interruptions lengthen some.
 fn overhead() -> u64 {
     const TRIES: usize = 64;
     const TICKS: u64 = 500;

@@ -1,28 +1,28 @@
-//! The library that `syncline whatif` preloads into a program to slow a call site of it down.
+//! The library that `syncline whatif` preloads into a program to slow down one of its call sites.
 //!
 //! It interposes the C library's functions that acquire a lock or wait, and passes every call on.
-//! Calls from some call sites are counted, and those from one of them, of one kind, take a given
+//! Calls from some call sites are counted, and those of one kind from one of these take a given
 //! time longer:
 //!
 //! ```text
 //! program --> interpose   one function for each of the C library's
 //!               |
-//!             sites       which call site the call comes from, if it is one that was named
+//!             sites       the named call site that the call comes from, if there is one
 //!               |
-//!             counts      how often, for the command to read
-//!             delay       so many ticks of processor time
+//!             counts      counts the calls, for the command to read
+//!             delay       spins for the requested ticks of processor time
 //! ```
 //!
-//! **Delays are put where the acquisition ends**, not where the release begins. The length of
-//! a section does not depend on where in it the time is spent. The address of the acquiring call
-//! identifies the section; for a delay at the release, that address would have to be noted, and
+//! **Delays are spent right after the acquisition**, not before the release. The length of a
+//! section does not depend on where in it the time is spent. The address of the acquiring call
+//! identifies the section. For a delay at the release, that address would have to be noted, and
 //! every release would have to look it up. So functions that release are not interposed at all.
 //!
 //! **A run without delays is a run with delays of zero ticks**: the program runs under this library
-//! in both cases, so the library's cost is on both sides.
+//! in both cases, so both sides of the comparison include the library's cost.
 //!
-//! What it does not do: it replaces nothing, records nothing, and decides nothing. The command
-//! decides what to delay, and for how long, and interprets the results.
+//! The library replaces no lock, records nothing, and decides nothing. The command decides which
+//! operation to delay and for how long, and interprets the results.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("this library is written for x86-64 Linux with glibc");

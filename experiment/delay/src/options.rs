@@ -1,8 +1,8 @@
-//! What `syncline whatif` asks for, through the environment; children inherit it.
+//! The options that `syncline whatif` passes through the environment, which children inherit.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `SYNCLINE_DELAY` | `PLACE KIND TICKS`: what is delayed, and by how much; `0` is no call site |
+//! | `SYNCLINE_DELAY` | `PLACE KIND TICKS`: the delayed operation and the delay; call site `0` is none |
 //! | `SYNCLINE_DELAY_PLACES` | the call sites, as [`sites`](crate::sites) reads them |
 //! | `SYNCLINE_DELAY_COUNTS` | the file to count in |
 //!
@@ -12,32 +12,33 @@ use core::ffi::CStr;
 
 use syncline_interpose::variable;
 
-/// What can be delayed at a call site.
+/// The operations that can be delayed at a call site.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A critical section, once the lock is held.
+    /// A critical section, after its lock was acquired.
     Section = 0,
     /// A try that was refused.
     Try = 1,
-    /// A wait for an event, once it has ended.
+    /// A wait for an event, after it has ended.
     Wait = 2,
     /// The call that acquires, before the acquisition. Counted as [`Kind::Section`].
     Call = 3,
 }
 
-/// What is delayed: call site (from 1), kind, ticks.
+/// The delay: call site (from 1; 0 for none), kind, and ticks. `None` without the variable, or if
+/// it is invalid.
 pub fn delay() -> Option<(u64, u64, u64)> {
     let text = variable(c"SYNCLINE_DELAY")?.to_str().ok()?;
     let mut numbers = text.split(' ').map(|word| word.parse().ok());
     Some((numbers.next()??, numbers.next()??, numbers.next()??))
 }
 
-/// The call sites; empty without the variable.
+/// The entries with the call sites; empty without the variable.
 pub fn sites() -> &'static [u8] {
     variable(c"SYNCLINE_DELAY_PLACES").map_or(b"", CStr::to_bytes)
 }
 
-/// Where to count.
+/// The path of the file to count in; `None` without the variable.
 pub fn counts() -> Option<&'static CStr> {
     variable(c"SYNCLINE_DELAY_COUNTS")
 }

@@ -6,16 +6,16 @@
 //! ```text
 //!   a N FROM TO MODULE     a call from there is at call site N, in hexadecimal, from 1
 //!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the call site
-//!   l START                so is any from libraries whose names start with this
+//!   l START                so is any call from a library whose name begins with START
 //! ```
 //!
 //! Addresses are those of the module's file, in hexadecimal; a call's is that of its last byte.
 //!
-//! **Return addresses are looked up once.** Its meaning is kept in a table without locks, so that a
-//! call costs one access to an entry. For a return address into a wrapper, the table has the
-//! distance on the stack to the wrapper's own return address. It is the same for all calls from
-//! there, unless the function extends its stack while it runs. So the value at that position counts
-//! only if it is a return address that the unwinder has found there before; otherwise the stack is
+//! **Return addresses are looked up once.** The meaning of each is kept in a lock-free table, so
+//! that a call costs one access to an entry. For a return address into a wrapper, the table has the
+//! distance on the stack to the wrapper's own return address. The distance is the same for all
+//! calls from there, unless the function extends its stack while it runs. So the value at that
+//! position counts only if it is a return address that was looked up before; otherwise the stack is
 //! unwound.
 
 use core::ffi::CStr;
@@ -31,23 +31,23 @@ use crate::options;
 use crate::tls::{looking, set_looking};
 use crate::unwind::{Caller, return_address_above};
 
-/// Counters have room for this many call sites.
+/// The most call sites: a line has counters for this many.
 const MOST: u64 = 5;
-/// The number of wrappers that may stand above each other.
+/// The most nested wrappers that are followed.
 const DEPTH: usize = 16;
 
-/// A call site that was named.
+/// One of the named call sites, by its number.
 #[derive(Clone, Copy)]
 pub struct Site(NonZeroU8);
 
 impl Site {
-    /// From 1.
+    /// The number of the call site, from 1.
     #[inline(always)]
     pub fn number(self) -> u64 {
         self.0.get().into()
     }
 
-    /// From 0.
+    /// The index of the call site, from 0.
     #[inline(always)]
     pub fn index(self) -> usize {
         usize::from(self.0.get()) - 1
@@ -59,7 +59,7 @@ impl Site {
 enum Meaning {
     Other,
     Site(Site),
-    /// The next return address lies this many bytes further up.
+    /// A wrapper, whose own return address lies this many bytes further up.
     Wrapper(usize),
 }
 
@@ -83,14 +83,15 @@ impl Meaning {
     }
 }
 
-/// The call site of a call; `None` before [`start`].
+/// The named call site that a call comes from; `None` if it comes from another one, or before
+/// [`start`].
 #[inline(always)]
 pub fn of(caller: Caller) -> Option<Site> {
-    // Acquire: pairs with the Release in `start`, so that a thread that looks sees the entries.
+    // Acquire pairs with the Release in `start`: this thread sees the entries.
     if TEXT.load(Acquire).is_null() {
         return None;
     }
-    // SAFETY: `entry!` passes where the return address lies.
+    // SAFETY: `entry!` passes the position of the return address.
     match known(unsafe { *caller }) {
         Some(Meaning::Other) => None,
         Some(Meaning::Site(site)) => Some(site),
@@ -101,15 +102,16 @@ pub fn of(caller: Caller) -> Option<Site> {
 fn through_wrappers(caller: Caller) -> Option<Site> {
     let mut at = caller;
     for _ in 0..DEPTH {
-        // SAFETY: it lies on the calling thread's stack: the program's own call, or one that was
-        // found above it.
+        // SAFETY: `at` is on the calling thread's stack: the position of the program's own call, or
+        // one that was found above it.
         let address = unsafe { *at };
         match known(address).or_else(|| learn(at, address))? {
             Meaning::Other => return None,
             Meaning::Site(site) => return Some(site),
             Meaning::Wrapper(above) => {
                 let next = at.wrapping_byte_add(above);
-                // SAFETY: as above; a wrapper's frame lies below that of its caller.
+                // SAFETY: as above; a wrapper's frame lies below that of its caller, so `next` is
+                // on the stack too.
                 let is_known = known(unsafe { *next }).is_some();
                 at = if is_known { next } else { above_exactly(at)? };
             }
@@ -118,13 +120,13 @@ fn through_wrappers(caller: Caller) -> Option<Site> {
     None
 }
 
-/// Asks the unwinder where the next return address is.
+/// Finds the next return address with the unwinder.
 #[cold]
 fn above_exactly(at: Caller) -> Option<Caller> {
     aside(|| return_address_above(at))
 }
 
-/// Finds out what a return address means, and keeps that.
+/// Finds out the meaning of a return address, and keeps it.
 #[cold]
 fn learn(at: Caller, address: usize) -> Option<Meaning> {
     aside(|| {
@@ -141,7 +143,8 @@ fn learn(at: Caller, address: usize) -> Option<Meaning> {
     })
 }
 
-/// Runs a function that may itself use a lock; such a call then has no call site.
+/// Runs a function that may itself use a lock; calls from inside it have no call site. `None`,
+/// without running it, if the thread is inside already.
 fn aside<R>(action: impl FnOnce() -> Option<R>) -> Option<R> {
     if looking() != 0 {
         return None;
@@ -155,12 +158,12 @@ fn aside<R>(action: impl FnOnce() -> Option<R>) -> Option<R> {
 // --- known addresses ---------------------------------------------------------------------------
 
 const ENTRIES: usize = 1 << 13;
-/// The number of entries that one address may be in.
+/// The number of entries in which an address may be.
 const PROBES: usize = 16;
 
 struct Entry {
     address: AtomicUsize,
-    /// The number of a [`Meaning`]; 0 until it is known.
+    /// The encoded [`Meaning`]; 0 until it is known.
     meaning: AtomicU64,
 }
 
@@ -176,7 +179,7 @@ fn entries(address: usize) -> impl Iterator<Item = &'static Entry> {
 #[inline(always)]
 fn known(address: usize) -> Option<Meaning> {
     for entry in entries(address) {
-        // Relaxed: an entry never changes its address, and its meaning stands in one word.
+        // Relaxed: an entry never changes its address, and its meaning is one word.
         match entry.address.load(Relaxed) {
             found if found == address => return Meaning::of_bits(entry.meaning.load(Relaxed)),
             0 => return None,
@@ -186,10 +189,10 @@ fn known(address: usize) -> Option<Meaning> {
     None
 }
 
-/// Keeps it, if there is room.
+/// Keeps the meaning of an address, if there is room.
 fn keep(address: usize, meaning: Meaning) {
     for entry in entries(address) {
-        // Relaxed: as in `known`. The thread that comes second finds the same meaning.
+        // Relaxed, as in `known`. A thread that stores later stores the same meaning.
         let found = entry.address.compare_exchange(0, address, Relaxed, Relaxed);
         if found.is_ok() || found == Err(address) {
             entry.meaning.store(meaning.to_bits(), Relaxed);
@@ -206,7 +209,7 @@ enum Named {
     Other,
 }
 
-/// The entries, ended by a zero byte; null before they are read.
+/// The text of the entries, ended by a zero byte; null until it is read.
 static TEXT: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 
 /// Reads the named call sites.
@@ -215,9 +218,9 @@ pub fn start() {
     if text.is_empty() {
         return;
     }
-    // The environment's own text is one that programs write over.
-    // SAFETY: a new mapping, with room for a zero byte behind the text; and the process starts on one
-    // thread, which asks for no position before the store below.
+    // The text is copied, because programs may overwrite their environment. SAFETY: the mapping is
+    // new, and has room for a zero byte behind the text. The process starts with one thread, which
+    // asks for no position before the store below.
     unsafe {
         learn_program();
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -232,10 +235,10 @@ pub fn start() {
     }
 }
 
-/// The call site that a call was named as.
+/// Finds the entry that a call belongs to.
 fn named(call: usize) -> Named {
     let Some(at) = position(call) else { return Named::Other };
-    // SAFETY: kept for ever, and ended by a zero byte.
+    // SAFETY: the text is never freed, and is ended by a zero byte.
     let text = unsafe { CStr::from_ptr(TEXT.load(Relaxed).cast()) }.to_bytes();
     let mut found = Named::Other;
     for entry in text.split(|&b| b == b';') {

@@ -1,11 +1,12 @@
-//! The thread's own words.
+//! Words of thread-local storage.
 
 use syncline_interpose::thread_words;
 
 thread_words! {
     "syncline_delay_thread" of 16 bytes;
-    /// The address of the thread's line of counters; 0 while it has none.
+    /// The address of the thread's line of counters; 0 if it has none yet.
     line, set_line at 0: usize;
-    /// Whether the thread is finding out where a call comes from, which may itself use a lock.
+    /// 1 while the thread finds out where a call comes from, which may itself use a lock; otherwise
+    /// 0.
     looking, set_looking at 8: usize;
 }

@@ -1,4 +1,4 @@
-//! The file in which the library counts; `experiment/delay/src/counts.rs` has its form.
+//! The file in which the delay library counts; `experiment/delay/src/counts.rs` describes its form.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use syncline_analysis::model::Delayed;
 
-/// Words of a line, and lines.
+/// The number of words in a line, and the number of lines.
 const WORDS: usize = 16;
 const LINES: usize = 1 + 4096;
-/// What is counted at each place.
+/// The number of counters of each call site.
 const KINDS: usize = 3;
-/// Where ticks are added up.
+/// The word of a line in which ticks are added up.
 const PASSED: usize = 15;
 
 /// A file of counts.
 pub struct Counts(PathBuf);
 
 impl Counts {
-    /// Makes it. The program may go on as another user, who has to get at it.
+    /// Makes the file. The program may go on as another user, so that all users may write to it.
     pub fn create(path: PathBuf) -> io::Result<Counts> {
         let file = File::create(&path)?;
         file.set_len((LINES * WORDS * size_of::<u64>()) as u64)?;
@@ -27,17 +27,17 @@ impl Counts {
         Ok(Counts(path))
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Processes that had the library.
+    /// The number of processes that had the library.
     pub fn processes(&self) -> io::Result<u64> {
         Ok(self.words()?[1])
     }
 
-    /// How often this happened at a place, in all runs together.
+    /// How often this operation happened at a call site, in all runs together.
     pub fn of(&self, place: usize, delayed: Delayed) -> io::Result<u64> {
         let kind = match delayed {
             Delayed::Section | Delayed::Call => 0,
@@ -47,7 +47,7 @@ impl Counts {
         self.sum(place * KINDS + kind)
     }
 
-    /// Ticks that passed in delays, of all threads and runs together.
+    /// The ticks that passed in delays, in all threads and runs together.
     pub fn passed(&self) -> io::Result<u64> {
         self.sum(PASSED)
     }

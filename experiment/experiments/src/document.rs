@@ -1,4 +1,4 @@
-//! The outcome as JSON: what `--json` prints, and what is saved in the recording's folder for
+//! The results as JSON, which `--json` prints, and which is saved in the recording's folder for
 //! reports. `docs/whatif.md` describes it.
 
 use std::fs;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use syncline_analysis::Analysis;
 use syncline_analysis::model::WhatIf;
 
-/// The name and version of the format. The number changes when a field is removed, or changes its
-/// meaning; new fields may come at any time.
+/// The name and version of the format. The number changes when a field is removed or changes its
+/// meaning; new fields may be added at any time.
 const SCHEMA: &str = "syncline-whatif/1";
 /// The name of the file in a recording's folder.
 const FILE: &str = "whatif.json";
 
-/// What was measured.
+/// The results of `syncline whatif`.
 #[derive(Serialize, Deserialize)]
 pub struct Document {
     schema: String,
@@ -28,13 +28,14 @@ pub struct Document {
 }
 
 impl Document {
-    /// One of these places.
+    /// A document with these results.
     pub fn new(command: Vec<String>, executable: String, places: Vec<WhatIf>) -> Document {
         Document { schema: SCHEMA.to_owned(), command, executable, places }
     }
 
-    /// Saves it in the recording's folder. Earlier results there stay, unless they are for the same
-    /// call sites. Returns the file's path; `None` if the recording is a single file.
+    /// Saves the document in the recording's folder. Earlier results there stay, unless they are
+    /// for the same operation at the same call site. Returns the file's path; `None` if the
+    /// recording is a single file.
     pub fn save(&self, recording: &Path) -> io::Result<Option<PathBuf>> {
         if !recording.is_dir() {
             return Ok(None);
@@ -53,10 +54,10 @@ impl Document {
         Ok(Some(path))
     }
 
-    /// Reads the results in a recording's folder, if there are any.
+    /// Reads the results in a recording's folder; `None` if there are none.
     ///
     /// # Errors
-    /// If it can't be read, or has another format.
+    /// If the file can't be read, or has another format.
     pub fn of(recording: &Path) -> io::Result<Option<Document>> {
         let text = match fs::read_to_string(recording.join(FILE)) {
             Ok(text) => text,
@@ -78,8 +79,8 @@ impl Document {
     }
 }
 
-/// Gives the processes of a recording the results that `syncline whatif` has left in its folder, in
-/// addition to those of another recording of the same runs.
+/// Adds the results that `syncline whatif` has saved in a recording's folder to the process with
+/// the same executable.
 ///
 /// # Errors
 /// Same errors as [`Document::of`].

@@ -1,14 +1,14 @@
 //! Experiments on a recorded program, of many runs each.
 //!
 //! ```text
-//!   search     the locks of `syncline tune`: for each target the candidates, on top of what is kept
-//!   slowed     the delays of `syncline whatif`: call sites in several sizes, and what comes of it
+//!   search     tries each target's candidates, with the rules kept so far (`syncline tune`)
+//!   slowed     delays call sites by several sizes, and measures the response (`syncline whatif`)
 //!   counts     the file in which the delaying library counts
-//!   document   what `whatif` has measured, as it lies in a recording's folder
+//!   document   the results of `whatif`, as they are saved in a recording's folder
 //! ```
 //!
-//! `syncline-targets` says what is worth an experiment, and `syncline-try` makes the runs. The caller
-//! finds the preloaded libraries and shows how far it has come.
+//! `syncline-targets` chooses the targets that are worth an experiment, and `syncline-try` makes the
+//! runs. The caller finds the preloaded libraries and shows the progress.
 
 mod counts;
 mod document;

@@ -12,25 +12,25 @@ use syncline_statistics::{Interval, fewest};
 use syncline_targets::objects::Target;
 use syncline_try::{Comparison, Experiment, Failed, Outcome, Step, Variant, Verdict};
 
-/// Gives the variables that load the replacing library into the program and apply a plan; or says why
-/// that is impossible.
+/// Returns the variables of the environment that load the replacing library into the program and
+/// apply a plan; or the reason why that is impossible.
 pub type Variables<'a> = &'a dyn Fn(&Plan) -> Result<Vec<(OsString, OsString)>, String>;
 
-/// What was tried and what was kept.
+/// The state of the search.
 pub struct Search<'a> {
-    /// The program with its own locks, and how it is measured; no other variant.
+    /// The program with its own locks, and how it is measured; without other variants.
     program: Experiment,
     files: &'a Files,
     variables: Variables<'a>,
-    /// The rules that are kept.
+    /// The rules that were kept.
     pub policy: Policy,
-    /// What was tried, in order.
+    /// The targets that were tried, in order.
     pub tried: Vec<Tried>,
-    /// The whole policy, compared with the program's own locks.
+    /// The comparison of the whole policy with the program's own locks.
     pub total: Option<Outcome>,
     /// Whether an interrupt has ended the search.
     pub interrupted: bool,
-    /// The number of rounds that a verdict needs, if there were too few.
+    /// The number of rounds that a verdict needs, if there were too few; otherwise 0.
     pub enough: usize,
     /// The least number of runs that remain after the present target.
     later: usize,
@@ -40,15 +40,15 @@ pub struct Search<'a> {
 pub struct Tried {
     /// The target.
     pub target: Target,
-    /// Its candidates with their results; empty if the search ended before.
+    /// Its candidates with their results; empty if the search ended before there were any.
     pub others: Vec<Comparison>,
-    /// Which of the candidates was kept.
+    /// The index of the candidate that was kept; `None` if none was.
     pub kept: Option<usize>,
 }
 
 impl<'a> Search<'a> {
-    /// A search at these targets, with a policy that has no rules yet. `program` has no variants but the
-    /// program with its own locks, and its `miss` is the probability that any interval of the whole
+    /// A search at these targets, with a policy that has no rules yet. `program` has no variant except
+    /// the program with its own locks; its `miss` is the probability that any interval of the whole
     /// search is wrong.
     pub fn new(
         program: Experiment,
@@ -57,7 +57,7 @@ impl<'a> Search<'a> {
         variables: Variables<'a>,
         targets: &[Target],
     ) -> Self {
-        // One experiment for each target, and one of all that is kept.
+        // There is one experiment for each target, and one with all kept rules.
         let experiments = targets.len() + 1;
         let variants = |target: &Target| 1 + target.candidates.len();
         let all = targets.iter().map(variants).sum::<usize>() + 2;
@@ -74,12 +74,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Tries a target's candidates together with the rules that are kept, and keeps the best one if
-    /// it is certainly better. `begun` is called before each run, with the least number of runs
-    /// that remain.
+    /// Tries a target's candidates, each together with the rules kept so far, and keeps the best
+    /// one if it is certainly better. `begun` is called before each run, with the least number of
+    /// runs that remain.
     ///
     /// # Errors
-    /// If the program fails with the rules that are kept.
+    /// If the program fails with the rules kept so far.
     pub fn target(
         &mut self,
         target: Target,
@@ -181,7 +181,7 @@ fn rule(target: &Target, locks: String) -> Rule {
     }
 }
 
-/// The name and the interval of the candidate that is certainly better.
+/// The name and the interval of a candidate if it is certainly better; otherwise `None`.
 fn better(comparison: &Comparison) -> Option<(&str, Interval)> {
     match comparison.verdict {
         Verdict::Better(_, interval) => Some((&comparison.name, interval)),
@@ -189,7 +189,7 @@ fn better(comparison: &Comparison) -> Option<(&str, Interval)> {
     }
 }
 
-/// The best of the candidates that are certainly better.
+/// The index of the best of the candidates that are certainly better; `None` if none is.
 fn best(others: &[Comparison]) -> Option<usize> {
     let median = |at: &usize| better(&others[*at]).map_or(0.0, |(_, interval)| interval.median);
     let better = (0..others.len()).filter(|&at| better(&others[at]).is_some());

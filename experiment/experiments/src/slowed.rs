@@ -1,8 +1,9 @@
-//! A program that is slowed down at call sites, by delays of several sizes, and how the run time
-//! responds.
+//! Slows a program down at call sites, by delays of several sizes, and measures the response of the
+//! run time.
 //!
-//! The first run has no delays and says how often each call site is reached: the sizes of the delays
-//! follow from that. Then all sizes at all call sites take turns with runs without a delay.
+//! The first run has no delays and shows how often each call site is reached, which determines the
+//! sizes of the delays. After it, runs with each size at each call site take turns with runs without
+//! a delay.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -36,21 +37,22 @@ pub enum Error {
     NotLoaded,
 }
 
-/// How a program is slowed down.
+/// The parameters of the measurement.
 pub struct Slowing {
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// The value of `LD_PRELOAD` with which the program loads the delay library.
     pub preload: OsString,
-    /// The call sites, as that library reads them.
+    /// The call sites, in the form that the delay library reads.
     pub places: String,
-    /// The rate of the time-stamp counter, in hertz, with which delays are measured.
+    /// The rate in hertz of the time-stamp counter, by which delays are measured.
     pub ticks_per_second: f64,
     /// How often the program runs with each delay.
     pub runs: usize,
-    /// The longest delay, as the share of the run that all of them take.
+    /// The size of the longest delay: the share of the run that all delays of this size take
+    /// together.
     pub longest: f64,
-    /// What is compared.
+    /// The measure by which runs are compared.
     pub measure: Measure,
     /// The load of the program, if it is a server.
     pub load: Option<Load>,
@@ -63,11 +65,11 @@ pub struct Slowed {
     how: Slowing,
     /// The counts of runs without delays.
     own: Counts,
-    /// The runs with delays: for each place, each size.
+    /// The counts of runs with delays, for each size at each call site.
     others: Vec<Counts>,
 }
 
-/// The results.
+/// The results of a measurement.
 pub struct Measured {
     /// The targets that a run reaches, each with the response of the run time.
     pub reached: Vec<(Target, WhatIf)>,
@@ -75,9 +77,9 @@ pub struct Measured {
     pub unreached: Vec<Target>,
 }
 
-/// A place, with the delayed operations and how often they happen in a run.
+/// A call site that a run reaches, with the operations that are delayed there.
 struct Reached {
-    /// The number of the place, from 0.
+    /// The number of the call site, from 0.
     place: usize,
     target: Target,
     delayed: Delayed,
@@ -98,8 +100,8 @@ impl Slowed {
         Ok(Slowed { how, own, others })
     }
 
-    /// Measures the targets that a run reaches. `begun` is called before each run, with the
-    /// total number of runs.
+    /// Measures the targets that a run reaches. `begun` is called before each run, with the run's
+    /// name and the total number of runs.
     ///
     /// # Errors
     /// If the program without delays fails, or an interrupt came before a round was complete.
@@ -124,7 +126,7 @@ impl Slowed {
         Ok(Measured { reached: measured, unreached })
     }
 
-    /// The variables for a delay of one of the sizes at a place, or for none.
+    /// The variant with a delay of one of the sizes at a call site, or with none.
     fn variant(&self, name: String, delay: Option<(&Reached, usize)>) -> Variant {
         let (place, kind, ticks) = delay.map_or((0, 0, 0), |(one, size)| {
             let ticks = (one.sizes[size] * 1e-9 * self.how.ticks_per_second).round() as u64;
@@ -145,7 +147,8 @@ impl Slowed {
         &self.others[one.place * delays::COUNT + size]
     }
 
-    /// The first run: how long it takes, and how often it reaches each place.
+    /// Makes the first run, which shows how long a run takes, and how often it reaches each call
+    /// site.
     fn first_run(&self, interrupted: impl Fn() -> bool + Copy) -> Result<Sample, Failed> {
         let mut command = Command::new(&self.how.command[0]);
         let own = self.variant(OWN.to_owned(), None);
@@ -153,7 +156,7 @@ impl Slowed {
         once(&mut command, self.how.load.as_ref(), None, interrupted)
     }
 
-    /// The places that a run reaches, and the other targets.
+    /// The call sites that a run reaches, and the targets that it does not reach.
     fn reached(
         &self,
         targets: Vec<Target>,
@@ -180,8 +183,8 @@ impl Slowed {
         Ok((reached, unreached))
     }
 
-    /// The time that delays are added to: the compared time, or if a metric is compared, the run's
-    /// time.
+    /// The time of a run to which delays are added: its processor time if that is compared,
+    /// otherwise its elapsed time.
     fn seconds(&self, sample: &Sample) -> f64 {
         match self.how.measure {
             Measure::Processor => sample.processor_seconds,
@@ -189,7 +192,7 @@ impl Slowed {
         }
     }
 
-    /// All places in all sizes, in turn with runs without a delay.
+    /// Makes the runs: each size at each call site, in turn with runs without a delay.
     fn experiment(
         &self,
         reached: &[Reached],
@@ -209,26 +212,27 @@ impl Slowed {
             looks: Looks::once(self.how.runs),
             measure: self.how.measure.clone(),
             miss: self.how.miss,
-            // Nothing is judged here: the results are fitted later.
+            // No difference is judged here; the results are fitted later.
             matters: 0.0,
             load: self.how.load.clone(),
         };
         experiment.run(begun, interrupted)
     }
 
-    /// How often the operation happens in a run without delays: the mean of all such runs, except
-    /// those that were cut short.
+    /// How often the operation happens in a run without delays: the mean over all of these runs, or
+    /// the number of the first run if the experiment was cut short.
     fn times(&self, one: &Reached, rounds: usize) -> io::Result<f64> {
         if rounds < self.how.runs {
             return Ok(one.times as f64);
         }
-        // The first run, and one of each round.
+        // These are the first run, and one run of each round.
         Ok(self.own.of(one.place, one.delayed)? as f64 / (1 + rounds) as f64)
     }
 
-    /// For each size, all delays of a run together, as a share of a run without delays: their
-    /// nominal length, or their elapsed time if runs are compared by elapsed time. On a machine
-    /// with other work, both the delays and the run take longer.
+    /// For each size, the length of all delays of a run together, as a share of a run without
+    /// delays. It is the elapsed length if runs are compared by elapsed time and all runs were
+    /// made; otherwise the nominal one. (On a machine with other work, both the delays and the run
+    /// take longer.)
     fn added(
         &self,
         one: &Reached,
@@ -247,7 +251,7 @@ impl Slowed {
         one.sizes.iter().enumerate().map(added).collect()
     }
 
-    /// The result for the place with this number among those that were reached.
+    /// The result for a call site, which has this number among those that are reached.
     fn outcome(
         &self,
         one: &Reached,

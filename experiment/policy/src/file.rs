@@ -1,5 +1,5 @@
-//! A policy file, read. It is TOML. Unknown content is an error, since a user would believe that a
-//! silently ignored rule is in effect.
+//! Reads policy files, which are TOML. Unknown content is an error, because a user would believe
+//! that a silently ignored rule is in effect.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,13 +12,13 @@ use toml::Spanned;
 /// The version of the format that this crate reads and writes.
 pub(crate) const VERSION: i64 = 1;
 
-/// Which lock each object gets.
+/// A policy: which lock each object gets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// The program that the names refer to, if it is not the one that is run: its path, or its name
-    /// to be found as a shell does.
+    /// The program that the names refer to, if it is not the one that is run: its path, or a name
+    /// that is searched for like a shell does.
     pub program: Option<String>,
-    /// The locks of all objects that no rule matches; `None` leaves them to the C library.
+    /// The locks of all objects that no rule matches; `None` leaves these objects to the C library.
     pub default: Option<String>,
     /// The build-ids of the files that offsets are in, by the files' names.
     pub build_ids: BTreeMap<String, String>,
@@ -28,23 +28,23 @@ pub struct Policy {
     pub rules: Vec<Rule>,
 }
 
-/// Objects, and the locks that they get.
+/// A rule: objects, and the locks that they get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Which objects.
+    /// The objects that the rule is about.
     pub subject: Subject,
-    /// The objects' addresses when the rule was written, as `FILE+0xADDRESS`: for a file with
-    /// the same build-id that has been stripped.
+    /// The addresses of the objects or call sites when the rule was written, as `FILE+0xADDRESS`,
+    /// for use if the file has the same build-id but was stripped.
     pub offsets: Vec<String>,
-    /// Names of locks, joined by `+`, or `libc`.
+    /// The names of locks, joined by `+`, or `libc`.
     pub locks: String,
-    /// The comment on it in the file, line by line.
+    /// The lines of the comment that is written above the rule.
     pub comment: Vec<String>,
-    /// The line that it begins on, from 1; 0 if it is from no file.
+    /// The line that it begins on, from 1; 0 if it is not from a file.
     pub line: usize,
 }
 
-/// Which objects a rule is about. Names are as reports have them.
+/// The objects that a rule is about. Names have the form that reports print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Objects that are first acquired at this call site.
@@ -59,13 +59,13 @@ pub enum Subject {
     Dynamic,
 }
 
-/// Why a file is not a policy.
+/// The reason why a file is not a policy.
 #[derive(Debug, Error)]
 pub enum Error {
     /// It can't be read.
     #[error("can't read {}: {}", .0.display(), .1)]
     Unreadable(PathBuf, std::io::Error),
-    /// It is of another version of Syncline.
+    /// It has the format of another version of Syncline.
     #[error("{}: the policy has version {version}, and this Syncline reads {VERSION}", .path.display())]
     Version {
         /// The file.
@@ -80,7 +80,7 @@ pub enum Error {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong there.
+        /// What is wrong on that line.
         what: String,
     },
 }
@@ -117,11 +117,11 @@ struct RawRule {
 }
 
 impl Policy {
-    /// Reads a file. `check` takes names of locks, and returns their full form, or what is wrong
+    /// Reads a file. `check` gets names of locks, and returns their full form, or what is wrong
     /// with them.
     ///
     /// # Errors
-    /// If the file can't be read or is not a policy, with the line that is wrong.
+    /// If the file can't be read or is not a policy. The error has the line that is wrong.
     pub fn read(
         path: &Path,
         check: impl Fn(&str) -> Result<String, String>,

@@ -1,7 +1,7 @@
-//! The files that a program is made of: itself, and the libraries that it is linked with.
+//! The files of a program: the program itself, and the libraries that it is linked with.
 //!
-//! The program's own loader says which those are, as for `ldd`. Files that a program loads later
-//! are not among them, so names in them can't be looked up, but offsets can be used.
+//! The program's own loader lists these libraries, as for `ldd`. Files that a program loads later
+//! are not among them. Names in these files can't be looked up, but offsets can be used.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ impl Files {
     /// Reads the names of a program and its libraries.
     ///
     /// # Errors
-    /// If the program can't be read, or is none (a script).
+    /// If the program can't be read, or is not an executable file (a script).
     pub fn of(program: &Path) -> io::Result<Files> {
         let program = program.canonicalize()?;
         let mut paths = vec![program.clone()];
@@ -31,7 +31,7 @@ impl Files {
         })
     }
 
-    /// The names in them.
+    /// The names in these files.
     pub fn names(&self) -> &Locator {
         &self.names
     }
@@ -41,13 +41,13 @@ impl Files {
         &self.program
     }
 
-    /// The build-id of one of the files; `None` if it is not among them or has none.
+    /// The build-id of a file; `None` if it is not one of these files or has no build-id.
     pub fn build_id(&self, file: &str) -> Option<&str> {
         self.names.build_id(file).filter(|id| !id.is_empty())
     }
 }
 
-/// The libraries that a program is linked with, by the names that its loader gives them.
+/// The paths of the libraries that a program is linked with, as its loader lists them.
 fn libraries(program: &Path) -> Vec<PathBuf> {
     let listed = Command::new(program)
         .env("LD_TRACE_LOADED_OBJECTS", "1")
@@ -60,7 +60,7 @@ fn libraries(program: &Path) -> Vec<PathBuf> {
     text.lines().filter_map(library).collect()
 }
 
-/// `libz.so.1 => /lib/libz.so.1 (0x7f...)`, or without the first part.
+/// The path in a line like `libz.so.1 => /lib/libz.so.1 (0x7f...)`, which may lack the first part.
 fn library(line: &str) -> Option<PathBuf> {
     let (found, _) = line.trim().rsplit_once(" (")?;
     let path = found.rsplit_once(" => ").map_or(found, |(_, path)| path);

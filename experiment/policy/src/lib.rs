@@ -3,13 +3,13 @@
 //!
 //! Three steps, each in a module of its own:
 //!
-//! 1. [`Policy`] is what a file says ([`Policy::read`]), and how one is written, with comments
-//!    ([`Policy::text`]);
-//! 2. [`Files`] are those of the program, which may have changed since;
-//! 3. a [`Plan`] is the form for the library in the program: addresses instead of names, and
-//!    [`Remark`]s on names that no longer match.
+//! 1. a [`Policy`] is the content of a file. It is read with [`Policy::read`] and written, with
+//!    comments, with [`Policy::text`];
+//! 2. [`Files`] are the program's files, which may have changed since the policy was written;
+//! 3. a [`Plan`] is the policy in the form for the library in the program, with addresses instead
+//!    of names, and with [`Remark`]s on names that no longer match.
 //!
-//! This crate knows no locks: its caller says whether a name is that of a lock.
+//! This crate does not know the locks: its caller checks their names.
 
 mod file;
 mod files;

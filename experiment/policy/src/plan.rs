@@ -1,6 +1,6 @@
 //! The plan for the library in the program: rules with addresses instead of names.
 //!
-//! The form is that of the environment variable `SYNCLINE_POLICY`, which
+//! It has the form of the environment variable `SYNCLINE_POLICY`, which
 //! `experiment/replace/src/policy/rules.rs` describes.
 
 use std::fmt::Write as _;
@@ -11,21 +11,22 @@ use crate::file::{Policy, Rule, Subject};
 use crate::files::Files;
 use crate::remark::{Remark, Why};
 
-/// The number of kinds of locks that objects can note.
+/// The most different locks of a policy, whose number an object has to store.
 const MOST_LOCKS: usize = 30;
-/// The kernel takes no longer variable (`MAX_ARG_STRLEN`), with some room for its name.
+/// The longest value: the kernel accepts no longer variables (`MAX_ARG_STRLEN`), and the name needs
+/// some room.
 const LONGEST: usize = 131_072 - 64;
 
-/// A policy, made ready for a program.
+/// A policy in the form for one build of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The value of `SYNCLINE_POLICY`.
     pub variable: String,
-    /// The differences from when the policy was written.
+    /// The names that no longer match as they did when the policy was written.
     pub remarks: Vec<Remark>,
 }
 
-/// Entries, and the locks' numbers.
+/// The entries so far, and the locks by their numbers.
 #[derive(Default)]
 struct Composer {
     locks: Vec<String>,
@@ -37,7 +38,8 @@ impl Plan {
     /// Looks the policy's names up in the program's files.
     ///
     /// # Errors
-    /// If it has more different locks, or more rules, than fit into the variable; in words.
+    /// The reason in words, if the policy has too many different locks, or more rules than fit into
+    /// the variable.
     pub fn new(policy: &Policy, files: &Files) -> Result<Plan, String> {
         let mut composer = Composer::default();
         for rule in &policy.rules {
@@ -57,12 +59,12 @@ impl Plan {
         composer.plan(&locks)
     }
 
-    /// Call sites without locks, for a library that only has to recognise them: the number of each
-    /// list of names, from 1, and after them the wrappers. A name that the files don't have gets a
-    /// remark, with the number of its list as the line.
+    /// A plan of call sites without locks, for a library that only has to recognise them. Each list
+    /// of names has a number, from 1; after all lists come the wrappers. A name that the files
+    /// don't have gets a remark, with the number of its list as the line.
     ///
     /// # Errors
-    /// If they are more than fit into the variable; in words.
+    /// The reason in words, if there are more call sites than fit into the variable.
     pub fn of_places(places: &[Vec<String>], files: &Files) -> Result<Plan, String> {
         let mut composer = Composer::default();
         for (at, name) in places
@@ -86,7 +88,7 @@ impl Plan {
 }
 
 impl Subject {
-    /// Whether it is a place in the code.
+    /// Whether it is a call site.
     fn is_site(&self) -> bool {
         matches!(self, Subject::Acquired(_) | Subject::Created(_))
     }
@@ -95,7 +97,7 @@ impl Subject {
 impl Composer {
     fn rule(&mut self, rule: &Rule, policy: &Policy, files: &Files) {
         let number = self.number(&rule.locks);
-        // A file without a build-id counts as the same.
+        // A file without a build-id counts as unchanged.
         let unchanged = |file: &str| {
             policy.build_ids.get(file).is_none_or(|noted| match files.names.build_id(file) {
                 Some(id) => id == noted,
@@ -153,7 +155,7 @@ impl Composer {
         }
     }
 
-    /// The functions of wrappers in these files.
+    /// Adds the functions of these files that wrap locks, and the libraries that do nothing else.
     fn wrappers(&mut self, files: &Files) {
         let (spans, libraries) = files.names.wrappers();
         for span in spans {
@@ -162,7 +164,7 @@ impl Composer {
         libraries.iter().for_each(|start| self.add(format_args!("l {start}")));
     }
 
-    /// The value of the variable, behind a start.
+    /// The plan whose variable begins with `start`, followed by the entries.
     fn plan(self, start: &str) -> Result<Plan, String> {
         let variable = start.to_owned() + &self.entries;
         if variable.len() > LONGEST {
@@ -177,7 +179,8 @@ impl Composer {
 
     fn span(&mut self, letter: &str, number: Option<usize>, span: &Span) {
         let Span { module, addresses } = span;
-        // No file that a lock was ever found in has such a name, and an entry ends there.
+        // A `;` ends an entry, so such a name can't be written. No file with locks has ever had
+        // one.
         if module.contains(';') {
             return;
         }

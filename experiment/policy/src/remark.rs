@@ -4,25 +4,25 @@ use std::fmt;
 
 use syncline_code::locate::{Missing, Wider};
 
-/// A rule that does not match as it did when it was written.
+/// A remark on a rule that does not match as it did when it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// The line of the rule, from 1.
     pub line: usize,
-    /// The name in it.
+    /// The name in the rule.
     pub name: String,
-    /// How it has changed.
+    /// Why the name does not match as before.
     pub why: Why,
 }
 
-/// How a name has changed.
+/// The reason of a remark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It matches nothing, and the rule has no effect.
+    /// The name matches nothing, so the rule has no effect.
     Without(Missing),
-    /// The rule's offsets are used instead.
+    /// The name matches nothing, and the rule's offsets are used instead.
     Offsets(Missing),
-    /// The rule matches the whole function instead.
+    /// The rule matches the whole function instead of one line or call in it.
     Wider(Wider),
     /// The name is in a file that the program does not load at its start, so it can't be checked.
     Unchecked,

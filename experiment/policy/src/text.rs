@@ -1,4 +1,4 @@
-//! A policy file, written, with comments for its readers.
+//! Writes policy files, with comments for their readers.
 
 use std::fmt::Write as _;
 
@@ -15,14 +15,14 @@ applies:
 ";
 
 impl Policy {
-    /// The text of the file; `comment` is put on top of it, line by line.
+    /// The text of the file, with `comment` at its top, line by line.
     pub fn text(&self, comment: &[String]) -> String {
         let mut text = HEAD.to_owned();
         if !comment.is_empty() {
             text.push_str("#\n");
         }
         lines(&mut text, comment);
-        // Writing to a text never fails, here and below.
+        // Writing to a `String` never fails, here and below.
         let _ = writeln!(text, "\nversion = {VERSION}");
         if let Some(program) = &self.program {
             let _ = writeln!(text, "program = {}", quoted(program));
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(read, policy);
     }
 
-    /// The part of a page between two lines that contain these words, which are left out.
+    /// The part of a page between two lines that contain these words, without the two lines.
     fn part(page: &str, begin: &str, end: &str) -> String {
         let lines = page.lines().skip_while(|line| !line.contains(begin)).skip(1);
         lines.take_while(|line| !line.contains(end)).map(|line| format!("{line}\n")).collect()
@@ -138,7 +138,7 @@ mod tests {
             let policy = policy.unwrap_or_else(|error| panic!("{error}:\n{example}"));
             assert_eq!((policy.rules.len(), policy.build_ids.len()), (4, 1));
         }
-        // All fields, as the reader names them when it meets another one.
+        // All fields, as the error for an unknown field lists them.
         for wrong in ["version = 1\nnew = 1", "version = 1\n[[lock]]\nuse = \"gate\"\nnew = 1"] {
             let error = parse(wrong).unwrap_err().to_string();
             let (_, fields) = error.split_once("expected one of ").expect(&error);

@@ -1,4 +1,4 @@
-//! The locks of the catalogue by their names, as functions for each kind of object.
+//! Finds the locks of the catalogue by name, as functions for each kind of object.
 
 use core::marker::PhantomData;
 
@@ -23,8 +23,7 @@ pub const LIBC: &[u8] = b"libc";
 #[derive(Clone, Copy)]
 pub struct Mutexes {
     pub ops: &'static mutex::Ops,
-    /// The functions for locking and unlocking if this lock is the first of a policy that has
-    /// others too.
+    /// The functions for locking and unlocking if this lock is the first of several in a policy.
     pub if_first: IfFirst,
 }
 
@@ -34,7 +33,7 @@ impl Mutexes {
     }
 }
 
-/// Locks for each kind of object, as far as they were named.
+/// The locks for each kind of object; `None` for a kind that no name was given for.
 #[derive(Default)]
 pub struct Set {
     pub mutexes: Option<Mutexes>,
@@ -77,8 +76,8 @@ fn exclusive<L: TryLock<Memory = Own> + 'static>(ops: &'static mutex::Ops) -> Ch
     )
 }
 
-/// Finds what a lock can be used for; the implementation that can do most is chosen, since method
-/// calls on values find the implementation with the most references first.
+/// Finds the most capable use of a lock: of several implementations of `chosen`, a method call
+/// takes the one whose type has the most references.
 struct Probe<L>(PhantomData<L>);
 
 trait Unsuited {
@@ -129,13 +128,14 @@ impl<L: TimedSharedLock<Memory = Own, Node = (), SharedNode = ()> + 'static> Sui
     }
 }
 
-/// An exclusive lock.
+/// An exclusive lock, which replaces mutexes and spinlocks.
 struct Only<L>(PhantomData<L>);
-/// A lock that can be shared.
+/// A lock that can be shared, which replaces reader-writer locks.
 struct Both<L>(PhantomData<L>);
 
-/// The lock with this name. A name is that of a form, such as `mcs-park`, or that of a lock, which
-/// stands for the lock's last form: the parking form, if it has one.
+/// The lock with this name; `None` if there is none that can replace others. The name is that of a
+/// form, such as `mcs-park`, or that of a lock, which stands for the lock's last form: the parking
+/// form, if it has one.
 fn find(name: &[u8]) -> Option<Chosen> {
     let mut found = None;
     let mut near = false;
@@ -160,7 +160,8 @@ fn find(name: &[u8]) -> Option<Chosen> {
     found
 }
 
-/// Whether a feature of the catalogue says that the lock asks which processors are near.
+/// Whether a feature of the catalogue says that the lock needs to know which processors are near
+/// each other.
 macro_rules! is_near {
     (near) => {
         true

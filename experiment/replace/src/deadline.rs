@@ -1,16 +1,16 @@
-//! POSIX' absolute times, converted to the monotonic clock, by which our locks wait.
+//! Converts POSIX' absolute times to the monotonic clock, by which our locks wait.
 
 use core::time::Duration;
 
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
 use syncline::memory::{Memory, Native};
 
-/// Whether locks can be waited for by this clock.
+/// Whether deadlines on this clock are supported.
 pub fn is_known(clock: clockid_t) -> bool {
     clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC
 }
 
-/// Whether the nanoseconds are less than a second.
+/// Whether the nanoseconds of a time are from 0 to less than a second.
 ///
 /// # Safety
 ///
@@ -20,7 +20,7 @@ pub unsafe fn is_valid(time: *const timespec) -> bool {
     (0..1_000_000_000).contains(&unsafe { (*time).tv_nsec })
 }
 
-/// Whether it is before the beginning of either clock, which the kernel refuses.
+/// Whether a time is negative, before the beginning of either clock; the kernel refuses it.
 ///
 /// # Safety
 ///
@@ -30,7 +30,7 @@ pub unsafe fn is_before_1970(time: *const timespec) -> bool {
     unsafe { (*time).tv_sec < 0 }
 }
 
-/// Whether it is a time on a clock that can be waited by.
+/// Whether a time is valid, on a clock that is supported.
 ///
 /// # Safety
 ///
@@ -40,8 +40,8 @@ pub unsafe fn is_time(clock: clockid_t, time: *const timespec) -> bool {
     is_known(clock) && unsafe { is_valid(time) }
 }
 
-/// The time at which this deadline passes, as the clocks are now: if the real-time clock is set
-/// later, the length of the wait does not change.
+/// The time on the monotonic clock at which a deadline passes. It is computed from the clocks'
+/// present values: if the real-time clock is set later, the length of the wait does not change.
 ///
 /// # Safety
 ///

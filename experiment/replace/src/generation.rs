@@ -1,13 +1,15 @@
-//! Which process this is, counted by forks.
+//! The generation of this process, which counts the forks of processes with several threads that
+//! led to it.
 //!
 //! In a forked child only the forking thread continues. A lock that it holds may have waiters that
 //! no longer exist, and handing over to one of them would lose the lock. So the holder of a lock
-//! notes the generation, and a release in a later one makes the lock a fresh one. A process with
-//! one thread leaves no such waiters behind, and its child has the same generation.
+//! notes the generation in the lock, and a release in a later generation makes the lock a fresh
+//! one. If a process has one thread, no waiters are lost in a fork, and the child has the same
+//! generation.
 //!
 //! Until that release the lock's queue belongs to threads that no longer exist. Threads of the
-//! child that arrive meanwhile must not join the old queue: they poll until the lock is a fresh one
-//! ([`is_past`]).
+//! child that come to the lock meanwhile must not join the old queue: they poll until the lock is a
+//! fresh one ([`is_past`]).
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::null_mut;
@@ -15,7 +17,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Rel
 
 use syncline_interpose::{definition, preserving_errno};
 
-/// Not 0, which means that no thread holds the lock.
+/// The first generation. It is not 0, which in a lock means that no thread holds it.
 const FIRST: u32 = 1;
 static NOW: AtomicU32 = AtomicU32::new(FIRST);
 static HAD_THREADS: AtomicBool = AtomicBool::new(true);
@@ -23,11 +25,12 @@ static HAD_THREADS: AtomicBool = AtomicBool::new(true);
 /// This process's generation.
 #[inline(always)]
 pub fn now() -> u32 {
-    // Relaxed, as all here: it changes only where there is one thread.
+    // Relaxed, like all accesses here: the value changes only while the process has one thread.
     NOW.load(Relaxed)
 }
 
-/// Whether a lock whose holder noted this was acquired before this process was forked, and is held.
+/// Whether a lock is held that was acquired before this process was forked. `noted` is the
+/// generation in the lock.
 #[inline(always)]
 pub fn is_past(noted: &AtomicU32) -> bool {
     let now = now();
@@ -35,7 +38,7 @@ pub fn is_past(noted: &AtomicU32) -> bool {
 }
 
 fn is_other(noted: &AtomicU32, now: u32) -> bool {
-    // Acquire: pairs with the Release of the thread that makes the lock a fresh one.
+    // Acquire pairs with the Release of the thread that makes the lock a fresh one.
     let noted = noted.load(Acquire);
     noted != 0 && noted != now
 }
@@ -43,7 +46,7 @@ fn is_other(noted: &AtomicU32, now: u32) -> bool {
 /// A function that runs before or after a fork.
 pub type Handler = Option<unsafe extern "C" fn()>;
 
-/// The C library's own.
+/// The C library's own function.
 pub mod real {
     use super::*;
 
@@ -52,9 +55,9 @@ pub mod real {
     }
 }
 
-/// Makes forks counted.
+/// Registers the handlers that count forks.
 pub fn prepare() {
-    // SAFETY: the functions can be called at any time, and this library stays.
+    // SAFETY: the handlers can be called at any time, and this library is never unloaded.
     preserving_errno(|| unsafe {
         real::__register_atfork(Some(forks), None, Some(forked), null_mut())
     });
@@ -70,7 +73,8 @@ unsafe extern "C" fn forked() {
     }
 }
 
-/// Whether the process has never had a second thread, as far as the C library says.
+/// Whether the process has only one thread, according to the C library; `false` if the C library
+/// does not say.
 fn is_single_threaded() -> bool {
     let variable = definition(c"__libc_single_threaded").cast::<c_char>();
     // SAFETY: the variable, if there is one, is a byte.

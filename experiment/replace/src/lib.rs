@@ -4,31 +4,32 @@
 //! and replaces them by locks of the catalogue:
 //!
 //! ```text
-//! program --> entries               what the program calls, and cond: condition variables
+//! program --> entries               the functions that the program calls; cond: condition variables
 //!               |
-//!             choice                which lock, as a table of functions; chosen at the first use
-//!             catalogue             the tables by their locks' names
-//!             numbered, policy      which lock each object has, if they differ
+//!             choice                the lock, as a table of functions; chosen at the first use
+//!             catalogue             the tables of functions, by the locks' names
+//!             numbered, policy      the lock of each object, if they differ
 //!               |
-//!             mutex, rwlock, spin   what POSIX says of an object, over any lock
+//!             mutex, rwlock, spin   the behaviour that POSIX requires, over any lock
 //!               |
-//!             slot                  where the lock is: in the program's own object
+//!             slot                  the storage of the lock, in the program's own object
 //!             memory                the library's memory: nodes, large locks, sleeping
 //! ```
 //!
-//! **A replaced lock is inside the program's object**, in bytes that the C library does not
-//! use while the lock is replaced; the fields with the object's kind stay as the C library set
-//! them. So there is no table to search and nothing to free, a static initialiser is a free lock,
-//! and the program may reuse the object's memory in any way. Locks that are too large are allocated
-//! when they are first used, up to a limit.
+//! **A replaced lock is inside the program's object**, in bytes that the C library does not use
+//! while the lock is replaced; the fields with the object's kind stay as the C library set them. So
+//! there is no table to search and nothing to free, a static initialiser is a free lock, and the
+//! program may reuse the object's memory in any way. Locks that are too large for the object are
+//! allocated when they are first used, up to a limit.
 //!
 //! **Objects that can't be replaced are left to the C library completely**: objects shared between
-//! processes, robust mutexes, and those with a priority protocol. Nothing is ever half replaced.
+//! processes, robust mutexes, and those with a priority protocol. No object is ever handled by both
+//! libraries.
 //!
 //! The library also places threads on processors, if that is requested (`placement`).
 //!
-//! The library calls nothing that the program can replace, such as its allocator, once the program
-//! has begun (`go_around` in `syncline-interpose`), and leaves `errno` alone.
+//! After the program has begun, the library calls nothing that the program can replace, such as its
+//! allocator (`go_around` in `syncline-interpose`), and it leaves `errno` alone.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("this library is written for x86-64 Linux with glibc");

@@ -1,5 +1,6 @@
-//! What was replaced and what was not, for users who ask: counted where objects are made, and where
-//! the C library is called instead of us. Replaced locks count nothing when they are used.
+//! Reports which objects were replaced and which were not, if the user asks for it. Objects are
+//! counted when they are initialised, and when the C library is called in place of this library.
+//! Uses of replaced locks are not counted.
 
 use core::ffi::c_int;
 use core::fmt::{self, Write};
@@ -38,21 +39,22 @@ static COUNTS: Counts = Counts {
     beyond: AtomicU64::new(0),
 };
 
-// Of a mutex's kind, what can't be replaced.
+// Bits of a mutex's kind, for mutexes that can't be replaced.
 const ROBUST: c_int = 0x10;
 const PRIORITY: c_int = 0x20 | 0x40;
 
 fn count(what: &AtomicU64) {
-    // Relaxed, as all here: they are read at the end.
+    // Relaxed, like all accesses here: the counts are read at the end.
     what.fetch_add(1, Relaxed);
 }
 
-/// Counts a mutex that was initialised and can be replaced; a lock may replace it.
+/// Counts a mutex that was initialised and can be replaced. `named` says whether a lock replaces
+/// mutexes.
 pub fn mutex_made(named: bool) {
     count(if named { &COUNTS.mutexes } else { &COUNTS.unnamed });
 }
 
-/// A mutex was initialised that can't be replaced, of this kind by the C library's number.
+/// Counts a mutex that was initialised and can't be replaced; `kind` is the C library's number.
 pub fn mutex_left(kind: c_int) {
     count(match kind {
         _ if kind & ROBUST != 0 => &COUNTS.robust,
@@ -61,7 +63,7 @@ pub fn mutex_left(kind: c_int) {
     });
 }
 
-/// A reader-writer lock was initialised; a lock may take its place.
+/// Counts a reader-writer lock that was initialised. `named` says whether a lock replaces these.
 pub fn rwlock_made(shared: bool, named: bool) {
     count(match (shared, named) {
         (true, _) => &COUNTS.shared_rwlocks,
@@ -70,23 +72,24 @@ pub fn rwlock_made(shared: bool, named: bool) {
     });
 }
 
-/// A spinlock was initialised.
+/// Counts a spinlock that was initialised, by whether it is replaced.
 pub fn spinlock_made(ours: bool) {
     count(if ours { &COUNTS.spinlocks } else { &COUNTS.left_spinlocks });
 }
 
-/// A spinlock was initialised, and no lock replaces any.
+/// Counts a spinlock that was initialised while no lock replaces spinlocks.
 pub fn spinlock_unnamed() {
     count(&COUNTS.unnamed);
 }
 
-/// The C library was called, since the object can't be replaced, or since there are too many.
+/// Counts an acquisition that was left to the C library, because of the object's kind, or because
+/// there are too many objects.
 #[cold]
 pub fn left_to_libc(by_kind: bool) {
     count(if by_kind { &COUNTS.left } else { &COUNTS.beyond });
 }
 
-/// A text that may be cut off.
+/// A text of limited length, which is cut off.
 struct Text {
     bytes: [u8; 1024],
     length: usize,
@@ -110,7 +113,7 @@ pub fn print() {
     let mut text = Text { bytes: [0; 1024], length: 0 };
     // Writing never fails.
     let _ = compose(&mut text);
-    // SAFETY: bytes of ours, to the standard error.
+    // SAFETY: the bytes are the text's own.
     let _ = unsafe { libc::write(2, text.bytes.as_ptr().cast(), text.length) };
 }
 
@@ -123,7 +126,7 @@ fn compose(text: &mut Text) -> fmt::Result {
         _ => ("a policy", "initialised, and replaced where a rule says so"),
     };
     let made = |count: &AtomicU64| count.load(Relaxed);
-    // SAFETY: always allowed.
+    // SAFETY: the call has no requirements.
     let process = unsafe { libc::getpid() };
     let c = &COUNTS;
     write!(

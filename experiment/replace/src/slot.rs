@@ -1,16 +1,16 @@
-//! Where a replaced lock is stored: in the program's object, or, if it is too large, at an address
-//! that the object holds.
+//! The storage of a replacing lock: in the program's object, or, if it is too large for that, at an
+//! address that the object holds.
 //!
 //! ```text
-//!   room      lock                      a lock of all the room, whose acquisitions need no node
-//!             lock, node                the holder's node
+//!   room      lock                      a lock in all of the room, whose acquisitions need no node
+//!             lock, node                a smaller lock, and the holder's node
 //!             pointer, node             a large lock, made when it is first used
-//!             -, pointer                one whose acquisitions need no node
+//!             -, pointer                a large lock whose acquisitions need no node
 //! ```
 //!
-//! Instead of the pointer there is `LEFT` if there was no large lock when the object was first
-//! used. The object then stays the C library's. The C library uses the words before that word, but
-//! in no object the word itself.
+//! If no large lock was available when the object was first used, the word of the pointer is
+//! `LEFT`, and the object stays the C library's. The C library uses the words before that word, but
+//! not the word itself.
 
 use core::mem::{align_of, size_of};
 use core::ptr::{self, NonNull};
@@ -27,22 +27,22 @@ const MOST: u32 = 1 << 16;
 /// The number of lines of the largest lock.
 const LINES: usize = 64;
 
-/// Instead of a pointer: this object is left to the C library.
+/// In place of a pointer: this object is left to the C library.
 const LEFT: usize = 1;
 
 /// The source of large locks: a list for each size.
 pub struct Large([Cells; LINES]);
 
 impl Large {
-    /// None yet.
+    /// Lists without any locks yet.
     pub const fn new() -> Large {
         Large([const { Cells::new(MOST) }; LINES])
     }
 
-    /// A fresh lock.
+    /// Makes a fresh lock; `None` if there are too many, or there is no memory.
     pub fn create<L: Default>(&self) -> Option<NonNull<L>> {
         let lock = self.list::<L>().take(lines::<L>())?.cast::<L>();
-        // SAFETY: it is ours, and large and aligned enough.
+        // SAFETY: only this thread has the memory, which is large enough and aligned.
         unsafe { lock.write(L::default()) };
         Some(lock)
     }
@@ -51,7 +51,7 @@ impl Large {
     ///
     /// # Safety
     ///
-    /// It comes from [`create`](Self::create), and no thread uses it any more.
+    /// The lock comes from [`create`](Self::create), and no thread uses it any more.
     pub unsafe fn destroy<L>(&self, lock: NonNull<L>) {
         // SAFETY: our caller's promise.
         unsafe {
@@ -71,7 +71,7 @@ const fn lines<L>() -> usize {
 }
 
 /// The room for a lock in an object, all zero at first. The last word is for the holder's node, if
-/// there is one.
+/// the lock has nodes.
 #[repr(C)]
 pub struct Slot<const WORDS: usize>([AtomicUsize; WORDS]);
 
@@ -82,7 +82,7 @@ impl<const WORDS: usize> Default for Slot<WORDS> {
 }
 
 impl<const WORDS: usize> Slot<WORDS> {
-    /// Whether acquisitions of this lock carry something.
+    /// Whether acquisitions of this lock need a node.
     const fn has_node<L: RawLock>() -> bool {
         size_of::<L::Node>() != 0
     }
@@ -102,26 +102,26 @@ impl<const WORDS: usize> Slot<WORDS> {
     #[inline(always)]
     pub fn get<L: RawLock>(&self, large: &Large) -> Option<&L> {
         if Self::is_inside::<L>() {
-            // SAFETY: it is large and aligned enough, and all zero is a fresh lock.
+            // SAFETY: the room is large enough and aligned, and all zero is a fresh lock.
             return Some(unsafe { &*ptr::from_ref(self).cast::<L>() });
         }
-        // Acquire: pairs with the AcqRel in `make`.
+        // Acquire pairs with the AcqRel in `make`.
         match self.pointer::<L>().load(Acquire) {
             0 => self.make(large),
             LEFT => None,
-            // SAFETY: it points to a lock, from `make`, which is there until `clear`.
+            // SAFETY: the pointer comes from `make`, and the lock exists until `clear`.
             pointer => Some(unsafe { &*(pointer as *const L) }),
         }
     }
 
-    /// The lock, if there is one already.
+    /// The lock; `None` if none was made yet, or if this object is left to the C library.
     #[inline(always)]
     pub fn at_hand<L: RawLock>(&self) -> Option<&L> {
         if Self::is_inside::<L>() {
             // SAFETY: as in `get`.
             return Some(unsafe { &*ptr::from_ref(self).cast::<L>() });
         }
-        // Acquire: as in `get`.
+        // Acquire, as in `get`.
         let pointer = self.pointer::<L>().load(Acquire);
         // SAFETY: as in `get`.
         (pointer > LEFT).then(|| unsafe { &*(pointer as *const L) })
@@ -131,10 +131,10 @@ impl<const WORDS: usize> Slot<WORDS> {
     fn make<L: RawLock>(&self, large: &Large) -> Option<&L> {
         let new = large.create::<L>();
         let value = new.map_or(LEFT, |new| new.addr().get());
-        // AcqRel: pairs with the Acquire in `get`: the lock is initialised.
+        // AcqRel pairs with the Acquire in `get`: the lock is initialised.
         let outcome = self.pointer::<L>().compare_exchange(0, value, AcqRel, Acquire);
         if let (Err(_), Some(new)) = (outcome, new) {
-            // SAFETY: no other thread has seen it.
+            // SAFETY: no other thread has seen the lock.
             unsafe { large.destroy(new) };
         }
         match outcome.map_or_else(|theirs| theirs, |_| value) {
@@ -144,20 +144,20 @@ impl<const WORDS: usize> Slot<WORDS> {
         }
     }
 
-    /// A node for an acquisition, which stays until [`done`](Self::done).
+    /// A node for an acquisition, which exists until [`done`](Self::done).
     #[inline(always)]
     pub fn node<'a, L: RawLock<Memory = Own>>() -> &'a L::Node {
         let node =
             if Self::has_node::<L>() { Own::allocate::<L::Node>() } else { NonNull::dangling() };
-        // SAFETY: it is alive until it is freed, or has no size.
+        // SAFETY: the node exists until it is freed, or has no size.
         unsafe { node.as_ref() }
     }
 
-    /// Frees a node that no acquisition has.
+    /// Frees a node that no acquisition uses any more.
     ///
     /// # Safety
     ///
-    /// It comes from [`node`](Self::node), and no thread uses it any more.
+    /// The node comes from [`node`](Self::node), and no thread uses it any more.
     #[inline(always)]
     pub unsafe fn done<L: RawLock<Memory = Own>>(node: &L::Node) {
         if Self::has_node::<L>() {
@@ -170,7 +170,7 @@ impl<const WORDS: usize> Slot<WORDS> {
     #[inline(always)]
     pub fn hold<L: RawLock>(&self, node: &L::Node) {
         if Self::has_node::<L>() {
-            // Relaxed: only holders read it, and the lock orders them.
+            // Relaxed: only holders access the word, and the lock orders them.
             self.0[WORDS - 1].store(ptr::from_ref(node).addr(), Relaxed);
         }
     }
@@ -179,24 +179,24 @@ impl<const WORDS: usize> Slot<WORDS> {
     #[inline(always)]
     pub fn held<'a, L: RawLock>(&self) -> &'a L::Node {
         let node = if Self::has_node::<L>() {
-            // Relaxed: as in `hold`.
+            // Relaxed, as in `hold`.
             self.0[WORDS - 1].load(Relaxed) as *const L::Node
         } else {
             ptr::dangling()
         };
-        // SAFETY: the holder has left it here, or it has no size.
+        // SAFETY: the holder has stored the node's address here, or the node has no size.
         unsafe { &*node }
     }
 
-    /// Makes the lock a fresh one, and frees what it had.
+    /// Makes the lock a fresh one, and frees its memory.
     ///
     /// # Safety
     ///
     /// No thread uses or holds the lock.
     pub unsafe fn clear<L: RawLock>(&self, large: &Large) {
-        // Relaxed, also below: the thread that uses it next must know from elsewhere that it may.
+        // Relaxed, also below: the program has to order this before the next use of the object.
         let pointer = self.pointer::<L>().load(Relaxed);
-        // SAFETY: no thread uses the lock; a pointer comes from `make`.
+        // SAFETY: no thread uses the lock, and a pointer comes from `make`.
         unsafe {
             if Self::is_inside::<L>() {
                 ptr::from_ref(self).cast_mut().cast::<L>().drop_in_place();
@@ -207,7 +207,8 @@ impl<const WORDS: usize> Slot<WORDS> {
         self.0.iter().for_each(|word| word.store(0, Relaxed));
     }
 
-    /// Makes a lock a fresh one if its waiters no longer exist. Their nodes are lost.
+    /// Turns a lock whose waiters no longer exist into a fresh one. The nodes of those waiters are
+    /// not freed.
     ///
     /// # Safety
     ///
@@ -217,7 +218,7 @@ impl<const WORDS: usize> Slot<WORDS> {
             // Relaxed: there is no other thread.
             self.0.iter().for_each(|word| word.store(0, Relaxed));
         } else {
-            // SAFETY: the holder of the lock has found it behind the pointer.
+            // SAFETY: the pointer is to the lock that this thread holds.
             unsafe { (self.pointer::<L>().load(Relaxed) as *mut L).write(L::default()) };
         }
     }

@@ -1,9 +1,9 @@
 //! Spinlocks.
 //!
-//! A spinlock is a word, too small for most locks. Every one is initialised by a call, and so gets
-//! a lock in the library's memory; the word says which. The C library's own words are 1 for a free
-//! lock, 0 and below for a held one, so they can be distinguished. Those beyond the limit, and
-//! those shared between processes, are left to the C library.
+//! A spinlock is a word, too small for most locks. Each one is initialised by a call, and gets a
+//! lock in the library's memory, whose position is stored in the word. The C library's own words
+//! are 1 for a free lock, and 0 or less for a held one, so the two can be distinguished. Spinlocks
+//! beyond the limit, and those shared between processes, are left to the C library.
 
 use core::ffi::c_int;
 use core::ptr::NonNull;
@@ -19,17 +19,17 @@ use crate::mutex::{NEVER, poll};
 use crate::slot::{Large, Slot};
 use crate::{generation, report};
 
-/// What the C library calls `pthread_spinlock_t`.
+/// The C library's `pthread_spinlock_t`.
 pub type Word = AtomicI32;
 
-/// Says that the word is ours: below it are the number of the kind of lock, if a policy chose it,
-/// and where the lock is.
+/// The bit of a word that is ours. The bits below it are the number of the lock in a policy, if
+/// there is one, and the lock's position.
 pub const OURS: c_int = 1 << 30;
-/// From this bit on there is the kind's number.
+/// The lowest bit of the number.
 pub const CHOICE: u32 = 25;
-/// The position of the lock.
+/// The bits of the lock's position.
 const PLACE: c_int = (1 << CHOICE) - 1;
-/// A free lock of the C library.
+/// The word of a free lock of the C library.
 pub const FREE: c_int = 1;
 
 pub mod real {
@@ -46,7 +46,7 @@ pub mod real {
 
 type Call = unsafe fn(*const Word) -> c_int;
 
-/// What can be done with a spinlock.
+/// The operations on a spinlock.
 #[derive(Clone, Copy)]
 pub struct Ops {
     pub init: unsafe fn(*const Word, c_int) -> c_int,
@@ -60,7 +60,7 @@ pub struct Ops {
 }
 
 impl Ops {
-    /// With a lock of the catalogue.
+    /// The operations by a lock of the catalogue.
     pub const fn of<L: TryLock<Memory = Own>>() -> Ops {
         Ops {
             init: init::<L>,
@@ -72,7 +72,7 @@ impl Ops {
         }
     }
 
-    /// Those of the C library.
+    /// The operations of the C library.
     pub const LEFT: Ops = Ops {
         init: |word, shared| {
             report::spinlock_unnamed();
@@ -87,10 +87,10 @@ impl Ops {
     };
 }
 
-/// A lock in the library's memory.
+/// A replacing lock in the library's memory.
 struct Home<L> {
     lock: L,
-    /// Only for the holder's node.
+    /// The holder's node.
     holder: Slot<1>,
     /// The generation of the process in which it was acquired; 0 if no thread holds it.
     generation: AtomicU32,
@@ -103,18 +103,19 @@ impl<L: Default> Default for Home<L> {
 }
 
 impl<L: TryLock<Memory = Own>> Home<L> {
-    /// Whether it is held since before a fork, and its queue is that of another process.
+    /// Whether it has been held since before a fork, so that its queue belongs to threads of
+    /// another process.
     #[inline(always)]
     fn is_stranded(&self) -> bool {
         generation::is_past(&self.generation)
     }
 
-    /// What follows an acquisition.
+    /// Notes the holder after an acquisition.
     #[inline(always)]
     fn entered(&self, node: &L::Node) -> c_int {
         self.holder.hold::<L>(node);
-        // Relaxed: the lock orders holders; a thread that comes after a fork knows it from the
-        // fork.
+        // Relaxed: the lock orders holders, and a thread that comes after a fork sees the value
+        // through the fork.
         self.generation.store(generation::now(), Relaxed);
         0
     }
@@ -122,19 +123,20 @@ impl<L: TryLock<Memory = Own>> Home<L> {
 
 static LARGE: Large = Large::new();
 
-/// The lock of a replaced spinlock.
+/// The lock of a replaced spinlock; `None` if the spinlock is the C library's.
 ///
 /// # Safety
 ///
 /// The program's spinlock.
 #[inline(always)]
 unsafe fn home<'a, L>(word: *const Word) -> Option<&'a Home<L>> {
-    // SAFETY: our caller's promise. Acquire: pairs with the Release in `make`, so that the lock is
-    // seen; one from `init` is known from elsewhere.
+    // SAFETY: our caller's promise. Acquire pairs with the Release in `make`: the lock is
+    // initialised. For a lock from `init`, the program orders the initialisation before its use.
     let value = unsafe { (*word).load(Acquire) };
-    // Of a held lock of the C library the sign is set, too.
+    // The word of a held lock of the C library may be negative, so the bit alone would not do.
     (value >= OURS).then(|| {
-        // SAFETY: such a value comes from `init` or `make`, and the lock lives until `destroy`.
+        // SAFETY: a value like this comes from `init` or `make`, and the lock exists until
+        // `destroy`.
         unsafe { Cells::at((value & PLACE) as u32).cast().as_ref() }
     })
 }
@@ -160,9 +162,9 @@ unsafe fn make<L: TryLock<Memory = Own>>(word: *const Word, number: u16) -> bool
     report::spinlock_made(home.is_some());
     let Some(home) = home else { return false };
     let value = OURS | c_int::from(number) << CHOICE | Cells::number(home.cast()) as c_int;
-    // SAFETY: the program's own call; no other thread has seen a lock that was not published.
+    // SAFETY: the program's own call; a lock that was not published is known to no other thread.
     unsafe {
-        // Release: pairs with the Acquire in `home`: the lock is initialised.
+        // Release pairs with the Acquire in `home`: the lock is initialised.
         if (*word).compare_exchange(OURS, value, Release, Relaxed).is_err() {
             LARGE.destroy(home);
         }
@@ -185,7 +187,7 @@ unsafe fn destroy<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
 }
 
 unsafe fn lock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
-    // SAFETY: the program's own call; the node stays until it is released.
+    // SAFETY: the program's own call; the node exists until the release.
     unsafe {
         let Some(home) = home::<L>(word) else { return real::pthread_spin_lock(word) };
         if home.is_stranded() {
@@ -218,12 +220,12 @@ unsafe fn unlock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
     unsafe {
         let Some(home) = home::<L>(word) else { return real::pthread_spin_unlock(word) };
         if home.is_stranded() {
-            // The queue belongs to another process, and threads that came since only poll the
-            // generation: so the lock becomes a fresh one.
+            // The queue belongs to threads of another process, and threads that came since the fork
+            // only poll the generation. So the lock can become a fresh one.
             let value = (*word).load(Relaxed);
             let stale = Cells::at((value & PLACE) as u32).cast::<Home<L>>();
             (&raw mut (*stale.as_ptr()).lock).write(L::default());
-            // Release: pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
+            // Release pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
             home.generation.store(0, Release);
             return 0;
         }

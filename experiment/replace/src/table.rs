@@ -1,13 +1,13 @@
-//! A table of functions that is exchanged at run time: finding the lock to call takes one load.
+//! A table of functions that is exchanged at run time, so that one load finds the function to call.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// A table of functions that is exchanged once.
+/// A reference to a table of functions that is exchanged once.
 pub struct Table<T: 'static>(AtomicPtr<T>);
 
 impl<T> Table<T> {
-    /// A table of these functions.
+    /// A reference to these functions.
     pub const fn new(first: &'static T) -> Table<T> {
         Table(AtomicPtr::new(ptr::from_ref(first).cast_mut()))
     }

@@ -1,4 +1,4 @@
-//! Where a stack's call is: by name, and by its address in a file.
+//! The call site of a stack, by name and by address in a file.
 
 use syncline_analysis::model::Process;
 

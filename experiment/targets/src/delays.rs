@@ -1,8 +1,9 @@
-//! How long delays are, and what they show.
+//! The sizes of delays, and the results of measurements with them.
 //!
-//! The longest is so long that all delays together, if each of them arrived in the run, would make
-//! it longer by a given share; the others are a half and a quarter of that. So the effect of a
-//! place that matters is larger than the noise of runs, and the shortest delay is near zero.
+//! With the longest size, all delays of a run together would make it longer by a given share if
+//! each delay lengthened the run in full. The other sizes are a half and a quarter of that. So the
+//! effect of a call site that matters is larger than the noise of runs, and the shortest delay is
+//! near zero.
 
 use syncline_analysis::model::{Delay, Delayed, Follows, Range, Shape, WhatIf};
 use syncline_statistics::Interval;
@@ -10,30 +11,33 @@ use syncline_try::{Response, Shape as Seen};
 
 /// The number of sizes of delays.
 pub const COUNT: usize = 3;
-/// A shorter delay is not exact: it takes two readings of the counter.
+/// The shortest delay in nanoseconds. A shorter one would not be exact, because it takes two
+/// readings of the counter.
 const SHORTEST: f64 = 40.0;
 
-/// The sizes, in nanoseconds, for operations that happen this often per second.
+/// The sizes, in nanoseconds, for operations that happen `rate` times a second; `longest` is the
+/// share of the run that all of the longest delays take.
 pub fn sizes(rate: f64, longest: f64) -> Vec<f64> {
     let longest = longest / rate * 1e9;
     let shortest = (longest / 4.0).max(SHORTEST).round();
     vec![shortest, 2.0 * shortest, 4.0 * shortest]
 }
 
-/// What was measured of a call site: costs by round, without delays and for each size.
+/// The measurements of a call site: the cost of a run in each round, without delays and for each
+/// size.
 pub struct Added<'a> {
     /// The sizes of the delays.
     pub nanoseconds: &'a [f64],
-    /// For each size, what all delays of a run are of a run without.
+    /// For each size, all delays of a run together, as a share of a run without delays.
     pub added: Vec<f64>,
     /// The costs without delays.
     pub own: Vec<f64>,
-    /// For each size, the costs with such delays.
+    /// For each size, the costs with delays of this size.
     pub others: Vec<Vec<f64>>,
 }
 
 impl Added<'_> {
-    /// What each size brought.
+    /// For each size, the share by which the run became longer.
     pub fn sizes(&self) -> Vec<Delay> {
         let longer = |costs: &Vec<f64>| {
             let mut ratios: Vec<f64> = costs.iter().zip(&self.own).map(|(c, o)| c / o).collect();
@@ -46,7 +50,7 @@ impl Added<'_> {
         sizes.map(delay).collect()
     }
 
-    /// How the run follows; `None` if there are too few rounds.
+    /// The response of the run to the delays; `None` if there are too few rounds.
     pub fn follows(&self, miss: f64) -> Option<Follows> {
         let rounds = self.others.iter().map(Vec::len).min()?.min(self.own.len());
         let round = |at: usize| {
@@ -71,8 +75,9 @@ fn range(Interval { median, low, high }: Interval) -> Range {
     Range { median, low, high }
 }
 
-/// The most by which the run would be shorter without these sections: their time, multiplied by the
-/// share that arrives.
+/// The largest share by which the run would be shorter without these sections: their share of the
+/// run, multiplied by the share of delays that lengthens the run. `None` if the delays were not in
+/// sections, or if something is unknown.
 pub fn saves_at_most(whatif: &WhatIf) -> Option<Range> {
     if whatif.delayed != Delayed::Section {
         return None;
@@ -89,9 +94,9 @@ mod tests {
 
     #[test]
     fn the_longest_delays_make_the_share_that_is_asked_for() {
-        // A thousand times a second: 0.4 ms each would be 40 %.
+        // For a thousand operations a second, 0.4 ms each is 40 %.
         assert_eq!(sizes(1000.0, 0.4), [100_000.0, 200_000.0, 400_000.0]);
-        // Ten million times: not shorter than can be measured.
+        // For ten million operations a second, the sizes are not shorter than can be measured.
         assert_eq!(sizes(1e7, 0.4), [40.0, 80.0, 160.0]);
     }
 

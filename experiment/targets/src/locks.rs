@@ -1,16 +1,16 @@
-//! The locks that replace a program's: names of the catalogue, joined by `+`.
+//! The locks that can replace a program's, by their names in the catalogue, joined by `+`.
 //!
 //! The catalogue says which of them can ([`Form::replaces_posix`]).
 //!
-//! Two names are no locks of the catalogue: `libc`, the C library's own, and `libc-spin`, its mutexes
-//! that spin before they sleep.
+//! Two names are not in the catalogue: `libc`, the C library's own locks, and `libc-spin`, its
+//! mutexes with spinning before they sleep.
 
 use std::fmt;
 use std::str::FromStr;
 
 use syncline::lock::{Entry, Form, catalogue, forms};
 
-/// The longest line of an error, on terminals of 100 columns.
+/// The longest line of an error, for terminals of 100 columns.
 const LINE: usize = 90;
 
 /// The names of the C library's locks.
@@ -56,7 +56,8 @@ impl FromStr for Locks {
     }
 }
 
-/// The form of this name. A lock's name stands for its parking form, which is its last.
+/// The form with this name. A lock's name stands for its last form, which is the parking one if it
+/// has that.
 fn find(name: &str) -> Result<(Entry, Form), String> {
     let entries = catalogue();
     let form = forms().into_iter().rfind(|form| form.name == name || form.lock == name);
@@ -76,7 +77,7 @@ fn find(name: &str) -> Result<(Entry, Form), String> {
     }
 }
 
-/// The names of those that can be chosen and satisfy a condition, in lines.
+/// The names of all forms that can be chosen and satisfy a condition, broken into lines.
 fn suited(condition: impl Fn(&Entry) -> bool) -> String {
     let entries = catalogue();
     let mut text = String::new();

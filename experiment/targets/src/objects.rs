@@ -1,10 +1,10 @@
 //! The objects that cost a recorded program time, named as in a policy's rules, with the gain that
 //! the report predicts and the locks that are worth trying.
 //!
-//! Objects that have one name in a policy are one target: an array, or all that one call
-//! initialises. Those with a predicted gain come first, then those with the most waiting. A lock that
-//! the report has a sentence for without a finding is one of them: its calls or its refused tries cost
-//! what its waits do not.
+//! Objects with one name in a policy are one target: an array, or all objects that one call
+//! initialises. Targets with a predicted gain come first, then those with the most waiting. A lock
+//! that the report lists among the remaining costs, without a finding, is a target too: it costs time
+//! by its calls or refused tries, if not by its waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,50 +14,50 @@ use syncline_policy::Subject;
 use crate::call::call_of;
 use crate::locks::Locks;
 
-/// Objects whose waits are less than this share of the threads' time are left as they are, unless the
-/// report speaks of them: no measurement would see them.
+/// Objects whose waits are less than this share of the threads' time are not targets, unless the
+/// report lists them: no measurement would show the effect.
 const LEAST: f64 = 0.005;
-/// The most that still counts as no gain: this many times faster.
+/// The largest gain that counts as none, as the factor by which the program gets faster.
 const NONE: f64 = 1.0;
 
-/// Objects to give another lock.
+/// Objects that may get another lock.
 pub struct Target {
-    /// As a policy names them.
+    /// The objects as a policy names them.
     pub subject: Subject,
-    /// Their positions in the files, under the same names.
+    /// The addresses in files for that name.
     pub offsets: Vec<String>,
-    /// What a report calls them.
+    /// The objects as messages name them.
     pub name: String,
-    /// Seconds waited for them, all threads together.
+    /// The seconds that all threads together waited for them.
     pub waited: f64,
-    /// Whether the report has them among what else takes time.
+    /// Whether the report lists them among the remaining costs.
     remains: bool,
-    /// What the report predicts, if it has found something about them.
+    /// The gain that the report predicts; `None` if it has no finding about them that predicts one.
     pub predicted: Option<Predicted>,
-    /// Names of locks to try.
+    /// The locks to try.
     pub candidates: Vec<Locks>,
 }
 
 impl Target {
-    /// What the report predicts, in a line.
+    /// The report's prediction as a line of text.
     pub fn prediction(&self) -> Option<String> {
         let predicted = self.predicted.as_ref()?;
         Some(format!("predicted {:.2}x: {}", predicted.gain, predicted.title))
     }
 }
 
-/// What a report predicts.
+/// A prediction of the report.
 #[derive(Clone)]
 pub struct Predicted {
-    /// What was found, in its words.
+    /// The finding's title.
     pub title: String,
-    /// How many times faster the program would be.
+    /// The factor by which the program would get faster.
     pub gain: f64,
 }
 
 /// The targets of a program that was recorded several times, in the order in which to try them.
-/// Runs differ in their waits, and so do predictions: the median counts, and a gain is predicted if
-/// most recordings do.
+/// Waits and predictions differ between runs. The median is used, and a gain counts as predicted if
+/// most recordings predict one.
 pub fn targets(recorded: &[Process], wanted: &[Locks]) -> Vec<Target> {
     let mut by_name: BTreeMap<String, Vec<Target>> = BTreeMap::new();
     for process in recorded {
@@ -79,8 +79,8 @@ pub fn targets(recorded: &[Process], wanted: &[Locks]) -> Vec<Target> {
     targets
 }
 
-/// Merges what several recordings say of one target; in a recording without the target, it costs
-/// nothing.
+/// Merges the results of several recordings for one target. A recording without the target counts
+/// as no waiting and no gain. `None` if there are no results.
 fn merged(mut found: Vec<Target>, recordings: usize) -> Option<Target> {
     let median = |mut values: Vec<f64>, without: f64| {
         values.resize(recordings.max(values.len()), without);
@@ -94,7 +94,7 @@ fn merged(mut found: Vec<Target>, recordings: usize) -> Option<Target> {
     let mut offsets: Vec<String> = found.iter().flat_map(|t| t.offsets.iter().cloned()).collect();
     offsets.sort();
     offsets.dedup();
-    // One for which a gain is predicted knows what to try.
+    // A result with a predicted gain has the locks that suit the finding.
     let at = found.iter().position(|target| target.predicted.is_some()).unwrap_or(0);
     let target = (at < found.len()).then(|| found.swap_remove(at))?;
     let predicted = target.predicted.filter(|_| gain > NONE);
@@ -102,7 +102,7 @@ fn merged(mut found: Vec<Target>, recordings: usize) -> Option<Target> {
     Some(Target { waited, remains, offsets, predicted, ..target })
 }
 
-/// The targets of one recording, by the name that makes several objects one target.
+/// The targets of one recording, by the name that objects of one target share.
 fn found(process: &Process, wanted: &[Locks]) -> BTreeMap<String, Target> {
     let remaining: BTreeSet<usize> =
         process.remaining.iter().flat_map(|remaining| &remaining.sites).copied().collect();
@@ -149,14 +149,15 @@ fn kind(lock: &Lock) -> &'static str {
     }
 }
 
-/// How a policy names an object; `None` for what it can't.
+/// The name of an object in a policy, and its addresses in files; `None` for an object that a
+/// policy can't name.
 fn subject(process: &Process, lock: &Lock) -> Option<(Subject, Vec<String>)> {
     if kind(lock) == "other" {
         return None;
     }
     let module = process.modules.iter().find(|m| (m.start..m.end).contains(&lock.address));
     if let Some(module) = module {
-        // An element of an array is named with its offset; all of them are one target.
+        // The name of an array's element has an offset; all elements are one target.
         let name = match lock.name.rsplit_once(" (") {
             Some((variable, file)) => {
                 let whole = variable.rsplit_once("+0x").map_or(variable, |(name, _)| name);
@@ -202,15 +203,16 @@ fn mended_by(finding: &Finding) -> AnotherLock {
     finding.rule.about().mended_by
 }
 
-/// Names of locks that suit a kind of object and what would mend it.
+/// The names of the locks that suit a kind of object, and the property that would mend its problem.
 fn suiting(kind: &str, mended_by: AnotherLock) -> &'static [&'static str] {
     match (kind, mended_by) {
         ("rwlock", _) => &["rw_compact", "rw_readers"],
-        // A spinlock's waiters take the holder's processor; any lock that sleeps lets it run.
+        // Waiters of a spinlock may keep the holder from a processor; any lock whose waiters sleep
+        // lets it run.
         ("spinlock", AnotherLock::Yielding) => &["gate", "futex", "mcs"],
         ("spinlock", _) => &["gate", "ttas-yield", "mcs"],
-        // Tiny sections, hardly ever waited for: what counts is the call. One that never sleeps has
-        // no sleepers to look for when it is released.
+        // Sections are tiny and hardly ever waited for, so the cost of the call counts. A lock
+        // whose waiters never sleep does not have to look for sleepers at a release.
         (_, AnotherLock::Cheaper) => &["gate", "ttas-yield", "mcs"],
         _ => &["gate", "mcs", "ttas", "libc-spin"],
     }

@@ -1,5 +1,5 @@
-//! The call sites that an experiment may slow down: those of a report's findings, those of what
-//! else takes time, or a named one.
+//! The call sites that an experiment may slow down: those of a report's findings, those of its
+//! remaining costs, or a named one.
 
 use syncline_analysis::model::{Delayed, Kind, Process, Site};
 use syncline_recording::Class;
@@ -11,19 +11,20 @@ use crate::call::call_of;
 pub struct Target {
     /// Its name: as in a report, or as it was requested.
     pub place: String,
-    /// What was found there.
+    /// The title of the finding or remaining cost there; `None` if there is none.
     pub title: Option<String>,
     /// Its calls: names, or addresses in files.
     pub calls: Vec<String>,
-    /// What is delayed; `None` to choose it by what the call site has.
+    /// The kind of operation to delay; `None` to choose the call site's most frequent one.
     pub delayed: Option<Delayed>,
-    /// Seconds that a critical section takes.
+    /// The mean length of its critical sections in seconds; `None` if it is unknown.
     pub section: Option<f64>,
-    /// What the report predicts, as a share of the run.
+    /// The gain that the report predicts, as a share of the run.
     pub predicted: Option<f64>,
 }
 
-/// What the report is about: its findings first, then what else takes time. Each call once.
+/// The targets of a report: its findings first, then its remaining costs. A target is left out if
+/// an earlier one delays the same operation at one of its calls.
 pub fn found(process: &Process) -> Vec<Target> {
     let findings = process.findings.iter().map(|finding| {
         let delayed = finding.rule.about().delayed;
@@ -50,7 +51,8 @@ pub fn found(process: &Process) -> Vec<Target> {
     all
 }
 
-/// A place with these sites; `None` if nothing there can be delayed.
+/// The target at these call sites, which a report shows as `place`; `None` if no operation there
+/// can be delayed.
 fn of_sites(
     process: &Process,
     place: &str,
@@ -58,7 +60,7 @@ fn of_sites(
     wanted: Option<Delayed>,
 ) -> Option<Target> {
     let sites: Vec<&Site> = sites.iter().filter_map(|&site| process.sites.get(site)).collect();
-    // A loop without refused tries has nothing to delay.
+    // If no tries were refused, there are none to delay.
     let is_there = |delayed: &Delayed| {
         *delayed != Delayed::Try || sites.iter().any(|site| site.figures.refused > 0)
     };
@@ -83,7 +85,7 @@ fn of_sites(
     })
 }
 
-/// What is delayed at a site by default.
+/// The kind of operation that is delayed at a call site by default; `None` if there is none.
 fn natural(site: &Site) -> Option<Delayed> {
     match (site.op.class(), site.kind) {
         (Class::Try, Kind::Lock) if site.figures.refused > site.figures.calls => Some(Delayed::Try),
@@ -93,7 +95,7 @@ fn natural(site: &Site) -> Option<Delayed> {
     }
 }
 
-/// Whether this is something that can be delayed at a site.
+/// Whether a call site has operations of this kind that can be delayed.
 fn suits(site: &Site, delayed: Delayed) -> bool {
     match (site.op.class(), delayed) {
         (Class::Try, Delayed::Try | Delayed::Section | Delayed::Call) => true,
@@ -103,14 +105,14 @@ fn suits(site: &Site, delayed: Delayed) -> bool {
     }
 }
 
-/// The mean time that these sites' sections take.
+/// The mean length of these sites' sections in seconds; `None` if it is unknown.
 fn section(sites: &[&Site]) -> Option<f64> {
     let held: f64 = sites.iter().map(|site| site.figures.held).sum();
     let calls: u64 = sites.iter().map(|site| site.figures.calls).sum();
     (held > 0.0 && calls > 0).then(|| held / calls as f64)
 }
 
-/// A call site that was requested by name, with the recording's data of it.
+/// The target for a call site that was requested by name, with the recording's data about it.
 pub fn named(name: &str, delayed: Option<Delayed>, process: Option<&Process>) -> Target {
     let wanted = delayed.unwrap_or(Delayed::Section);
     let ending = format!("/{name}");
@@ -121,7 +123,7 @@ pub fn named(name: &str, delayed: Option<Delayed>, process: Option<&Process>) ->
         .filter(|site| is_named(&site.place))
         .filter(|site| suits(site, wanted))
         .collect();
-    // The report's prediction for the place is that of its finding.
+    // The report's prediction for the call site is that of its finding there.
     let finding = process.and_then(|process| process.findings.iter().find(|f| is_named(&f.place)));
     Target {
         place: finding.map_or_else(|| name.to_owned(), |finding| finding.place.clone()),

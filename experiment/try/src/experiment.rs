@@ -11,15 +11,15 @@ use crate::measure::Measure;
 use crate::run::{Failed, Sample, run};
 use crate::verdict::{Verdict, give_up, judge, middle};
 
-/// A variant is given up if it takes this many times as long as the first one's longest run.
+/// A run fails if it takes this many times as long as the longest run of the first variant.
 const PATIENCE: u32 = 10;
-/// Short runs may be slow for other reasons.
+/// The least time after which a run fails, since short runs may be slow for other reasons.
 const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A way to run the program.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// What it is called.
+    /// The variant's name.
     pub name: String,
     /// Variables that it adds to the environment.
     pub variables: Vec<(OsString, OsString)>,
@@ -32,12 +32,12 @@ pub struct Experiment {
     pub command: Vec<OsString>,
     /// The variant that the others are compared with.
     pub own: Variant,
-    /// The others.
+    /// The other variants.
     pub others: Vec<Variant>,
-    /// The numbers of rounds after which the results are judged; the experiment ends if everything
-    /// is decided.
+    /// The numbers of rounds after which the results are judged; the experiment ends when every
+    /// variant has a verdict.
     pub looks: Looks,
-    /// What is compared.
+    /// The measure by which runs are compared.
     pub measure: Measure,
     /// The probability that any of the intervals is wrong.
     pub miss: f64,
@@ -47,29 +47,29 @@ pub struct Experiment {
     pub load: Option<Load>,
 }
 
-/// What came out.
+/// The results of an experiment.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The median value of the first variant, in seconds or in what is printed.
+    /// The median value of the first variant, in seconds or in the unit of the printed number.
     pub own: f64,
-    /// Its values, one for each round that is complete.
+    /// The first variant's values, one for each complete round.
     pub values: Vec<f64>,
-    /// How many rounds are complete.
+    /// The number of complete rounds.
     pub rounds: usize,
-    /// The others, in their order.
+    /// The results of the other variants, in their order.
     pub others: Vec<Comparison>,
 }
 
-/// A variant other than the first one.
+/// The result of a variant other than the first one.
 #[derive(Debug)]
 pub struct Comparison {
-    /// What it is called.
+    /// The variant's name.
     pub name: String,
     /// Its verdict.
     pub verdict: Verdict,
-    /// After this many rounds.
+    /// The number of rounds after which it was judged.
     pub rounds: usize,
-    /// Its values in these, as [`Outcome::values`].
+    /// Its values in these rounds, like [`Outcome::values`].
     pub values: Vec<f64>,
 }
 
@@ -78,11 +78,11 @@ pub struct Comparison {
 pub struct Step<'a> {
     /// The variant's name.
     pub name: &'a str,
-    /// Runs until the next look, this one among them.
+    /// The number of runs until the results are next judged, including this one.
     pub left: usize,
 }
 
-/// A variant's values so far, one for each round; nothing more once there is a verdict.
+/// A variant's values so far, one for each round until there is a verdict.
 #[derive(Default)]
 struct Series {
     values: Vec<f64>,
@@ -90,8 +90,8 @@ struct Series {
 }
 
 impl Experiment {
-    /// Runs it. `progress` is called before each run; `interrupted` is checked throughout, and ends
-    /// the experiment with the rounds that are complete.
+    /// Makes the runs. `progress` is called before each run. `interrupted` is checked throughout;
+    /// if it returns `true`, the experiment ends with the rounds that are complete.
     ///
     /// # Errors
     /// If the first variant fails, or not even one round is complete.
@@ -119,7 +119,8 @@ impl Experiment {
                 }
                 let left = (look - complete) * order.len() - done;
                 progress(Step { name: &variant.name, left });
-                // The first round begins with the first variant, so its time is known.
+                // The first round begins with the first variant, so its time is known before the
+                // others run.
                 let limit = longest.map(|longest: Duration| LEAST_PATIENCE.max(longest * PATIENCE));
                 match self.run_one(variant, limit.filter(|_| which != 0), interrupted) {
                     Ok((sample, value)) => {
@@ -145,12 +146,12 @@ impl Experiment {
         if complete == 0 {
             return Err(Failed::Interrupted);
         }
-        // The rounds that were complete when it was interrupted give what results there are.
+        // After an interrupt, the results are those of the complete rounds.
         let cut = self.looks.ended(complete).cuts(miss).last().and_then(|&(_, cut)| cut);
         Ok(self.outcome(all, cut, complete))
     }
 
-    /// Gives verdicts where they are certain, and stops variants that need not continue.
+    /// Gives verdicts that are certain, and stops variants that need not continue.
     fn look(&self, all: &mut [Series], cut: Option<usize>, complete: usize) {
         let (own, others) = all.split_at_mut(1);
         let is_last = complete >= self.looks.most();
@@ -213,10 +214,10 @@ impl Experiment {
     }
 }
 
-/// Runs a command once, under a load if there is one, for at most the time limit.
+/// Runs a command once, under a load if there is one, for at most the time `limit`.
 ///
 /// # Errors
-/// If it fails, takes too long, or `interrupted` says so.
+/// If the run fails, takes too long, or is interrupted.
 pub fn once(
     command: &mut Command,
     load: Option<&Load>,
@@ -240,8 +241,9 @@ mod tests {
         Variant { name: name.into(), variables: vec![("SPEED".into(), value.into())] }
     }
 
-    /// A program whose figure has noise of a factor of two that is the same for a whole round, and
-    /// a factor of the variant: only pairs can show the latter.
+    /// A program that prints a figure. Noise changes the figure by up to a factor of two, alike for
+    /// a whole round, and each variant has a factor of its own: only ratios within a round can show
+    /// the latter.
     fn experiment(rounds: usize, others: &[(&str, &str)], folder: &std::path::Path) -> Experiment {
         let text = r#"
             case $SPEED in fail) exit 9;; esac
@@ -276,7 +278,7 @@ mod tests {
         assert!(matches!(verdicts[2], Verdict::Failed(why) if why.contains("status 9")));
     }
 
-    /// A decided variant is not run again; one that stays undecided runs to the end.
+    /// A decided variant is not run again. A variant that stays undecided is run to the end.
     #[test]
     fn it_goes_on_where_nothing_is_decided_and_only_there() {
         let folder = tempfile::tempdir().unwrap();
@@ -294,11 +296,12 @@ mod tests {
             outcome.others.iter().map(|o| o.rounds).collect::<Vec<_>>(),
             [needed, 8, needed, 0]
         );
-        // Five at first, one of which fails at once; then three for each round of the next look.
+        // There are five variants at first, one of which fails at once; after the first look, three
+        // are left.
         assert_eq!(steps[..6], [40, 39, 38, 37, 36, 28]);
         assert_eq!(steps.last(), Some(&1));
 
-        // Too few to decide anything, so it continues to the last.
+        // Too few rounds to decide anything, so the experiment continues to its end.
         let folder = tempfile::tempdir().unwrap();
         let mut few = super::tests::experiment(2, &[("fast", "1100")], folder.path());
         few.looks = Looks::several(2, 4);

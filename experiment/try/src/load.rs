@@ -1,8 +1,9 @@
-//! A server under a load: one run of it.
+//! Makes one run of a server under a load.
 //!
-//! The server is started. When it is ready, the load is started, a shell command. When that has
-//! ended, the server is asked to end. The time and the output are the load's, the processor time is
-//! the server's. So a figure of a load generator is found like that of a program.
+//! The server is started. When it is ready, the load is started, which is a shell command. When the
+//! load has ended, the server is asked to end. The time and the output of the run are the load's;
+//! the processor time is the server's. So a number that a load generator prints is found like one
+//! that a program prints.
 
 use std::fs::File;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -19,11 +20,11 @@ use wait_timeout::ChildExt;
 
 use crate::run::{Failed, GLANCE, Sample, end_of, how, kill, processor_seconds, read, start, wait};
 
-/// A server that is not ready after this never is.
+/// A server that is not ready after this time counts as failed.
 const START: Duration = Duration::from_secs(60);
-/// A server that was asked to end may write its data for this long.
+/// The time that a server has to end after it was asked to, for example to write its data.
 const END: Duration = Duration::from_secs(30);
-/// How often to check whether a server is ready.
+/// The interval at which the server is checked for being ready.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The load of a server.
@@ -45,7 +46,7 @@ pub enum Ready {
 }
 
 impl Load {
-    /// One run.
+    /// Makes one run.
     pub(crate) fn run(
         &self,
         server: &mut Command,
@@ -71,7 +72,7 @@ impl Load {
         let before = processor_seconds();
         let status = end(&mut child)?;
         let processor_seconds = processor_seconds() - before;
-        // However a server takes the request to end, it must not crash.
+        // A server may react to the request to end in any way except by a crash.
         if status.core_dumped() || status.signal().is_some_and(|s| s != Signal::SIGTERM as i32) {
             return Err(Failed::Status(how(status), end_of(&read(&mut output)?)));
         }
@@ -106,7 +107,7 @@ impl Load {
         }
     }
 
-    /// The load, and for how many seconds it ran.
+    /// Runs the load. Returns its seconds and its output.
     fn client(
         &self,
         server: &mut Child,
@@ -119,7 +120,7 @@ impl Load {
         let started = Instant::now();
         let ended = wait(&mut client, started, limit, interrupted);
         let seconds = started.elapsed().as_secs_f64();
-        // If the server is gone, that is why the load failed.
+        // If the server has ended, that is the cause of any failure of the load.
         if let Some(status) = server.wait_timeout(GLANCE.min(LOOK))? {
             return Err(Failed::Status(how(status), end_of(&read(output)?)));
         }
@@ -133,7 +134,7 @@ impl Load {
     }
 }
 
-/// Asks it to end, and ends it if it doesn't.
+/// Asks the server to end, and kills it if it doesn't.
 fn end(server: &mut Child) -> Result<ExitStatus, Failed> {
     let _ = send(Pid::from_raw(server.id() as i32), Signal::SIGTERM);
     if let Some(status) = server.wait_timeout(END)? {
@@ -155,7 +156,8 @@ fn answers(address: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A server of the shell's: it says that it is ready, and answers what is in its environment.
+    /// A server written in shell: it prints that it is ready, and writes a variable of its
+    /// environment to a file for the load.
     const SERVER: &str = "trap 'exit 0' TERM; sleep 0.2; echo ready to serve; \
                           echo $SPEED >\"$0/speed\"; while :; do sleep 0.05; done";
 

@@ -1,4 +1,5 @@
-//! What is compared: a time, a number that the program prints, or one that a command makes of that.
+//! The measures by which runs are compared: a time, a number that the program prints, or one that a
+//! command extracts from the output.
 
 use std::io::{self, Seek, Write};
 use std::process::{Command, Output};
@@ -8,21 +9,22 @@ use thiserror::Error;
 
 use crate::run::Sample;
 
-/// The value of a run that counts.
+/// The value of a run that is compared.
 #[derive(Clone, Debug)]
 pub enum Measure {
-    /// The time that it took.
+    /// The elapsed time of the run.
     Wall,
-    /// The processor time that it and its children took.
+    /// The processor time of the program and its children.
     Processor,
-    /// A number in its output.
+    /// A number in the program's output.
     Printed {
-        /// Finds the number: its first group, or else all of it. The last match counts.
+        /// Matches the number: its first group, or else the whole match, is the number. The last
+        /// match counts.
         pattern: Regex,
         /// Whether a smaller number is better.
         less: bool,
     },
-    /// The number that a command of the shell prints, which reads the output.
+    /// The number that a shell command prints, which reads the program's output.
     Made {
         /// The command.
         command: String,
@@ -31,13 +33,13 @@ pub enum Measure {
     },
 }
 
-/// The errors if there is no such number.
+/// The reason why a run has no number to compare.
 #[derive(Debug, Error)]
 pub enum NotANumber {
-    /// Not in the output.
+    /// The output has no number that the pattern matches.
     #[error("printed no number above zero that `{0}` matches")]
     Printed(String),
-    /// The command printed something else.
+    /// The command printed something other than a number above zero.
     #[error("`{0}` extracted no number above zero from the output, but: {1}")]
     Made(String, String),
     /// The command could not be run.
@@ -46,10 +48,10 @@ pub enum NotANumber {
 }
 
 impl Measure {
-    /// The value of a run: seconds, or the number.
+    /// The value of a run: its seconds, or the number.
     ///
     /// # Errors
-    /// If the output has no such number.
+    /// If there is no number above zero.
     pub fn of(&self, sample: &Sample) -> Result<f64, NotANumber> {
         match self {
             Measure::Wall => Ok(sample.seconds),
@@ -74,12 +76,13 @@ impl Measure {
         }
     }
 
-    /// A value that grows as the program gets slower: a time, or the reciprocal of a figure.
+    /// The cost of a value, which grows as the program gets worse: the value itself, or its
+    /// reciprocal if more is better.
     pub fn cost(&self, value: f64) -> f64 {
         self.gain(value, 1.0)
     }
 
-    /// How many times better the second value is than the first.
+    /// The factor by which the second value is better than the first.
     pub fn gain(&self, before: f64, after: f64) -> f64 {
         match self {
             Measure::Printed { less: false, .. } | Measure::Made { less: false, .. } => {
@@ -90,14 +93,14 @@ impl Measure {
     }
 }
 
-/// A number above zero, which ratios can be made of.
+/// Parses a number above zero, of which ratios can be computed.
 fn number(text: &[u8]) -> Option<f64> {
     let number: f64 = std::str::from_utf8(text).ok()?.trim().parse().ok()?;
     (number.is_finite() && number > 0.0).then_some(number)
 }
 
-/// The output of a command that reads the program's output, from a file, so that neither side waits
-/// for the other.
+/// The output of a command that reads the program's output. The input is a file, so that neither
+/// side waits for the other.
 fn made(command: &str, output: &[u8]) -> io::Result<Output> {
     let mut file = tempfile::tempfile()?;
     file.write_all(output)?;

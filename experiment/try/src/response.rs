@@ -1,55 +1,56 @@
-//! How a run's time follows the time that is added to a part of it.
+//! The response of a run's time to time that is added to a part of it.
 //!
-//! The part takes longer by a known time, in several sizes. For small additions, the extra time of
-//! the run is also the gain if the part takes a little less: a curve without a corner has one slope
-//! for both directions. Coz measures the same from the other side, by slowing down all that is
-//! *not* the part (Curtsinger and Berger, "Coz: finding code that counts with causal profiling",
-//! SOSP 2015, sections 2 and 3.4).
+//! The part is made longer by known times of several sizes. For small additions, the extra time of
+//! the run is also the gain from making the part a little shorter: a curve without a corner has the
+//! same slope in both directions. Coz measures the same effect from the other side, by slowing down
+//! everything that is *not* in the part (Curtsinger and Berger, "Coz: finding code that counts with
+//! causal profiling", SOSP 2015, sections 2 and 3.4).
 //!
-//! In each round a line and a parabola are put through the round's values, by least squares. Each
-//! counts as a ratio to the round's own value without addition, so a machine that is slow for a
-//! whole round changes nothing. Over the rounds the median counts, with the interval that assumes
-//! nothing about how the ratios are distributed ([`Interval`]).
+//! In each round, a line and a parabola are fitted to the round's values by least squares. Their
+//! coefficients are divided by the fitted value without addition, so it does not matter if the
+//! machine is slow for a whole round. The result is the median over the rounds, with an interval
+//! that assumes nothing about the distribution of the ratios ([`Interval`]).
 //!
-//! The parabola's slope at zero is right for a curve that bends, and several times as uncertain as
-//! the line's. So it is used if the curve certainly bends. For a curve that bends upwards too
-//! little to be detected, the line is too steep: it predicts too large a gain, and not too small a
-//! one.
+//! The parabola's slope at zero is right for a curve that bends, but several times as uncertain as
+//! the line's. So it is only used if the curve certainly bends. If a curve bends upwards too little
+//! to be detected, the line is too steep: it predicts a gain that is too large rather than too
+//! small.
 
 use syncline_statistics::Interval;
 
-/// A bend of less than this share of the run is ignored: it is rounding, if figures are the same in
-/// each round.
+/// A bend of less than this share of the run is ignored: if values are the same in each round,
+/// rounding alone makes a bend.
 const NO_BEND: f64 = 0.001;
 
-/// The response of a run.
+/// The response of a run's time to additions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
-    /// The extra time of the run, as a share of the added time: 1 if all of it arrives, 0 if none.
+    /// The extra time of the run, as a share of the added time: 1 if the run becomes longer by all
+    /// of it, 0 if by none.
     pub slope: Interval,
-    /// Whether the curve is straight.
+    /// Whether the curve is straight, or how it bends.
     pub shape: Shape,
     /// How far the curve lies above its tangent at the largest addition, as a share of the run.
     pub bend: Interval,
-    /// Rounds that it rests on.
+    /// The number of rounds that the response was computed from.
     pub rounds: usize,
 }
 
-/// Whether a curve is straight.
+/// Whether a curve is straight, or how it bends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// No bend can be seen.
+    /// No bend is certain.
     Straight,
     /// It gets steeper: longer additions have more effect.
     Upwards,
-    /// It gets flatter.
+    /// It gets flatter: longer additions have less effect.
     Downwards,
 }
 
 impl Response {
-    /// The response from rounds of costs, which grow as the program gets slower: without addition
-    /// first, then one for each of `added`, which are shares of the run. Each of the two intervals
-    /// misses with at most this probability.
+    /// The response from the costs of runs, which grow as the program gets slower. Each round has
+    /// the cost without addition first, then the cost for each size in `added`, which are shares of
+    /// the run. Each of the two intervals is wrong with at most the probability `miss`.
     ///
     /// `None` if there are too few rounds for an interval, or fewer than two additions.
     pub fn of(rounds: &[Vec<f64>], added: &[f64], miss: f64) -> Option<Response> {
@@ -76,23 +77,24 @@ impl Response {
         Some(Response { slope, shape, bend, rounds: rounds.len() })
     }
 
-    /// Whether the run certainly follows at all.
+    /// Whether the run certainly responds at all.
     pub fn is_seen(&self) -> bool {
         self.slope.low > 0.0 || self.slope.high < 0.0
     }
 }
 
-/// The result of one round.
+/// The fit of one round.
 struct Fit {
-    /// The line's slope.
+    /// The line's slope, divided by its value at zero.
     line: f64,
-    /// The parabola's slope at zero.
+    /// The parabola's slope at zero, divided by its value there.
     tangent: f64,
-    /// How far the parabola leaves its tangent at zero, by the largest addition.
+    /// The parabola's distance from its tangent at zero, at the largest addition, divided by its
+    /// value at zero.
     bend: f64,
 }
 
-/// Least squares over some places, by polynomials that are orthogonal there: `x - mean`, and
+/// Least squares over given points, with polynomials that are orthogonal on these: `x - mean`, and
 /// `(x - mean)² - skew (x - mean) - spread`.
 struct Curves {
     mean: f64,
@@ -146,8 +148,9 @@ mod tests {
 
     const ADDED: [f64; 3] = [0.1, 0.2, 0.4];
 
-    /// Rounds of a program whose run takes `curve(added)` times as long; a round is up to twice as
-    /// slow as another, a run is off by some percent, and one in ten by half.
+    /// Rounds of a program whose run takes `curve(added)` times as long as one without addition. A
+    /// round is up to twice as slow as another, a run is off by some percent, and one run in ten by
+    /// half.
     fn rounds(count: usize, seed: u64, curve: impl Fn(f64) -> f64) -> Vec<Vec<f64>> {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut round = || {
@@ -211,8 +214,8 @@ mod tests {
         assert_eq!(Response::of(&vec![vec![1.0, 1.1]; 20], &[0.1], 0.05), None);
     }
 
-    /// Its statements, that a curve is straight or that nothing is seen, are wrong no more often
-    /// than allowed.
+    /// Wrong shapes of curves, and slopes outside of their interval, occur no more often than
+    /// allowed.
     #[test]
     fn intervals_miss_no_more_often_than_they_may() {
         const TRIALS: u64 = 1000;

@@ -1,7 +1,7 @@
-//! One run of the program.
+//! Makes one run of the program.
 //!
-//! It has a process group of its own, which is killed when the run takes too long or the user stops
-//! it. What it prints goes to a file, since a pipe would have to be read meanwhile.
+//! The run has a process group of its own, which is killed if the run takes too long or the user
+//! interrupts it. The output goes to a file, since a pipe would have to be read meanwhile.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -16,29 +16,29 @@ use nix::unistd::Pid;
 use thiserror::Error;
 use wait_timeout::ChildExt;
 
-/// How often the caller is asked whether to continue.
+/// The interval at which the caller is asked whether to continue.
 pub(crate) const GLANCE: Duration = Duration::from_millis(100);
-/// How much of the end of the output an error shows.
+/// The number of bytes at the end of the output that an error shows.
 const SHOWN: usize = 1000;
 
 /// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// The time that it took, in seconds.
+    /// The elapsed time of the run in seconds.
     pub seconds: f64,
-    /// The processor time of it and of the children that it waited for, in seconds.
+    /// The processor time of the program, and of the children that it waited for, in seconds.
     pub processor_seconds: f64,
-    /// What it printed, on either channel.
+    /// The output, of standard output and standard error together.
     pub output: Vec<u8>,
 }
 
-/// Why a run does not count.
+/// The reason why a run does not count.
 #[derive(Debug, Error)]
 pub enum Failed {
     /// The program could not be started.
     #[error("can't be run: {0}")]
     Start(#[from] io::Error),
-    /// It ended badly.
+    /// It ended with an error or a signal.
     #[error("ended with {0}{1}")]
     Status(String, String),
     /// It took too long, and was ended.
@@ -50,15 +50,15 @@ pub enum Failed {
     /// The load failed.
     #[error("ran, but its load {0}")]
     Load(Box<Failed>),
-    /// Another server has its port.
+    /// Another server answers at its address.
     #[error("was not started: something else answers at {0} already")]
     Taken(String),
-    /// The user has interrupted it.
+    /// The user interrupted it.
     #[error("was interrupted")]
     Interrupted,
 }
 
-/// Runs a prepared command, and redirects its output.
+/// Runs a prepared command, whose output is redirected to a file.
 pub(crate) fn run(
     command: &mut Command,
     limit: Option<Duration>,
@@ -86,7 +86,7 @@ pub(crate) fn start(command: &mut Command) -> io::Result<(Child, File)> {
     Ok((command.spawn()?, output))
 }
 
-/// How it ended, in words.
+/// The exit status in words.
 pub(crate) fn how(status: ExitStatus) -> String {
     match status.signal() {
         Some(signal) => format!("signal {signal}"),
@@ -113,14 +113,14 @@ pub(crate) fn wait(
     }
 }
 
-/// Kills it, together with the processes that it has started.
+/// Kills a process, together with the processes in its group.
 pub(crate) fn kill(child: &mut Child) -> io::Result<()> {
     let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
     child.wait()?;
     Ok(())
 }
 
-/// Of all children that were waited for.
+/// The processor time in seconds of all children that were waited for.
 pub(crate) fn processor_seconds() -> f64 {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| {
         let both = usage.user_time() + usage.system_time();
@@ -128,7 +128,7 @@ pub(crate) fn processor_seconds() -> f64 {
     })
 }
 
-/// All that was written to it.
+/// The whole contents of a file.
 pub(crate) fn read(file: &mut File) -> io::Result<Vec<u8>> {
     let mut output = Vec::new();
     file.rewind()?;
@@ -136,7 +136,7 @@ pub(crate) fn read(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(output)
 }
 
-/// The end of what was printed, for an error.
+/// The end of the output, as text for an error.
 pub(crate) fn end_of(output: &[u8]) -> String {
     let end = &output[output.len().saturating_sub(SHOWN)..];
     match String::from_utf8_lossy(end).trim() {

@@ -1,41 +1,43 @@
-//! The verdict on a variant by its gains over the rounds, and whether more rounds are worth it.
+//! Judges a variant by its gains over the rounds, and decides whether more rounds are worthwhile.
 
 use syncline_statistics::{Interval, median};
 
-/// The probability that the interval by which a variant is given up is wrong. Stopping early claims
-/// nothing, so it need not be as certain as a verdict.
+/// The probability that the interval by which a variant is given up is wrong. Giving up makes no
+/// claim about the variant, so it need not be as certain as a verdict.
 const GIVING_UP: f64 = 0.05;
 
-/// The verdict on a variant. Gains are how many times better it is.
+/// The verdict on a variant. A gain is the factor by which it is better than the first variant. The
+/// first field of `Better`, `Worse`, `Same` and `Undecided` is the variant's median value.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Better: the interval lies above 1.
     Better(f64, Interval),
     /// Worse: the interval lies below 1.
     Worse(f64, Interval),
-    /// The interval contains 1, and no difference that matters.
+    /// The interval contains 1, but no difference that matters.
     Same(f64, Interval),
     /// The interval contains 1 and differences that matter; about this many rounds would decide.
     Undecided(f64, Interval, usize),
     /// Too few rounds for an interval; the median gain.
     TooFew(f64),
-    /// Undecided, and given up before the last round; the median gain.
+    /// Undecided, but given up before the last round; the median gain.
     GivenUp(f64, Why),
-    /// It failed.
+    /// A run failed, for this reason.
     Failed(String),
 }
 
 /// Why a variant was given up.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Why {
-    /// It is unlikely to gain as much as matters.
+    /// It is unlikely to have a gain that matters.
     TooLittle,
-    /// This one is certainly better, and gained as much.
+    /// The variant of this name is certainly better, with at least the same gain.
     Behind(String),
 }
 
-/// The verdict of the gains, if `cut` of them are left out at each end; `value` is the variant's
-/// median value, and `matters` the least difference that does.
+/// The verdict by these gains, with the interval that leaves out `cut` of them at each end; `None`
+/// means that there are too few. `value` is the variant's median value, and `matters` the smallest
+/// difference that matters.
 pub fn judge(gains: &[f64], value: f64, cut: Option<usize>, matters: f64) -> Verdict {
     let Some(cut) = cut else { return Verdict::TooFew(middle(gains)) };
     let interval = Interval::cut(gains, cut);
@@ -51,8 +53,8 @@ pub fn judge(gains: &[f64], value: f64, cut: Option<usize>, matters: f64) -> Ver
     Verdict::Undecided(value, interval, enough(&interval, gains.len(), matters))
 }
 
-/// Whether an undecided variant can be given up; `best` is the best of those that are better beyond
-/// doubt, with its gain.
+/// Why an undecided variant can be given up; `None` if it can't. `best` is the best of the variants
+/// that are certainly better, with its gain.
 pub fn give_up(gains: &[f64], best: Option<(&str, f64)>, matters: f64) -> Option<Why> {
     if let Some((name, gain)) = best
         && middle(gains) <= gain
@@ -63,20 +65,21 @@ pub fn give_up(gains: &[f64], best: Option<(&str, f64)>, matters: f64) -> Option
     (likely.high < 1.0 + matters).then_some(Why::TooLittle)
 }
 
-/// The median of numbers in any order, of which there is at least one.
+/// The median of at least one number, in any order.
 pub fn middle(values: &[f64]) -> f64 {
     median(values).expect("a number")
 }
 
-/// About how many rounds would decide: the width of an interval shrinks with the square root of the
-/// number of rounds. The interval decides when it excludes 1, or all differences that matter.
+/// The approximate number of rounds that would decide: an interval's width is inversely
+/// proportional to the square root of the number of rounds, and an interval decides if it excludes
+/// 1, or all differences that matter.
 fn enough(interval: &Interval, rounds: usize, matters: f64) -> usize {
     let median = interval.median.ln().abs();
     let width = (interval.high / interval.median).ln().max((interval.median / interval.low).ln());
     let matters = matters.ln_1p();
     let narrow = median.max(matters - median).max(f64::MIN_POSITIVE);
     let wanted = (rounds as f64 * (width / narrow).powi(2)).ceil() as usize;
-    // These did not decide, whatever the estimate says.
+    // The rounds so far did not decide, whatever the estimate says.
     wanted.max(rounds + 1)
 }
 
@@ -91,7 +94,7 @@ mod tests {
 
     #[test]
     fn no_difference_is_said_only_if_none_that_matters_is_left() {
-        // Gains that swing to both sides, by much and by little.
+        // Gains that vary to both sides of 1, by much and by little.
         let wild = [1.3, 0.8, 1.1, 0.9, 1.05, 0.97, 1.2, 0.85, 1.01];
         let tame = wild.map(|gain: f64| gain.powf(0.1));
         let Verdict::Undecided(_, interval, rounds) = judge_once(&wild, 0.05) else {
@@ -114,7 +117,7 @@ mod tests {
         assert_eq!(give_up(&low[..5], None, 0.05), None, "too few to say");
     }
 
-    /// The estimate holds: with about this many rounds most experiments do decide.
+    /// The estimate is useful: with twice this many rounds, most experiments decide.
     #[test]
     fn so_many_rounds_do_tell() {
         let mut random = fastrand::Rng::with_seed(11);

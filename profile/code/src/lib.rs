@@ -3,12 +3,11 @@
 //! - [`mod@file`]: one file's symbols, debug information, unwind tables and calls;
 //! - [`executable`]: how a program is loaded, and whether it was built with a sanitizer;
 //! - `section`: critical sections, followed through the instructions from an acquisition to its
-//!   release, and functions that take a lock for their callers;
-//! - [`symbols`]: what the addresses of one process mean, and which frame of a stack to show for it;
-//! - [`locate`]: the other way round, from a name in a report to addresses.
+//!   release, and functions that acquire a lock for their callers;
+//! - [`symbols`]: the names of the addresses of one process, and which frame to show for a stack;
+//! - [`locate`]: the reverse, from a name in a report to addresses.
 //!
-//! Everything is read once, when it is first asked for, whatever the number of processes that
-//! mapped a file.
+//! A file is read when it is first needed, and only once, however many processes mapped it.
 
 pub mod executable;
 pub mod file;

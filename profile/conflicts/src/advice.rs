@@ -1,32 +1,34 @@
-//! Advice for the user: what to do about a lock, and the most that this can gain.
+//! Advice for the user: what to do about a lock, and the most time that this can save.
 //!
-//! A bound is a part of the time that threads waited for the lock while it was traced: no change
-//! of the lock can save more than that. The cost of a change is not subtracted.
+//! The bound on the time saved is a part of the time that threads waited for the lock while it was
+//! traced: no change of the lock can save more than that. Costs of the change are not subtracted.
 
 use serde::Serialize;
 
 use crate::lock::LockFacts;
 use crate::section::SiteFacts;
 
-/// Fewer pairs of sections say nothing: a share of 0 in 100 is known to be under 3 %.
+/// Fewer pairs of sections than this say nothing. (If none of 100 pairs conflicts, the share of
+/// conflicts is known to be under 3 %.)
 const ENOUGH_PAIRS: u64 = 100;
-/// Sections that were too long to be traced to their end can't be compared, but are certainly long:
-/// a few are enough if they are traced for this many instructions.
+/// This many sections that were too long to be traced to their end are enough for advice to shorten
+/// them: they can't be compared, but are certainly long.
 const ENOUGH_CUT: u64 = 4;
 /// If at least this share of pairs is independent, waiting is mostly needless.
 const INDEPENDENT: f64 = 0.8;
 /// A field is worth splitting off if at least this share of pairs is independent without it.
 const INDEPENDENT_WITHOUT: f64 = 0.5;
-/// Fewer pieces than this are too few to give each a lock of its own: two threads would often
-/// meet in one, and the sections that need several would pay for more locks.
+/// Fewer pieces than this are too few to give each a lock of its own: two threads would often need
+/// the same piece, and sections that need several pieces would have to acquire more locks.
 const MANY_PIECES: u64 = 8;
-/// If fewer sections than this write, most of them only read. All data counts, since a small sample
-/// doesn't show which is shared.
+/// If a smaller share of sections than this writes data, most of them only read. Writes to any data
+/// count, since a small sample doesn't show which data is shared.
 const FEW_WRITERS: f64 = 0.1;
-/// A section with at least this many instructions is long: some ten times as many as an uncontended
-/// lock and unlock take themselves.
+/// A section with at least this many instructions is long: locking and unlocking without contention
+/// take about a tenth of that.
 const LONG: u64 = 500;
-/// If this share of a long section touches no shared data, the section does mostly other work.
+/// If this share of a long section's instructions touches no shared data, the section does mostly
+/// other work.
 const UNRELATED: f64 = 0.9;
 
 /// What to do about a lock.
@@ -35,11 +37,11 @@ const UNRELATED: f64 = 0.9;
 pub enum Advice {
     /// No traced section touched anything that another thread touched.
     NothingShared,
-    /// All that sections write, they write by atomic instructions.
+    /// Sections write only with atomic instructions.
     AlreadyAtomic,
-    /// Sections touch one shared word: one atomic operation does the same.
+    /// Sections touch one shared word, so one atomic operation could replace each.
     UseAtomic,
-    /// The data is in many pieces that have nothing to do with each other.
+    /// The data consists of many independent pieces.
     Shard {
         /// The number of pieces that were seen.
         pieces: u64,
@@ -48,11 +50,11 @@ pub enum Advice {
     LetReadersShare,
     /// Sections are mostly independent, but the data is one piece.
     UseOptimistic,
-    /// Most conflicts are on one field: the first of the causes.
+    /// Most conflicts are on one field, the first of the causes.
     SplitField {
         /// The share of pairs that would be independent without it.
         independence_without: f64,
-        /// Pieces of data without this field.
+        /// The number of independent pieces of data without this field.
         pieces_without: u64,
     },
     /// Most of a long section touches nothing shared.
@@ -60,28 +62,28 @@ pub enum Advice {
         /// The share of instructions that touch nothing shared.
         share: f64,
     },
-    /// Sections conflict, and not on one field.
+    /// Sections conflict, and not on a single field.
     Leave,
     /// Too little was traced to say anything.
     TooFewSections,
 }
 
-/// An advice, with its possible gain.
+/// A piece of advice, with its possible gain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Proposal {
     /// What to do.
     #[serde(flatten)]
     pub advice: Advice,
-    /// Seconds of waiting that it can save at most.
+    /// The most seconds of waiting that it can save.
     pub saves_at_most: f64,
-    /// Their share of the time that all threads ran.
+    /// The share of these seconds in the time that all threads ran.
     pub share_of_thread_time: f64,
-    /// Whether sections do input or output. The order of that does not show in memory: sections
-    /// that touch different data may still need their order.
+    /// Whether sections do input or output. Memory does not show the order of input and output:
+    /// sections that touch different data may still need their order.
     pub io: bool,
 }
 
-/// The advice for a lock, the most useful first.
+/// The advice for a lock, the most useful first. `thread_seconds` is the time that all threads ran.
 pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
     let io = lock.sites.iter().any(|site| site.doing_io > 0);
     let proposal = |advice, share: f64| {
@@ -91,14 +93,15 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
     };
     let Some(independence) = lock.independence().filter(|_| lock.window.pairs >= ENOUGH_PAIRS)
     else {
-        // The length and kind of sections are known from fewer of them.
+        // Fewer sections are enough to know their length.
         let cut: u64 = lock.sites.iter().map(|site| site.cut).sum();
         let share = unrelated(lock).filter(|_| cut >= ENOUGH_CUT && lock.threads > 1);
         let shorten = share.map(|share| proposal(Advice::Shorten { share }, share));
         let too_few = proposal(Advice::TooFewSections, 0.0);
         return shorten.into_iter().chain([too_few]).collect();
     };
-    // Pairs of sections of which one waited for the other, if there were enough.
+    // The share of waiting that was needless: from pairs in which one section waited for the other,
+    // if there are enough, otherwise from all pairs.
     let needless = match lock.waited_for.pairs >= ENOUGH_PAIRS {
         true => 1.0 - lock.waited_for.share(),
         false => independence,
@@ -121,11 +124,11 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
     proposals
 }
 
-/// The advice that follows from the data that sections touch, if any.
+/// The advice that follows from the data that sections touch; `None` if none does.
 fn by_data(lock: &LockFacts, independence: f64) -> Option<Advice> {
     let shared_max = lock.sites.iter().map(|site| site.shared_max).max().unwrap_or(0);
     let sum = |part: fn(&SiteFacts) -> u64| lock.sites.iter().map(part).sum::<u64>();
-    // Such a lock keeps output in order, whatever data is touched.
+    // A lock of this kind keeps output in order, whatever data its sections touch.
     let for_io = 2 * sum(|site| site.doing_io) >= lock.traced;
     let locks = lock.locks as u64;
     if shared_max == 0 && would_have_met(lock) {
@@ -160,8 +163,9 @@ fn by_data(lock: &LockFacts, independence: f64) -> Option<Advice> {
     Some(advice)
 }
 
-/// Whether threads that share the data would have met in it: most sections accessed data that
-/// another section accessed as well. In a large table, a small sample meets no entry twice.
+/// Whether sharing would show in this sample if threads shared the data: most sections accessed
+/// data that another section accessed as well. In a small sample of a large table, no entry occurs
+/// twice.
 fn would_have_met(lock: &LockFacts) -> bool {
     let alone = lock.groups.groups - lock.groups.met_again;
     2 * alone <= lock.groups.sections
@@ -195,7 +199,8 @@ fn unrelated(lock: &LockFacts) -> Option<f64> {
     let total: u64 = long().map(|site| site.total_instructions).sum();
     let all: u64 = lock.sites.iter().map(|site| site.total_instructions).sum();
     let beside: f64 = long().map(|s| s.unshared_share() * s.total_instructions as f64).sum();
-    // As a share of all instructions, so that a rare long section among short ones does not decide.
+    // The share is one of all instructions, so that a rare long section among short ones does not
+    // decide.
     let share = if all == 0 { 0.0 } else { beside / all as f64 };
     (total > 0 && share >= UNRELATED).then_some(share)
 }

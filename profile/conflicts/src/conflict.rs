@@ -1,16 +1,17 @@
-//! How often sections of a lock conflict, and on what.
+//! Finds out how often sections of a lock conflict, and on which fields.
 //!
-//! Two comparisons, both Syncchar's: each section with those of other threads among the last 128 of
-//! the same lock (its section 4.2, Table 3), which shows how much concurrency the lock prevents;
-//! and each section that had to wait with those that it waited for (section 4.1, Table 2), which
-//! shows how much of the waiting was needless.
+//! There are two comparisons, both from the paper on Syncchar. Each section is compared with those
+//! of other threads among the last 128 of the same lock (section 4.2, Table 3), which shows how
+//! much concurrency the lock prevents. And each section that had to wait is compared with those
+//! that it waited for (section 4.1, Table 2), which shows how much of the waiting was needless.
 //!
-//! Sections that were traced as the first of their call sites ([`EARLY`]), and not drawn at random,
-//! over-represent rare sites, so the window excludes them if enough sections were drawn.
+//! Sections that were traced because they were the first of their call sites ([`EARLY`]), and not
+//! drawn at random, over-represent rare sites. So the window excludes them if enough sections were
+//! drawn.
 //!
-//! The share of conflicts is that of the pairs that were compared. The share of sections that
-//! conflict with any of the window grows with the window until it is nearly one, and so says
-//! nothing of the lock; it is counted as well.
+//! The share of conflicts is a share of the compared pairs. The share of sections that conflict
+//! with any section of the window is counted too, but says nothing about the lock: it grows with
+//! the window until it is nearly one.
 
 use std::collections::VecDeque;
 
@@ -25,17 +26,17 @@ use crate::words::Word;
 /// Conflicts among pairs of sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// Sections that were compared with at least one other.
+    /// The number of sections that were compared with at least one other.
     pub sections: u64,
-    /// How many of those conflict with at least one.
+    /// How many of those sections conflict with at least one other.
     pub conflicting_sections: u64,
-    /// Pairs that were compared.
+    /// The number of pairs that were compared.
     pub pairs: u64,
-    /// How many of those conflict.
+    /// How many of those pairs conflict.
     pub conflicting: u64,
     /// Bytes of the later section's address set, summed over the pairs that conflict.
     pub set_bytes: u64,
-    /// Bytes that conflict, summed over those pairs.
+    /// Bytes that conflict, summed over the pairs that conflict.
     pub conflicting_bytes: u64,
 }
 
@@ -45,22 +46,23 @@ impl Comparison {
         ratio(self.conflicting, self.pairs)
     }
 
-    /// Bytes in the address set of a conflicting section, on average.
+    /// The mean number of bytes in the later section's address set, over the conflicting pairs.
     pub fn mean_set_bytes(&self) -> f64 {
         ratio(self.set_bytes, self.conflicting)
     }
 
-    /// Bytes that conflict in a conflicting pair, on average.
+    /// The mean number of bytes that conflict in a conflicting pair.
     pub fn mean_conflicting_bytes(&self) -> f64 {
         ratio(self.conflicting_bytes, self.conflicting)
     }
 
-    /// The uncertainty from sampling: the share is known to within this much, in 19 of 20 cases.
+    /// The uncertainty from sampling: in 19 of 20 cases, the share is within this distance of the
+    /// true one.
     ///
-    /// Pairs have sections in common, so what counts is how many sections there were. The variance
-    /// of a mean over the pairs of n sections is at most 2/n of that of one pair (Hoeffding 1948);
-    /// it is nearly that much if a few sections conflict with all others. If no conflict, or only
-    /// conflicts, were seen, the rule of three for sections gives about the same.
+    /// Pairs have sections in common, so the number of sections counts, not that of pairs. The
+    /// variance of a mean over the pairs of n sections is at most 2/n of the variance of one pair
+    /// (Hoeffding 1948), and nearly that much if a few sections conflict with all others. If no
+    /// pair or every pair conflicts, the rule of three for sections gives about as much.
     pub fn uncertainty(&self) -> f64 {
         let (share, sections) = (self.share(), self.sections as f64);
         match self.sections {
@@ -82,7 +84,7 @@ impl Comparison {
         }
     }
 
-    /// Both together.
+    /// The sum of two comparisons.
     pub fn plus(self, other: Comparison) -> Comparison {
         Comparison {
             sections: self.sections + other.sections,
@@ -95,8 +97,8 @@ impl Comparison {
     }
 }
 
-/// A part of the data that stands for the same thing in each object: the bytes at an offset in
-/// blocks of one size from one allocation site, or a word elsewhere.
+/// A field of the data: eight bytes at an offset in all blocks of one size from one allocation
+/// site, or a word outside of the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Field {
     /// Eight bytes in blocks of the heap.
@@ -105,7 +107,7 @@ pub enum Field {
         site: u64,
         /// Bytes of such a block.
         size: u64,
-        /// Bytes from its start to the word.
+        /// Bytes from the block's start to the word.
         offset: u64,
     },
     /// Eight bytes at an address.
@@ -129,16 +131,16 @@ impl Field {
     }
 }
 
-/// What pairs conflict on.
+/// A field that pairs conflict on, with its counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// The field.
     pub field: Field,
-    /// Its bytes that conflicted in any pair.
+    /// Its bytes that conflicted in any pair, one bit each.
     pub bytes: u8,
-    /// Pairs that conflict on it.
+    /// The number of pairs that conflict on it.
     pub pairs: u64,
-    /// How many of those conflict on nothing else.
+    /// How many of those pairs conflict on nothing else.
     pub alone: u64,
     /// An instruction that read it; 0 if none was seen.
     pub reader: u64,
@@ -149,24 +151,25 @@ pub struct Cause {
 /// Conflicts of one lock.
 #[derive(Clone, Debug, Default)]
 pub struct Conflicts {
-    /// Against the last sections.
+    /// Comparisons with the last sections.
     pub window: Comparison,
-    /// Against the sections that were waited for.
+    /// Comparisons with the sections that were waited for.
     pub contended: Comparison,
     /// The causes of conflicts between pairs of the window, the most frequent first.
     pub causes: Vec<Cause>,
 }
 
-/// If this many sections of a lock were drawn, they are compared with each other alone. Fewer are
-/// less conclusive than all sections, whatever their sites.
+/// If at least this many sections of a lock were drawn, only these are compared with each other.
+/// Fewer drawn sections are less conclusive than all sections together.
 const ENOUGH_DRAWN: usize = 16;
 
-/// Compares the sections of a lock.
+/// Compares the sections of a lock, each with the last `size` ones.
 pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -> Conflicts {
     let mut result = Conflicts::default();
     let mut window = Window::new(size);
     let mut causes = Causes::default();
-    // Most of the data that sections touch belongs to one thread, or is only read.
+    // Words that can't conflict are left out: most of the data that sections touch belongs to one
+    // thread, or is only read.
     let of_others = |set: &Set| Set {
         accesses: set
             .accesses
@@ -206,8 +209,8 @@ pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -
     result
 }
 
-/// The sections that a section had to wait for: those of other threads that were released while it
-/// waited.
+/// The sections, by number, that a section had to wait for: those of other threads that ended while
+/// it waited.
 fn waited_for(trace: &Trace, lock: &LockSections, number: usize, size: usize) -> Vec<usize> {
     let set = &lock.sets[number];
     let record = &trace.sections[set.section].record;
@@ -226,14 +229,14 @@ fn waited_for(trace: &Trace, lock: &LockSections, number: usize, size: usize) ->
 #[derive(Default)]
 struct Causes {
     fields: FxHashMap<Field, Known>,
-    /// Pairs so far.
+    /// The number of pairs so far.
     pairs: u64,
-    /// The words of a section by address, and the section's number.
+    /// The number of a section plus one, and the section's words by address.
     words: (usize, Vec<(u64, u32)>),
 }
 
-/// A cause, the pair that it was added for last, and the number, plus one, of the section that was
-/// searched last for an instruction that accesses it.
+/// A cause, the number of the last pair that was counted for it, and the number plus one of the
+/// section that was last searched for an instruction that accesses it.
 struct Known {
     cause: Cause,
     pair: u64,
@@ -284,7 +287,8 @@ impl Causes {
     }
 }
 
-/// The record of a word in a section; `words` are those of the section of the last call.
+/// The record of a word in a section; `None` if the section did not touch it. `words` caches the
+/// words of the last call's section.
 fn find<'a>(
     words: &mut (usize, Vec<(u64, u32)>),
     (number, section): (usize, &'a Section),
@@ -302,7 +306,7 @@ fn find<'a>(
         .find(|word| (word.object == NONE) == wanted.object.is_none())
 }
 
-/// A quotient; 0 for 0 of 0.
+/// The quotient of two numbers; 0 if `whole` is 0.
 pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

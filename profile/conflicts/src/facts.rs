@@ -1,4 +1,4 @@
-//! Everything that a trace says of its locks, by address.
+//! The facts about all locks of a trace, which are known by address only.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use crate::totals::{Totals, UntracedLock};
 /// How sections are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The number of earlier sections of its lock with which each section is compared.
+    /// How many earlier sections of its lock each section is compared with.
     pub window: usize,
-    /// Processors that the program could use.
+    /// The number of processors that the program could use.
     pub processors: usize,
 }
 
 impl Options {
-    /// Syncchar's window: its results change by less than 5 % from 50 to 100 sections for most
-    /// locks, and the authors expected no more processors than this (section 3).
+    /// The window of the paper on Syncchar. For most locks its results change by less than 5 % from
+    /// 50 to 100 sections, and its authors expected no more processors than this (section 3).
     pub const WINDOW: usize = 128;
 }
 
-/// What is known of all locks together.
+/// The facts about all locks together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overall {
     /// The mean independence, weighted by the time that the locks were held; `None` if no pair was
@@ -35,69 +35,70 @@ pub struct Overall {
     /// [`Comparison::uncertainty`](crate::Comparison::uncertainty); 1 if no pair was compared.
     pub uncertainty: f64,
     /// How many of the machine's processors optimistic sections with that independence could keep
-    /// busy.
+    /// busy; `None` if no pair was compared.
     pub busy: Option<f64>,
-    /// Processors that they could keep busy of the 15 of Syncchar's machine.
+    /// How many of the 15 processors of Syncchar's machine they could keep busy.
     pub busy_of_15: Option<f64>,
     /// Acquisitions of the locks that were traced.
     pub acquisitions: u64,
     /// Whether a part of them is an estimate.
     pub estimated: bool,
-    /// Whether the process could not write its last counts: it was killed, or still runs. Then
-    /// acquisitions, and how many waited, are at least this many.
+    /// Whether the process could not write its last counts, because it was killed or still runs. In
+    /// that case the numbers of acquisitions, and of those that waited, are lower bounds.
     pub cut_short: bool,
-    /// Sections traced.
+    /// The number of sections that were traced.
     pub traced: u64,
     /// The locks of which no section was traced.
     pub untraced: Untraced,
     /// Whether locks are weighted by instructions instead of time, since no untraced section was
     /// timed.
     pub by_instructions: bool,
-    /// Seconds that the threads ran, together.
+    /// The seconds that all threads ran, added up.
     pub thread_seconds: f64,
-    /// Seconds that tracing cost, over all threads.
+    /// The seconds that tracing cost in all threads.
     pub cost: f64,
 }
 
 /// Locks of which no section was traced: the sample had none, or they were not selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Untraced {
-    /// How many locks.
+    /// The number of these locks.
     pub locks: u64,
-    /// Their acquisitions.
+    /// The number of their acquisitions.
     pub acquisitions: u64,
     /// Seconds that threads waited for them.
     pub waited: f64,
-    /// The one with the longest total wait, and how long that is; `None` if none was.
+    /// The lock with the longest total wait, and how long that is in seconds; `None` if none of
+    /// them was waited for.
     pub longest: Option<(u64, f64)>,
 }
 
-/// All of it.
+/// All facts of a trace.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// The locks that were traced, those that were held longest first.
+    /// The locks that were traced, ordered by the time that they were held, the longest first.
     pub locks: Vec<LockFacts>,
-    /// All together.
+    /// The facts about all locks together.
     pub overall: Overall,
     /// Locks with much waiting of which too few sections were traced.
     pub scarce: Vec<Scarce>,
 }
 
-/// How many of this many processors a share of independent pairs keeps busy: sections that are
-/// independent of one another run at the same time. Syncchar gives 24.1 % on 15 processors as 4
-/// (section 4.2), and no formula; this one gives 4.4, and is right where all or nothing is
-/// independent.
+/// How many of these processors are kept busy if this share of pairs is independent, and
+/// independent sections run at the same time. The paper on Syncchar gives 4 for 24.1 % on 15
+/// processors (section 4.2), and no formula. This formula gives 4.4, and is right if all pairs are
+/// independent or none is.
 pub fn busy(independence: f64, processors: usize) -> f64 {
     1.0 + independence * (processors.max(1) - 1) as f64
 }
 
-/// Works out the facts of a trace.
+/// Computes the facts of a trace.
 pub fn facts(trace: &Trace, options: &Options) -> Facts {
     facts_with(trace, options, &mut |_, _| {})
 }
 
-/// Like [`facts`], but reports how many of the steps are done. A step is a section, once where its
-/// set is made and once where it is compared.
+/// Like [`facts`], but calls `progress` with the number of steps that are done and of all steps.
+/// There are two steps for each section: making its address set, and comparing it.
 pub fn facts_with(
     trace: &Trace,
     options: &Options,
@@ -106,8 +107,8 @@ pub fn facts_with(
     facts_by(trace, options, &|_| None, progress)
 }
 
-/// Like [`facts_with`], if it is known which locks belong together: `family` gives these the same
-/// number. Locks without a number are identified by the call site that acquires them most.
+/// Like [`facts_with`], but `family` gives locks that belong together the same number. A lock for
+/// which it gives `None` belongs to the call site of most of its traced sections.
 pub fn facts_by(
     trace: &Trace,
     options: &Options,
@@ -144,7 +145,7 @@ pub fn facts_by(
     Facts { locks, overall, scarce }
 }
 
-/// The call site of most of a lock's traced sections.
+/// The call site with the most traced sections of a lock.
 fn main_site(trace: &Trace, lock: &LockSections) -> u64 {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     for set in &lock.sets {
@@ -153,7 +154,7 @@ fn main_site(trace: &Trace, lock: &LockSections) -> u64 {
     counts.into_iter().max_by_key(|&(site, n)| (n, site)).map_or(0, |(site, _)| site)
 }
 
-/// The locks of which nothing was traced, together.
+/// The sums over the locks of which nothing was traced.
 fn together(untraced: &[UntracedLock], trace: &Trace) -> Untraced {
     let mut all = Untraced::default();
     for one in untraced {
@@ -161,7 +162,7 @@ fn together(untraced: &[UntracedLock], trace: &Trace) -> Untraced {
         all.locks += 1;
         all.acquisitions = all.acquisitions.saturating_add(one.acquisitions);
         all.waited += waited;
-        // Among equals, the one with the lowest address.
+        // Of locks with equal waits, the one with the lowest address is kept.
         if waited > all.longest.map_or(0.0, |(_, longest)| longest) {
             all.longest = Some((one.lock, waited));
         }
@@ -183,7 +184,7 @@ fn overall(
     let weight: f64 = known().map(|(.., weight)| weight).sum();
     let mean = || known().map(|(independence, _, weight)| independence * weight).sum::<f64>();
     let independence = (weight > 0.0).then(|| mean() / weight);
-    // The variances of locks that were sampled separately add up.
+    // The locks were sampled independently, so their variances add up.
     let variance = known().map(|(_, uncertainty, weight)| (uncertainty * weight).powi(2));
     let uncertainty = if weight > 0.0 { variance.sum::<f64>().sqrt() / weight } else { 1.0 };
     let ended = trace.ended();

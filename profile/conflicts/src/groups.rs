@@ -1,10 +1,10 @@
-//! How many independent pieces of data a lock guards.
+//! Counts the independent pieces of data that a lock guards.
 //!
-//! Sections that share a word which one of them writes belong to one piece: so a piece is a
-//! connected component of sections and the words that are written to. Data that all sections only
-//! read joins nothing, since it could be read at the same time. A table of 512 entries with one
-//! lock, of which each section changes one entry, is 512 pieces; with a counter that each section
-//! adds to, it is one piece, and 512 without the counter.
+//! Sections that share a word which one of them writes belong to one piece. So a piece is a
+//! connected component of the graph of sections and written words. Data that is only read joins
+//! nothing, since it could be read at the same time. A table of 512 entries under one lock, of
+//! which each section changes one, is 512 pieces. If each section also adds to a counter, it is one
+//! piece, and 512 pieces without the counter.
 
 use rustc_hash::FxHashMap;
 
@@ -14,15 +14,15 @@ use crate::sets::{LockSections, Sets};
 /// The pieces of data of a lock, as far as the traced sections show them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// Pieces that are written to.
+    /// The number of pieces.
     pub groups: u64,
-    /// How many of those were met by at least two sections.
+    /// How many of those were accessed by at least two sections.
     pub met_again: u64,
-    /// Sections in the largest.
+    /// The number of sections in the largest piece.
     pub largest: u64,
-    /// Examined sections that write at least one word, or read one that is written.
+    /// The number of sections that write a word, or read one that a section writes.
     pub sections: u64,
-    /// Words that are written to.
+    /// The number of words that are written to.
     pub words: u64,
 }
 
@@ -38,7 +38,8 @@ pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
             words += 1;
         }
     }
-    // One word of each section that has any; from it follows the section's piece at the end.
+    // One word of each section that has any. Its root is the section's piece after all words are
+    // joined.
     let mut firsts: Vec<u32> = Vec::new();
     for set in &lock.sets {
         let words = set.accesses.iter().map(|access| access.word);
@@ -61,10 +62,10 @@ pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
     }
 }
 
-/// Disjoint sets of words, with paths halved as they are walked.
+/// Disjoint sets of words (union-find with path halving).
 struct Union {
-    /// The parent of each word plus 1; 0 for words that are in no set. Only touched pages become
-    /// real memory.
+    /// The parent of each word plus 1; 0 for words that are in no set. Only touched pages take
+    /// memory.
     parent: Vec<u32>,
 }
 

@@ -1,15 +1,16 @@
-//! The last sections of a lock, and which of them conflict with the next one.
+//! The window of the last sections of a lock, which finds those that conflict with the next one.
 //!
-//! Comparing a section with each of 128 others would walk all their sets. Instead there is an
-//! index from each word to two bitmaps over the window's slots: the sections that read it, and
-//! those that wrote it. A section looks up only the words that it accessed itself, and the answer
-//! is a few bits.
+//! Comparing a section with each of 128 others would walk all their sets. Instead there is an index
+//! from each word to two bitmaps over the window's slots: the sections that read it, and those that
+//! wrote it. For a section, only the words that it accessed are looked up, each with a few
+//! operations on bitmaps.
 
 use rustc_hash::FxHashMap;
 
 use crate::sets::{Access, Set};
 
-/// Sets of slots: many sets of the same size in one piece of memory, found by their numbers.
+/// Bitmaps over the window's slots: many bitmaps of one size in one piece of memory, known by their
+/// numbers.
 struct Rows {
     words: usize,
     bits: Vec<u64>,
@@ -21,7 +22,7 @@ impl Rows {
         Rows { words, bits: Vec::new(), free: Vec::new() }
     }
 
-    /// An empty set.
+    /// Allocates an empty bitmap.
     fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             let row = self.bits.len() / self.words;
@@ -30,7 +31,7 @@ impl Rows {
         })
     }
 
-    /// Frees an empty set for another use.
+    /// Frees a bitmap, which must be empty, for another use.
     fn give(&mut self, row: u32) {
         self.free.push(row);
     }
@@ -50,7 +51,7 @@ impl Rows {
     }
 }
 
-/// Calls `each` with the slots of a bitmap that is computed word by word.
+/// Calls `each` with the slots whose bit is set in a bitmap that `word` computes word by word.
 fn for_each_slot(words: usize, word: impl Fn(usize) -> u64, mut each: impl FnMut(usize)) {
     for n in 0..words {
         let mut bits = word(n);
@@ -61,14 +62,14 @@ fn for_each_slot(words: usize, word: impl Fn(usize) -> u64, mut each: impl FnMut
     }
 }
 
-/// The sections that accessed a word: sets of slots.
+/// The sections that read a word and those that wrote it, as numbers of bitmaps.
 struct Entry {
     readers: u32,
     writers: u32,
 }
 
-/// A section of very many words is compared with fewer of the others: this many comparisons of
-/// words are enough for one.
+/// The most comparisons of words for one section. A section of very many words is compared with
+/// fewer others.
 const MOST: usize = 1 << 16;
 
 /// A section in the window.
@@ -76,12 +77,12 @@ const MOST: usize = 1 << 16;
 struct Slot {
     thread: u32,
     shared: bool,
-    /// By word.
+    /// Its accesses, sorted by word.
     accesses: Box<[Access]>,
 }
 
 impl Slot {
-    /// The bytes of a word that it read, and those that it wrote.
+    /// The bytes of a word that the section read, and those that it wrote.
     fn bytes(&self, word: u32) -> (u8, u8) {
         let found = self.accesses.binary_search_by_key(&word, |access| access.word);
         found.map_or((0, 0), |n| (self.accesses[n].read, self.accesses[n].written))
@@ -91,20 +92,18 @@ impl Slot {
 /// Two sections that could not have run at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The earlier section, as the number of sections since it was added to the window: 1 is the
-    /// last.
+    /// The earlier section, counted back from the later one: 1 is the last section in the window.
     pub ago: usize,
-    /// The words, each with the bytes that one of the two wrote and the other accessed; by
-    /// word.
+    /// The words, in order, each with the bytes that one of the two wrote and the other accessed.
     pub words: Vec<(u32, u8)>,
 }
 
 /// The last sections of one lock.
 pub struct Window {
     size: usize,
-    /// Sections that were added so far.
+    /// The number of sections that were added so far.
     added: usize,
-    /// The content of each slot; slot `n % size` is that of the n-th section.
+    /// The sections in the slots; the n-th section is in slot `n % size`.
     slots: Vec<Slot>,
     index: FxHashMap<u32, Entry>,
     of_thread: FxHashMap<u32, u32>,
@@ -129,28 +128,28 @@ impl Window {
         }
     }
 
-    /// The distance, in sections, to the first that this one is compared with.
+    /// How many of the last sections this one is compared with.
     fn reach(&self, set: &Set) -> usize {
         self.size.min((MOST / set.accesses.len().max(1)).max(1))
     }
 
-    /// The slots of the last this many sections.
+    /// The slots of this number of last sections.
     fn last(&self, sections: usize) -> impl Iterator<Item = usize> {
         let sections = sections.min(self.slots.len());
         (1..=sections).map(|ago| (self.added - ago) % self.size)
     }
 
-    /// How many sections of the window this one is compared with: those of other threads,
-    /// without those that held the lock together with it. If it is one of very many words, only the
-    /// latest.
+    /// How many sections of the window this one is compared with: those of other threads, without
+    /// those that may have shared the lock with it. A section of very many words is only compared
+    /// with the latest.
     pub fn comparable(&self, set: &Set) -> u64 {
         let others = self.last(self.reach(set)).map(|slot| &self.slots[slot]);
         others.filter(|slot| slot.thread != set.thread && !(slot.shared && set.shared)).count()
             as u64
     }
 
-    /// The conflicts of a section with those of the window that it is compared with, the latest
-    /// first.
+    /// The conflicts of a section with the sections of the window that it is compared with, the
+    /// latest first.
     pub fn conflicts(&self, set: &Set) -> Vec<Conflict> {
         let mut found: FxHashMap<usize, Vec<(u32, u8)>> = FxHashMap::default();
         let words = self.size.div_ceil(64);
@@ -185,7 +184,7 @@ impl Window {
         conflicts
     }
 
-    /// Adds a section; the oldest leaves a full window.
+    /// Adds a section, which replaces the oldest if the window is full.
     pub fn push(&mut self, set: &Set) {
         let slot = self.added % self.size;
         self.added += 1;
@@ -230,12 +229,13 @@ impl Window {
     }
 }
 
-/// The bytes that one of two wrote and the other accessed.
+/// The bytes of a word that one of two sections wrote and the other accessed.
 fn conflicting(access: &Access, read: u8, written: u8) -> u8 {
     access.written & (read | written) | written & (access.read | access.written)
 }
 
-/// The conflicting bytes of two sections, word by word: a walk over both sets.
+/// The words on which two sections conflict, with their conflicting bytes, found by a walk over
+/// both sets.
 pub fn pair(a: &Set, b: &Set) -> Vec<(u32, u8)> {
     let (mut left, mut right) = (a.accesses.iter().peekable(), b.accesses.iter().peekable());
     let mut words = Vec::new();
@@ -266,7 +266,7 @@ mod tests {
         Set { section: 0, thread, shared, accesses: accesses.iter().map(access).collect() }
     }
 
-    /// One conflict, found by comparing both sections directly.
+    /// The result of `pair`, computed in the simplest way.
     fn by_hand(a: &Set, b: &Set) -> Vec<(u32, u8)> {
         let mut words = Vec::new();
         for x in &a.accesses {
@@ -300,7 +300,7 @@ mod tests {
         assert!(window.conflicts(&set(2, false, &[(7, 0xff, 0)])).is_empty(), "its own thread");
     }
 
-    /// Else a few sections of a hundred thousand words each would take minutes.
+    /// Otherwise a few sections of a hundred thousand words each would take minutes.
     #[test]
     fn a_section_of_very_many_places_is_compared_with_the_latest_others_only() {
         let words: Vec<(u32, u8, u8)> = (0..MOST as u32 / 4).map(|word| (word, 1, 1)).collect();
@@ -322,8 +322,8 @@ mod tests {
         assert_eq!(window.conflicts(&set(2, false, &[(7, 1, 1)])).len(), 1);
     }
 
-    /// The index against a list of sections compared pair by pair, over sizes around those of
-    /// the bitmaps' words.
+    /// Compares the index with a list of sections that are compared pair by pair, for window sizes
+    /// around those of the bitmaps' words.
     #[test]
     fn the_index_finds_what_pairwise_comparison_finds() {
         for (seed, size) in [1, 2, 3, 7, 63, 64, 65, 128, 130].into_iter().enumerate() {
@@ -335,7 +335,7 @@ mod tests {
                 for word in 0..random.u32(1..24) {
                     if random.u32(..4) == 0 {
                         let masks = (random.u8(..) & random.u8(..), random.u8(..) & random.u8(..));
-                        // Most words are only read, or nearly all pairs would conflict.
+                        // Most words are only read; otherwise nearly all pairs would conflict.
                         let written = if random.u32(..4) == 0 { masks.1 } else { 0 };
                         if masks.0 | written != 0 {
                             accesses.push((word, masks.0, written));

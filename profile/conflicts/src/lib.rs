@@ -1,29 +1,30 @@
-//! The analysis of a trace of critical sections: how long they are and what they touch, whether
-//! they are independent of each other, what they conflict on, and the advice for the lock.
+//! The analysis of a trace of critical sections: how long they are, which data they touch, whether
+//! they are independent of each other, on which data they conflict, and the advice for the lock.
 //!
-//! The method is Syncchar's (Porter, Hofmann, Witchel 2007, sections 2 to 4): two sections of
-//! one lock, executed by different threads, could have run at the same time if neither wrote what
-//! the other read or wrote (conflict serializability). What each section read and wrote is its
-//! address set. The counts of instructions and accesses are those of SyncPerf's diagnosis tool
+//! The method is Syncchar's (Porter, Hofmann, Witchel 2007, sections 2 to 4): two sections of one
+//! lock, executed by different threads, could have run at the same time if neither wrote data that
+//! the other read or wrote (conflict serializability). The data that a section read and wrote is
+//! its address set. The counts of instructions and accesses are those of SyncPerf's diagnosis tool
 //! (Alam et al. 2017, section 3.2).
 //!
 //! ```text
 //! Trace --> sets        address sets without the thread's own stack and the locks themselves,
 //!             |         of numbered words
-//!             +--> conflict/   a section against the last 128, and against those it waited for
-//!             +--> section/    instructions, lines, system calls, of each lock and call site
-//!             +--> groups      how many independent pieces of data the lock guards
-//!             +--> touched     which variables and blocks of the heap these are part of
-//!             +--> enough      whether there are enough of the locks that are waited for most
+//!             +--> conflict    compares a section with the last 128, and with those it waited for
+//!             +--> section     instructions and system calls, of each lock and call site
+//!             +--> groups      the number of independent pieces of data that the lock guards
+//!             +--> touched     the variables and blocks of the heap that sections touch
+//!             +--> enough      whether enough sections were traced of the locks with most waiting
 //!             v
 //!      lock --> facts --> advice --> naming --> model (with names)
 //! ```
 //!
-//! Everything up to `facts` is a pure function over plain data and knows only addresses.
-//! [`Names`] says what addresses mean.
+//! Everything up to `facts` is a pure function over plain data and knows only addresses. [`Names`]
+//! gives names to addresses.
 //!
-//! It can't see what an untraced section did, an order that something other than the lock enforces
-//! (two sections that touch different data may still need their order), and what a device does.
+//! The analysis can't see the effects of untraced sections, the effects of devices, or an order
+//! that something other than the lock enforces (two sections that touch different data may still
+//! need their order).
 
 mod advice;
 mod conflict;

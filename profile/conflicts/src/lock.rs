@@ -18,48 +18,48 @@ use crate::touched::{Object, Touched, touched};
 pub struct LockFacts {
     /// The lock's address; that of the first, if there are several.
     pub lock: u64,
-    /// How many locks these are.
+    /// The number of locks.
     pub locks: usize,
     /// The addresses of all of them.
     pub addresses: Vec<u64>,
-    /// The block of the heap that the first lies in, if it lies in one.
+    /// The block of the heap that contains the first lock; `None` if there is none.
     pub block: Option<ObjectRecord>,
-    /// Acquisitions, traced or not.
+    /// The number of acquisitions, traced or not.
     pub acquisitions: u64,
-    /// Whether a part of them is an estimate.
+    /// Whether part of the number of acquisitions is an estimate.
     pub estimated: bool,
-    /// How many of those had to wait.
+    /// How many acquisitions had to wait.
     pub contended: u64,
-    /// Sections traced.
+    /// The number of sections that were traced.
     pub traced: u64,
-    /// Sections that were traced and could be compared.
+    /// The number of traced sections that could be compared.
     pub compared: u64,
-    /// Threads that acquired it, in traced sections.
+    /// The number of threads that executed the traced sections.
     pub threads: usize,
     /// Seconds that threads waited for it.
     pub waited: f64,
-    /// Seconds that it was held; 0 if no section was timed.
+    /// Estimated seconds that it was held; 0 if no hold was timed.
     pub held: f64,
-    /// Its weight in the mean: that time, or instructions; see
+    /// Its weight in the mean: the time that it was held, or its instructions; see
     /// [`Overall::by_instructions`](crate::Overall::by_instructions).
     pub weight: f64,
-    /// Against the last sections.
+    /// Comparisons of sections with the last ones of their lock.
     pub window: Comparison,
-    /// Against the sections that were waited for.
+    /// Comparisons of sections with those that they waited for.
     pub waited_for: Comparison,
     /// The causes of conflicts, the most frequent first.
     pub causes: Vec<Cause>,
-    /// The data that its sections touch, most touched first.
+    /// The data that its sections touch, the most touched first.
     pub touched: Vec<(Object, Touched)>,
-    /// The data that it guards.
+    /// The independent pieces of data that it guards.
     pub groups: Groups,
-    /// The data that it guards, without the first of the causes.
+    /// The independent pieces of data without the field of the first cause.
     pub groups_without: Groups,
-    /// Its call sites, those that acquired most first.
+    /// Its call sites, those with the most acquisitions first.
     pub sites: Vec<SiteFacts>,
-    /// Sections that were ended by another thread than began them.
+    /// The number of sections that were ended by another thread than the one that began them.
     pub handed_over: u64,
-    /// Whether some sections held it for reading.
+    /// Whether some sections held it as readers.
     pub shared_mode: bool,
 }
 
@@ -78,7 +78,8 @@ pub struct All<'a> {
     pub shared: &'a SharedWords,
 }
 
-/// The facts of the locks of a family, each section compared with this many before it.
+/// The facts of the locks of a family. Each section is compared with the last `window` sections of
+/// its lock.
 pub fn lock_facts(all: &All<'_>, family: &[&LockSections], window: usize) -> LockFacts {
     let All { trace, sets, totals, shared } = *all;
     let timed = totals.held_samples > 0;
@@ -142,7 +143,8 @@ pub fn lock_facts(all: &All<'_>, family: &[&LockSections], window: usize) -> Loc
     }
 }
 
-/// The block that a lock lies in, by its sections: they name the blocks that they touch, and the lock's.
+/// The block that contains a lock, from the records of its sections, which list the blocks that they
+/// touch and the lock's own.
 fn block_of(trace: &Trace, sections: &[usize], lock: u64) -> Option<ObjectRecord> {
     let of_lock = |section: &&Section| section.record.lock == lock;
     let sections = sections.iter().map(|&s| &trace.sections[s]);
@@ -172,7 +174,7 @@ fn conflicts_of(trace: &Trace, sets: &Sets, family: &[&LockSections], window: us
     all
 }
 
-/// Summed over the locks of a family: pieces under different locks are different pieces.
+/// The pieces of all locks of a family: pieces under different locks are different pieces.
 fn groups_of(sets: &Sets, family: &[&LockSections], without: &[Field]) -> Groups {
     family.iter().map(|lock| groups(sets, lock, without)).fold(Groups::default(), |a, b| Groups {
         groups: a.groups + b.groups,

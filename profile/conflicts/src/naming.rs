@@ -1,4 +1,4 @@
-//! Turns facts into what is shown: each address gets its name, each share is computed.
+//! Turns facts into a report: gives each address its name, and computes the shares.
 
 use rustc_hash::FxHashMap;
 use syncline_trace::Trace;
@@ -14,21 +14,22 @@ use crate::section::SiteFacts;
 use crate::system_calls;
 use crate::touched::{Object, Touched};
 
-/// How many causes of conflicts are kept; more would only be a list of addresses.
+/// The number of causes of conflicts that are kept for each lock; more would only be a list of
+/// addresses.
 const CAUSES: usize = 8;
 /// The number of kinds of data that are kept for each lock.
 const KINDS: usize = 8;
 /// The number of lines that are kept for each call site.
 const LINES: usize = 8;
 
-/// Gives names to the facts of a trace, made with this window.
+/// Gives names to the facts of a trace, which were computed with these options.
 pub fn named(trace: &Trace, facts: &Facts, options: &Options, names: &mut dyn Names) -> Report {
     let (all, header) = (&facts.overall, &trace.header);
     let [besides, processor] =
         [header.besides_ticks, header.processor_ticks].map(|ticks| trace.seconds(ticks));
     let program = (processor - all.cost - besides).max(0.0);
     let seconds = trace.seconds(trace.ended().saturating_sub(header.started));
-    // The time of which the budget is a share, as in the library (`process/budget.rs`).
+    // The time that the budget is a share of, as in the tracing library (`process/budget.rs`).
     let counted = program.min(seconds).max(f64::MIN_POSITIVE);
     let run = Run {
         seconds,
@@ -94,7 +95,7 @@ fn too_few(facts: &Facts, run: &Run, names: &mut dyn Names) -> Vec<TooFew> {
     facts.scarce.iter().map(one).collect()
 }
 
-/// The position of a lock that is no variable.
+/// The position of a lock in a block of the heap; `None` if it is in none.
 fn lies(lock: &LockFacts, names: &mut dyn Names) -> Option<String> {
     let block = lock.block?;
     let (offset, place) = (lock.lock - block.start, names.place(block.site));
@@ -148,7 +149,7 @@ fn pairs(compared: &Comparison) -> Pairs {
     }
 }
 
-/// Data by its name: the words of a variable are one entry.
+/// The data by name: all words of a variable are one entry.
 fn data(touched: &[(Object, Touched)], names: &mut dyn Names) -> Vec<Data> {
     const ELSEWHERE: &str = "memory that is no variable's and no block's";
     let all: u64 = touched.iter().map(|(_, touched)| touched.accesses).sum();
@@ -235,7 +236,7 @@ fn why_stopped(why: u32) -> &'static str {
     }
 }
 
-/// The lines of which no instruction touches anything shared.
+/// The source lines that have no instruction that touches shared data.
 fn unshared_lines(site: &SiteFacts, names: &mut dyn Names) -> Vec<Line> {
     let mut lines: FxHashMap<String, (u64, bool)> = FxHashMap::default();
     for step in &site.steps {

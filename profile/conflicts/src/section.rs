@@ -1,8 +1,8 @@
-//! What the sections of one call site do: how long they are, and what part of it is about shared
-//! data (SyncPerf, section 3.2 and Figure 5).
+//! The facts about the sections of one call site: how long they are, and how much of them is about
+//! shared data (SyncPerf, section 3.2 and Figure 5).
 //!
-//! The dynamic loader's work when a function is called for the first time is left out: some 700
-//! instructions once in a program's life.
+//! The dynamic loader's work at the first call of a function, some 700 instructions once in a
+//! program's life, is left out.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use crate::conflict::ratio;
 use crate::sets::{Loader, Set, Sets};
 use crate::system_calls::is_io;
 
-/// How a number is distributed over sections.
+/// The distribution of a number over sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Distribution {
     /// The mean.
     pub mean: f64,
     /// The median.
     pub median: u64,
-    /// Nine of ten are not more.
+    /// The 90th percentile.
     pub p90: u64,
     /// The greatest.
     pub max: u64,
 }
 
 impl Distribution {
-    /// Of these values.
+    /// The distribution of these values.
     pub fn of(mut values: Vec<u64>) -> Distribution {
         values.sort_unstable();
         let Some(last) = values.len().checked_sub(1) else { return Distribution::default() };
@@ -43,7 +43,7 @@ impl Distribution {
     }
 }
 
-/// An instruction, over all sections of a site.
+/// The facts about an instruction over all sections of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepFacts {
     /// Its address.
@@ -54,56 +54,56 @@ pub struct StepFacts {
     pub shared: bool,
 }
 
-/// The sections of one call site, of one lock or of several.
+/// The facts about the sections of one call site, of one lock or of several.
 #[derive(Clone, Debug, Default)]
 pub struct SiteFacts {
     /// Return address of the acquiring call.
     pub site: u64,
-    /// Acquisitions, traced or not.
+    /// The number of acquisitions, traced or not.
     pub acquisitions: u64,
-    /// Sections traced, also those in which tracing stopped.
+    /// The number of sections traced, including those in which tracing stopped.
     pub traced: u64,
-    /// Instructions of a section.
+    /// The instructions of a section, over those that were traced to their end.
     pub instructions: Distribution,
-    /// Instructions of all sections.
+    /// The number of instructions of all sections together.
     pub total_instructions: u64,
-    /// The share of instructions that accessed memory, stacks among it.
+    /// The share of instructions that accessed memory, including stacks.
     pub memory_share: f64,
-    /// How many of the instructions of all sections accessed memory outside of the thread's stack.
+    /// How many of all these instructions accessed memory outside of the thread's stack.
     pub outside_instructions: u64,
-    /// How many of those may have accessed a word that several threads accessed.
+    /// How many of the latter may have accessed a word that several threads accessed.
     pub shared_instructions: u64,
-    /// Distinct words that a section accessed outside of its stack, on average.
+    /// The mean number of distinct words outside of its stack that a section accessed.
     pub words: f64,
-    /// How many of those it read.
+    /// How many of those words it read.
     pub words_read: f64,
-    /// How many of those it wrote.
+    /// How many of those words it wrote.
     pub words_written: f64,
-    /// How many of those several threads accessed.
+    /// How many of those words several threads accessed.
     pub words_shared: f64,
-    /// Bytes that it accessed, on average.
+    /// The mean number of bytes in those words that it accessed.
     pub bytes: f64,
-    /// The most words that any section accessed of those that several threads accessed.
+    /// The largest number of words shared by several threads that one section accessed.
     pub shared_max: u64,
-    /// Sections that wrote outside of their stack.
+    /// The number of sections that wrote outside of their stack.
     pub writing: u64,
-    /// How many of those wrote there by other than atomic instructions.
+    /// How many of those wrote there with instructions that are not atomic.
     pub plainly_writing: u64,
-    /// Sections that allocated or freed memory.
+    /// The number of sections that allocated or freed memory.
     pub allocating: u64,
-    /// System calls, with how many sections made them.
+    /// The numbers of system calls, each with the number of sections that made it.
     pub system_calls: BTreeMap<u32, u64>,
-    /// Sections that made any.
+    /// The number of sections that made any system call.
     pub calling: u64,
-    /// Sections that did input or output.
+    /// The number of sections that did input or output.
     pub doing_io: u64,
-    /// Sections in which tracing stopped.
+    /// The number of sections in which tracing stopped.
     pub stopped: u64,
-    /// How many of those stopped because they were too long to be traced to their end.
+    /// How many of those were too long to be traced to their end.
     pub cut: u64,
-    /// Why tracing stopped, as in the trace, with how many sections.
+    /// The reasons why tracing stopped, as in the trace, each with its number of sections.
     pub stops: BTreeMap<u32, u64>,
-    /// The instructions, those that were executed most first.
+    /// The instructions, those that were executed most often first.
     pub steps: Vec<StepFacts>,
 }
 
@@ -114,8 +114,9 @@ impl SiteFacts {
     }
 }
 
-/// The facts of each call site, over these sections: those that acquired most first. The sets
-/// are those of the sections that can be compared, each with the number of its section.
+/// The facts of each call site over these sections; the sites with the most acquisitions come
+/// first. `set_of` has the address sets of the sections that can be compared, by the section's
+/// number.
 pub fn sites(
     trace: &Trace,
     sets: &Sets,
@@ -145,12 +146,12 @@ pub fn sites(
 pub struct SharedWords(Vec<u64>);
 
 impl SharedWords {
-    /// Those of a trace.
+    /// The shared words of these sets.
     pub fn of(sets: &Sets) -> SharedWords {
         SharedWords(sets.words.shared())
     }
 
-    /// Whether one lies in this range of addresses, both ends in it.
+    /// Whether a shared word has a byte in this range of addresses, which includes both ends.
     fn any(&self, low: u64, high: u64) -> bool {
         let first = self.0.partition_point(|&address| address.saturating_add(7) < low);
         self.0.get(first).is_some_and(|&address| address <= high)
@@ -226,14 +227,14 @@ fn one(
     facts
 }
 
-/// Instructions of the loader in a section.
+/// The number of instructions of the loader in a section.
 fn instructions_of(section: &Section, loader: &Loader) -> u64 {
     let steps = section.steps.iter().filter(|step| loader.has(step.address));
     steps.map(|step| u64::from(step.times)).sum()
 }
 
-/// How many instructions access memory. A section has this number only for all of its instructions,
-/// so sections with work of the loader count only if there are no others.
+/// The share of instructions that access memory. A section's number of these includes the loader's
+/// instructions, so sections with work of the loader count only if there are no others.
 #[derive(Default)]
 struct MemoryShare {
     own: (u64, u64),

@@ -1,15 +1,16 @@
 //! Address sets, ready to be compared.
 //!
-//! Two things are left out of the recorded accesses: the stack of the thread itself, whose
-//! addresses are used again in each activation, and the words of all locks that the trace knows,
-//! which every section changes and which no other synchronization would need (Syncchar, section 3).
+//! Two kinds of recorded accesses are left out. One is those to the thread's own stack, whose
+//! addresses are used again by each call. The other is those to the words of all locks in the
+//! trace, which every section changes, and which would not exist with other synchronization
+//! (Syncchar, section 3).
 //!
-//! The dynamic loader's work when a function is called for the first time in a section is left out
-//! too: the word that it binds is written once in the program's life, and read by all callers. Such
-//! words, which are only read as the target of a jump, are always left out.
+//! The dynamic loader's work at the first call of a function is left out too: the word that it
+//! binds is written once in the program's life, and read by all callers. Words like this, which are
+//! only read as the target of a jump, are always left out.
 //!
-//! A word is an address and which of the heap's blocks it lay in: after a block was
-//! freed and its memory used again, the same address is another word. So is a lock.
+//! A word is identified by its address and the heap block that it lay in: after a block was freed
+//! and its memory used again, the same address is another word. The same holds for locks.
 
 use std::collections::BTreeMap;
 
@@ -20,16 +21,16 @@ use syncline_trace::{Section, Trace};
 
 use crate::words::{Word, Words};
 
-/// What a section did to a word.
+/// The accesses of a section to a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Its number in [`Sets::words`].
+    /// The word's number in [`Sets::words`].
     pub word: u32,
     /// Bytes read, one bit each.
     pub read: u8,
-    /// Bytes written.
+    /// Bytes written, one bit each.
     pub written: u8,
-    /// Whether only atomic instructions wrote to it, if any did.
+    /// Whether no instruction wrote to it except atomic ones.
     pub atomic: bool,
 }
 
@@ -40,14 +41,14 @@ pub struct Set {
     pub section: usize,
     /// Index of its thread.
     pub thread: u32,
-    /// Whether it held the lock for reading, together with others.
+    /// Whether it held the lock as a reader, so that others could hold it at the same time.
     pub shared: bool,
-    /// What it accessed, each word once, by word.
+    /// Its accesses, one for each word, sorted by word.
     pub accesses: Vec<Access>,
 }
 
 impl Set {
-    /// Bytes that it accessed.
+    /// The number of bytes that it accessed.
     pub fn bytes(&self) -> u64 {
         self.accesses.iter().map(|a| u64::from((a.read | a.written).count_ones())).sum()
     }
@@ -58,27 +59,28 @@ impl Set {
 pub struct LockSections {
     /// The lock's address.
     pub lock: u64,
-    /// Which of the locks that were at that address.
+    /// The number of this lock among the successive locks at that address.
     pub incarnation: u64,
     /// The sections that can be compared, in the order in which they held the lock.
     pub sets: Vec<Set>,
-    /// Sections whose set is not whole, since tracing stopped in the middle.
+    /// The number of sections whose set is incomplete, because tracing stopped in them.
     pub stopped: u64,
-    /// Sections that were ended by another thread than began them: their accesses belong to both.
+    /// The number of sections that were ended by another thread than the one that began them: their
+    /// accesses belong to both.
     pub handed_over: u64,
 }
 
 /// All address sets of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Sets {
-    /// Words in memory, by number.
+    /// The words of memory, by number.
     pub words: Words,
     /// The locks, by address.
     pub locks: Vec<LockSections>,
 }
 
 impl Sets {
-    /// The address sets of a trace. `progress` is called for each section that is done.
+    /// The address sets of a trace. `progress` is called once for each section.
     pub fn of(trace: &Trace, mut progress: impl FnMut()) -> Sets {
         let stacks: FxHashMap<u32, (u64, u64)> = trace
             .threads
@@ -125,7 +127,7 @@ impl Sets {
     }
 }
 
-/// The accesses of a section that count, by word.
+/// The accesses of a section that count, sorted by word.
 fn accesses(
     words: &mut Words,
     section: &Section,
@@ -141,7 +143,7 @@ fn accesses(
         }
         let keep = !hidden.get(&word.address).copied().unwrap_or(0);
         let (read, written) = (word.read & keep, word.written & keep);
-        // The linkage table, which nothing changes once a function is bound.
+        // A word of the linkage table, which does not change after its function was bound.
         let links = word.flags & PLAINLY_READ == 0 && written == 0;
         if read | written == 0 || links {
             continue;
@@ -153,7 +155,7 @@ fn accesses(
         accesses.push(Access { word, read, written, atomic });
     }
     accesses.sort_unstable_by_key(|access| access.word);
-    // A damaged file may have a word twice.
+    // A damaged file may contain a word twice.
     accesses.dedup_by(|next, kept| {
         let same = next.word == kept.word;
         if same {
@@ -171,7 +173,7 @@ fn accesses(
 pub struct Loader(u64, u64);
 
 impl Loader {
-    /// That of a trace's program.
+    /// The loader of a trace's program.
     pub fn of(trace: &Trace) -> Loader {
         let is_loader =
             |path: &str| path.rsplit('/').next().is_some_and(|name| name.starts_with("ld-linux"));
@@ -179,13 +181,13 @@ impl Loader {
         module.map_or(Loader(0, 0), |module| Loader(module.start, module.end))
     }
 
-    /// Whether an instruction is its.
+    /// Whether an instruction belongs to the loader.
     pub fn has(&self, instruction: u64) -> bool {
         (self.0..self.1).contains(&instruction)
     }
 }
 
-/// The bytes of all known locks, by word.
+/// The bytes of all known locks: for each word, a bit for each byte.
 fn lock_words(trace: &Trace) -> FxHashMap<u64, u8> {
     let in_sections = trace.sections.iter().map(|s| (s.record.lock, s.record.op));
     let in_counts = trace.counts.iter().map(|(_, count)| (count.lock, count.op));
@@ -201,8 +203,8 @@ fn lock_words(trace: &Trace) -> FxHashMap<u64, u8> {
     words
 }
 
-/// The size of a lock in bytes: as the trace says, or otherwise in glibc on x86-64; for GCC's
-/// OpenMP, that of its own types.
+/// The size of a lock in bytes: the one in the trace if it has one; otherwise that of the type in
+/// glibc on x86-64, or in GCC's OpenMP.
 fn size_of_lock(op: u32) -> u64 {
     if op >> 8 != 0 {
         return u64::from(op >> 8);

@@ -1,7 +1,8 @@
-//! The meaning of system calls in a section.
+//! The kinds and names of system calls in sections.
 
-/// Calls that read or write a file, a socket, a terminal or a device: their order is visible
-/// outside of memory, so sections which make them may depend on each other without sharing a byte.
+/// System calls that do input or output on a file, a socket, a terminal or a device. Their order is
+/// visible outside of memory, so sections that make them may depend on each other without sharing a
+/// byte.
 const IO: [u32; 38] = [
     0,   // read
     1,   // write
@@ -48,7 +49,8 @@ pub fn is_io(number: u32) -> bool {
     IO.binary_search(&number).is_ok()
 }
 
-/// The name of a call that critical sections make; its number as text for others.
+/// The name of a system call that critical sections often make; for other calls, a text with the
+/// number.
 pub fn name(number: u32) -> String {
     let known = match number {
         0 => "read",

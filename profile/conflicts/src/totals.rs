@@ -1,4 +1,4 @@
-//! The counts of the locks, traced or not.
+//! The counts of all locks, traced or not.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use syncline_trace::Trace;
@@ -6,15 +6,15 @@ use syncline_trace::layout::{COUNTED_ONE_BY_ONE, WAITED};
 
 use crate::sets::Sets;
 
-/// The counts, by lock and site.
+/// The counts by lock and call site.
 #[derive(Default)]
 pub struct Totals {
     pub by_lock: FxHashMap<u64, Total>,
-    /// By lock, then by site.
+    /// Acquisitions by lock, then by call site.
     pub by_site: FxHashMap<u64, FxHashMap<u64, u64>>,
     pub sections_of: FxHashMap<(u64, u64), Vec<usize>>,
     pub held_samples: u64,
-    /// Locks of which not all acquisitions were counted one by one.
+    /// The locks of which not all acquisitions were counted one by one.
     pub estimated: FxHashSet<u64>,
 }
 
@@ -52,8 +52,8 @@ impl Totals {
         totals
     }
 
-    /// A process that was killed has not written all that it counted: at least the waits of its
-    /// traced sections are known.
+    /// Raises the counts of a process that was killed to those of its traced sections: it has not
+    /// written all of its counts.
     fn add_unwritten(&mut self, trace: &Trace) {
         let mut seen: FxHashMap<u64, Total> = FxHashMap::default();
         for section in &trace.sections {
@@ -93,14 +93,14 @@ pub struct UntracedLock {
     pub lock: u64,
     /// The call site that acquired it most.
     pub site: u64,
-    /// Acquisitions.
+    /// The number of acquisitions.
     pub acquisitions: u64,
     /// Ticks that threads waited for it.
     pub waited: u64,
 }
 
-/// The locks of which not all acquisitions were counted one by one. A thread counts by call site,
-/// whichever the lock is, and only where there is a budget.
+/// The locks of which not all acquisitions were counted one by one. Only with a budget,
+/// acquisitions are sampled; a thread does so by call site, for all locks together.
 fn estimated(trace: &Trace) -> FxHashSet<u64> {
     if trace.header.budget_permille == 0 {
         return FxHashSet::default();

@@ -1,5 +1,5 @@
-//! The data that sections touch, grouped by what it is part of: the heap blocks of one allocation
-//! site, or a word elsewhere, which may belong to a variable with a name.
+//! The data that sections touch, grouped into objects: the heap blocks of one size from one
+//! allocation site, or a word elsewhere, which may belong to a variable with a name.
 
 use std::cmp::Reverse;
 
@@ -8,17 +8,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::sets::{LockSections, Sets};
 use crate::words::Word;
 
-/// What a word of memory is part of.
+/// The kind of object that a word of memory is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Object {
-    /// A block of the heap.
+    /// Blocks of the heap.
     Heap {
         /// Return address of the allocating call.
         site: u64,
-        /// Its bytes.
+        /// The size of such a block in bytes.
         size: u64,
     },
-    /// Memory elsewhere, of which only the word is known.
+    /// Memory outside of the heap, of which only the word is known.
     Fixed {
         /// Its address.
         address: u64,
@@ -34,21 +34,21 @@ impl Object {
     }
 }
 
-/// How much sections touch objects of one kind. Of several kinds, the numbers add up.
+/// How much sections touch objects of one kind. The numbers of several kinds can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// Blocks of the heap that were touched; 0 of other memory.
+    /// The number of heap blocks that were touched; 0 for other memory.
     pub blocks: u64,
-    /// Words that were touched, each counted once.
+    /// The number of words that were touched, each counted once.
     pub words: u64,
-    /// These words, each counted once for each section that touched it.
+    /// The number of words that were touched, each counted once for each section that touched it.
     pub accesses: u64,
-    /// Of these, how many sections wrote to.
+    /// How many of `accesses` include a write.
     pub written: u64,
 }
 
 impl Touched {
-    /// Both together.
+    /// The sum of both.
     pub fn plus(self, other: Touched) -> Touched {
         Touched {
             blocks: self.blocks + other.blocks,
@@ -59,9 +59,10 @@ impl Touched {
     }
 }
 
-/// The data that the sections of some locks touch, most touched first.
+/// The data that the sections of some locks touch, the most touched first.
 pub fn touched(sets: &Sets, locks: &[&LockSections]) -> Vec<(Object, Touched)> {
-    // By word; only touched pages become real memory.
+    // The counts by word, accesses in the low half and writes in the high half; only touched pages
+    // take memory.
     let mut sums = vec![0_u64; sets.words.end()];
     let mut words: Vec<u32> = Vec::new();
     for access in locks.iter().flat_map(|lock| &lock.sets).flat_map(|set| &set.accesses) {

@@ -1,47 +1,48 @@
-//! Words of memory by number: small numbers, by which everything else refers to them.
+//! Gives small numbers to words of memory, by which everything else refers to them.
 //!
-//! Sections touch neighbouring words, so the index looks up lines of eight words; often the line is
-//! the same as before. The numbers of a line follow each other; a word that no thread touched has
-//! one too.
+//! Sections touch neighbouring words, so the index is one of lines of eight words, and the line is
+//! often the one of the access before. The words of a line have consecutive numbers, including
+//! words that no thread touched.
 
 use rustc_hash::FxHashMap;
 use syncline_trace::layout::ObjectRecord;
 
-/// The number of words of a line.
+/// The number of words in a line.
 const WORDS: u32 = 8;
 const BYTES: u64 = 8 * WORDS as u64;
-/// The first thread of a word that no thread accessed.
+/// Stands for the first thread of a word that no thread has accessed.
 const NOBODY: u32 = u32::MAX;
 
 /// Eight bytes of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Word {
-    /// Their address.
+    /// The address of the first byte.
     pub address: u64,
-    /// The block of the heap that they lay in.
+    /// The block of the heap that the word lay in; `None` if it lay in none.
     pub object: Option<ObjectRecord>,
 }
 
-/// A line, and the heap block that it lay in, identified by its start and serial number: a block
-/// that grows in place stays the same.
+/// A line, and the heap block that it lay in. The block is identified by its start and serial
+/// number: one that grows in place stays the same.
 type Key = (u64, Option<(u64, u64)>);
 
-/// All words of a trace, with what is known of the accesses to each.
+/// All words of a trace, with properties of the accesses to each.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     lines: Vec<Word>,
     numbers: FxHashMap<Key, u32>,
     last: Option<(Key, u32)>,
-    /// The first thread that accessed each, by its number.
+    /// The first thread that accessed each word, by the word's number.
     first: Vec<u32>,
-    /// Whether others did too.
+    /// Whether other threads accessed the word too.
     shared: Vec<bool>,
-    /// Whether any section wrote to it.
+    /// Whether any section wrote to the word.
     written: Vec<bool>,
 }
 
 impl Words {
-    /// The number of the word at an address, which a thread accesses; `None` if there are too many.
+    /// Notes that a thread accesses a word, and returns the word's number; `None` if there are too
+    /// many words.
     pub(crate) fn access(&mut self, word: Word, thread: u32, writes: bool) -> Option<u32> {
         let line = word.address & !(BYTES - 1);
         let key = (line, word.object.map(|object| (object.start, object.serial)));
@@ -73,30 +74,31 @@ impl Words {
         Some(first)
     }
 
-    /// Forgets what only [`Words::access`] needs.
+    /// Frees the data that only [`Words::access`] needs.
     pub(crate) fn finish(&mut self) {
         self.numbers = FxHashMap::default();
         self.first = Vec::new();
         self.last = None;
     }
 
-    /// One of them.
+    /// The word with this number.
     pub fn get(&self, number: u32) -> Word {
         let line = self.lines[(number / WORDS) as usize];
         Word { address: line.address + 8 * u64::from(number % WORDS), ..line }
     }
 
-    /// Whether more than one thread accessed it.
+    /// Whether more than one thread accessed the word.
     pub fn is_shared(&self, number: u32) -> bool {
         self.shared[number as usize]
     }
 
-    /// Whether two sections may conflict on it: several threads accessed it, and one wrote to it.
+    /// Whether two sections may conflict on the word: several threads accessed it, and one wrote to
+    /// it.
     pub(crate) fn may_conflict(&self, number: u32) -> bool {
         self.shared[number as usize] && self.written[number as usize]
     }
 
-    /// The addresses of those that several threads accessed, in order.
+    /// The addresses of the words that several threads accessed, in order.
     pub(crate) fn shared(&self) -> Vec<u64> {
         let shared = (0..self.shared.len()).filter(|&n| self.shared[n]);
         let mut addresses: Vec<u64> = shared.map(|n| self.get(n as u32).address).collect();

@@ -3,23 +3,23 @@
 //! ```text
 //! 0          Header, one page
 //! ...        two regions of records of a fixed size, each filled from its start:
-//!              modules   ModuleRecord   what was mapped where, as in a recording
-//!              threads   ThreadRecord   one a thread
+//!              modules   ModuleRecord   the files that were mapped, as in a recording
+//!              threads   ThreadRecord   one for each thread
 //! ...        the arena: chunks of a multiple of 64 KiB, handed out from its start
 //!
-//! chunk      ChunkHeader, then records one behind the other:
+//! chunk      ChunkHeader, then records one after the other:
 //!              RecordHeader   kind and length
 //!              SectionRecord  + objects, words, steps, system calls, each an array, in the
 //!                             form of `packed`
 //!              CountRecord
-//!              StackRecord    + so many words of a stack
+//!              StackRecord    + the words of a part of a stack
 //! ```
 //!
 //! Numbers are in the machine's own byte order, times in ticks of [`Header::clock`].
 //!
-//! A chunk belongs to one thread, which alone writes to it. A record counts once
-//! [`ChunkHeader::used`] covers it, and that word is stored last: so records are whole or not
-//! there. A chunk that was claimed and never used is zero, and is passed over.
+//! A chunk belongs to one thread, and only this thread writes to it. A record counts if
+//! [`ChunkHeader::used`] covers it. That word is stored last, so a record is either whole or
+//! absent. A chunk that was claimed and never used is zero, and is passed over.
 
 use bytemuck::{Pod, Zeroable};
 use syncline_recording::Op;
@@ -27,15 +27,15 @@ use syncline_recording::layout::Region;
 
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNTRACE";
-/// The version of this layout. A reader takes no other.
+/// The version of this layout. A reader rejects any other.
 pub const VERSION: u32 = 4;
 /// Bytes from the start of the file to the first region.
 pub const HEADER_SIZE: usize = 4096;
-/// Chunks begin at multiples of this many bytes of the arena, and are multiples of it.
+/// Chunks begin at multiples of this many bytes in the arena, and their sizes are multiples of it.
 pub const CHUNK: u64 = 64 << 10;
 /// [`ChunkHeader::magic`]
 pub const CHUNK_MAGIC: u32 = 0x4b4e_4843;
-/// A thread or an object that is not known.
+/// The index of a thread or object that is unknown.
 pub const NONE: u32 = u32::MAX;
 
 /// The first page.
@@ -48,9 +48,9 @@ pub struct Header {
     pub version: u32,
     /// [`syncline_recording::layout::BYTE_ORDER`]
     pub byte_order: u32,
-    /// ELF machine number of the process, such as 62 for x86-64.
+    /// The ELF machine number of the process, such as 62 for x86-64.
     pub machine: u32,
-    /// As in a recording: time stamp counter, or `CLOCK_MONOTONIC`.
+    /// The clock's code, as in a recording: the time stamp counter, or `CLOCK_MONOTONIC`.
     pub clock: u32,
     /// Ticks of the clock in a second.
     pub ticks_per_second: u64,
@@ -58,46 +58,47 @@ pub struct Header {
     pub started: u64,
     /// When tracing began, in nanoseconds since 1970.
     pub started_realtime: u64,
-    /// When the process said that it ends, in ticks; 0 if it did not.
+    /// When the process noted its end, in ticks; 0 if it did not.
     pub ended: u64,
     /// Process number.
     pub pid: u32,
     /// Process number of the parent when tracing began.
     pub parent: u32,
-    /// Bytes that the file may become.
+    /// The most bytes that the file may have.
     pub file_size: u64,
     /// [`syncline_recording::layout::ModuleRecord`]s
     pub modules: Region,
     /// [`ThreadRecord`]s
     pub threads: Region,
-    /// Where the arena starts, in bytes.
+    /// The offset of the arena in the file, in bytes.
     pub arena_offset: u64,
     /// Bytes of the arena that were handed out, from its start.
     pub arena_used: u64,
     /// Bytes that the arena can hand out.
     pub arena_capacity: u64,
-    /// Records that were not kept because there was no room.
+    /// The number of records that were dropped because there was no room.
     pub dropped: u64,
-    /// Most that tracing was to add to the program's time, in thousandths; 0 for no limit.
+    /// The most that tracing was allowed to add to the program's time, in thousandths; 0 for no
+    /// limit.
     pub budget_permille: u32,
-    /// 1 once the file system had no room left.
+    /// 1 if the file system had no room left.
     pub disk_full: u32,
     /// Ticks that tracing cost so far, over all threads.
     pub cost_ticks: u64,
-    /// Ticks that inspecting cost besides, by an estimate: its start, its threads, and acquisitions
-    /// and allocations that it only counted.
+    /// The estimated ticks that inspecting cost otherwise: for its start, for threads, and for
+    /// acquisitions and allocations that it only counted.
     pub besides_ticks: u64,
-    /// Processor time of the process with all of that, in ticks: when it ended, or when that was
-    /// last looked at.
+    /// The processor time of the process, these costs included, in ticks: at its end, or when the
+    /// time was last read.
     pub processor_ticks: u64,
     /// Why the program was left alone, ended by a zero byte; empty if it was not.
     pub left_alone: [u8; 256],
     /// Path of the executable, ended by a zero byte.
     pub executable: [u8; 1024],
-    /// Arguments, each ended by a zero byte, cut where they do not fit.
+    /// Arguments, each ended by a zero byte, cut off at the end of this field.
     pub arguments: [u8; 2048],
-    /// 1 if only some call sites and locks were to be traced. This and what follows is 0 in traces
-    /// from before there was this.
+    /// 1 if only some call sites and locks were to be traced. This field and those below are 0 in
+    /// traces that were made before the fields existed.
     pub only_some: u32,
     /// Not used.
     pub reserved: u32,
@@ -119,7 +120,7 @@ pub struct ThreadRecord {
     pub stack_high: u64,
     /// When it was first seen, in ticks.
     pub started: u64,
-    /// When it ended, in ticks; 0 if it did not.
+    /// When it ended, in ticks; 0 if it was not seen to end.
     pub ended: u64,
     /// Name, ended by a zero byte.
     pub name: [u8; 24],
@@ -133,9 +134,9 @@ pub struct ChunkHeader {
     pub magic: u32,
     /// Index of the thread that writes to it.
     pub thread: u32,
-    /// Bytes of the chunk, with this header.
+    /// Bytes of the chunk, including this header.
     pub size: u64,
-    /// Bytes of it that are whole records, with this header.
+    /// Bytes of this header and the whole records behind it.
     pub used: u64,
 }
 
@@ -146,60 +147,64 @@ pub const RECORD_COUNT: u32 = 2;
 /// [`RecordHeader::kind`]: a [`StackRecord`] and the words behind it.
 pub const RECORD_STACK: u32 = 3;
 /// This many acquisitions of a thread at a call site are counted one by one even with a budget;
-/// after that, some stand for the others.
+/// after that, a sample of them is counted.
 pub const COUNTED_ONE_BY_ONE: u64 = 1 << 14;
 
 /// The header of each record.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct RecordHeader {
-    /// [`RECORD_SECTION`] or [`RECORD_COUNT`]; a reader passes over what it doesn't know.
+    /// [`RECORD_SECTION`], [`RECORD_COUNT`] or [`RECORD_STACK`]; a reader passes over records of
+    /// other kinds.
     pub kind: u32,
-    /// Bytes of the record with this header; a multiple of 8.
+    /// Bytes of the record including this header; a multiple of 8.
     pub length: u32,
 }
 
 /// [`SectionRecord::flags`]: the acquisition had to wait.
 pub const WAITED: u32 = 1 << 0;
-/// [`SectionRecord::flags`]: acquired for reading; others may hold the lock at the same time.
+/// [`SectionRecord::flags`]: acquired for reading; other threads may hold the lock at the same
+/// time.
 pub const SHARED: u32 = 1 << 1;
-/// [`SectionRecord::flags`]: a handler of the program for a signal ran in the middle.
+/// [`SectionRecord::flags`]: a signal handler of the program interrupted the section.
 pub const HANDLER: u32 = 1 << 2;
-/// [`SectionRecord::flags`]: begins where a wait for a condition ended.
+/// [`SectionRecord::flags`]: begins at the end of a wait for a condition.
 pub const AFTER_WAIT: u32 = 1 << 3;
-/// [`SectionRecord::flags`]: ends where a wait for a condition began.
+/// [`SectionRecord::flags`]: ends at the beginning of a wait for a condition.
 pub const BEFORE_WAIT: u32 = 1 << 4;
 /// [`SectionRecord::flags`]: released by another thread than the one that acquired.
 pub const RELEASED_BY_OTHER: u32 = 1 << 5;
 /// [`SectionRecord::flags`]: traced as one of the first of its call site, so not with the same
 /// probability as others.
 pub const EARLY: u32 = 1 << 6;
-/// [`SectionRecord::flags`]: a device was accessed in it: by an instruction for ports, or in memory.
+/// [`SectionRecord::flags`]: the section accessed a device, through a port or through memory.
 pub const IO: u32 = 1 << 7;
 
-/// An operation on a lock that is not the C library's and has this many bytes: the lowest byte is
-/// its code, and the size is above it. For the C library's locks the size is 0, since it is known.
+/// Encodes an operation on a lock of this many bytes: the lowest byte is the operation's code, the
+/// higher ones are the size. The size is 0 for locks of the C library, whose sizes are known.
 pub fn lock_op(op: Op, bytes: u32) -> u32 {
     op as u32 | bytes << 8
 }
 
-/// [`SectionRecord::stopped`]: traced to its end.
+/// [`SectionRecord::stopped`]: the section was traced to its end.
 pub const STOP_NONE: u32 = 0;
-/// [`SectionRecord::stopped`]: at a fork.
+/// [`SectionRecord::stopped`]: tracing stopped at a fork.
 pub const STOP_FORK: u32 = 1;
-/// [`SectionRecord::stopped`]: at a jump out of it (`longjmp`, an exception).
+/// [`SectionRecord::stopped`]: tracing stopped at a jump out of the section (`longjmp`, an
+/// exception).
 pub const STOP_JUMP: u32 = 2;
-/// [`SectionRecord::stopped`]: at a limit on instructions or on the address set.
+/// [`SectionRecord::stopped`]: the limit on instructions or on the address set was reached.
 pub const STOP_LIMIT: u32 = 3;
-/// [`SectionRecord::stopped`]: where a thread was made.
+/// [`SectionRecord::stopped`]: tracing stopped when a thread was created.
 pub const STOP_CLONE: u32 = 4;
-/// [`SectionRecord::stopped`]: at an instruction that is not understood.
+/// [`SectionRecord::stopped`]: tracing stopped at an instruction that is not understood.
 pub const STOP_UNKNOWN: u32 = 5;
-/// [`SectionRecord::stopped`]: for another reason.
+/// [`SectionRecord::stopped`]: tracing stopped for another reason.
 pub const STOP_OTHER: u32 = 6;
 
-/// One execution of a critical section: from an acquisition to the release, or to or from a wait
-/// for a condition in between. Its arrays follow it, in the order of their counts.
+/// One execution of a critical section. It begins with an acquisition or after a wait for a
+/// condition, and ends with the release or before such a wait. The record's arrays follow it, in
+/// the order of their counts.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct SectionRecord {
@@ -207,30 +212,31 @@ pub struct SectionRecord {
     pub lock: u64,
     /// Return address of the acquiring call.
     pub site: u64,
-    /// Acquired, in ticks.
+    /// When the lock was acquired, in ticks.
     pub acquired: u64,
-    /// Released, in ticks.
+    /// When the lock was released, in ticks.
     pub released: u64,
     /// Ticks that it waited for the lock.
     pub waited: u64,
-    /// Orders the sections of one lock: a greater number was acquired later. Numbers may be
-    /// missing, since not every section is traced.
+    /// Orders the sections of one lock: the section with the greater number acquired the lock
+    /// later. Numbers may be missing, since not every section is traced.
     pub order: u64,
-    /// The lock of the section that this one lies in; 0 if it lies in none.
+    /// The lock of the section that this section is nested in; 0 if there is none.
     pub outer: u64,
-    /// Which of the successive locks at this address: the number changes when the memory is freed
-    /// and reused, or the lock is initialised again. 0 if that is not known.
+    /// The number of this lock among the successive locks at this address: it changes when the
+    /// memory is freed and reused, or when the lock is initialised again. 0 if it is unknown.
     pub incarnation: u64,
-    /// Index of the thread that held the lock when this one had to wait; [`NONE`] if it did
-    /// not, or that is not known.
+    /// The index of the thread that held the lock when this thread had to wait; [`NONE`] if it did
+    /// not wait, or if the holder is unknown.
     pub holder: u32,
-    /// [`WAITED`] and its like.
+    /// Flags such as [`WAITED`].
     pub flags: u32,
-    /// [`STOP_NONE`] and its like. After a stop the rest ran untraced.
+    /// Why tracing stopped, such as [`STOP_LIMIT`], or [`STOP_NONE`]. After a stop, the rest of the
+    /// section ran untraced.
     pub stopped: u32,
     /// Code of the acquiring [`syncline_recording::Op`], and the lock's size, as [`lock_op`] has them.
     pub op: u32,
-    /// Instructions executed.
+    /// The number of instructions executed.
     pub instructions: u64,
     /// How many of those accessed memory.
     pub memory_instructions: u64,
@@ -242,7 +248,8 @@ pub struct SectionRecord {
     pub objects: u32,
     /// Elements of the array of [`WordRecord`].
     pub words: u32,
-    /// Elements of the array of [`StepRecord`]. (In the file one may come more than once.)
+    /// Elements of the array of [`StepRecord`]. (In the file, an instruction may occur more than
+    /// once.)
     pub steps: u32,
     /// Elements of the array of [`SystemCallRecord`].
     pub system_calls: u32,
@@ -254,18 +261,18 @@ pub struct SectionRecord {
 pub struct ObjectRecord {
     /// Its first address.
     pub start: u64,
-    /// Bytes that were asked for.
+    /// The requested size in bytes.
     pub size: u64,
     /// Return address of the allocating call.
     pub site: u64,
-    /// Which of the successive blocks at this address: a freed and reused address is another
-    /// object.
+    /// The number of this block among the successive blocks at this address: a block at a freed and
+    /// reused address is another object.
     pub serial: u64,
 }
 
 /// [`WordRecord::flags`]: an instruction that is not atomic wrote to it, or the kernel did.
 pub const PLAINLY_WRITTEN: u16 = 1;
-/// [`WordRecord::flags`]: something else read it than jumps and calls to where it says.
+/// [`WordRecord::flags`]: an instruction read it other than to jump to, or call, the address in it.
 pub const PLAINLY_READ: u16 = 2;
 
 /// Eight bytes of memory that a section touched.
@@ -278,11 +285,11 @@ pub struct WordRecord {
     pub reader: u64,
     /// An instruction that wrote it; 0 if none did.
     pub writer: u64,
-    /// Place in the array of objects; [`NONE`] if it lies in no block that is known.
+    /// The index in the array of objects; [`NONE`] if the word lies in no known block.
     pub object: u32,
     /// Bytes that were read, one bit each; the lowest address is bit 0.
     pub read: u8,
-    /// Bytes that were written.
+    /// Bytes that were written, in the same form.
     pub written: u8,
     /// [`PLAINLY_WRITTEN`] and [`PLAINLY_READ`]
     pub flags: u16,
@@ -294,14 +301,15 @@ pub struct WordRecord {
 pub struct StepRecord {
     /// Its address.
     pub address: u64,
-    /// Lowest address that it accessed outside of the thread's stack; the greatest number there is
-    /// if `accesses` is 0.
+    /// The lowest address that it accessed outside of the thread's stack; `u64::MAX` if `accesses`
+    /// is 0.
     pub low: u64,
-    /// Last address that it accessed outside of the thread's stack; 0 if `accesses` is 0.
+    /// The address of the last byte that it accessed outside of the thread's stack; 0 if `accesses`
+    /// is 0.
     pub high: u64,
     /// How often it was executed.
     pub times: u32,
-    /// How often of these it accessed memory outside of the thread's stack.
+    /// In how many of these executions it accessed memory outside of the thread's stack.
     pub accesses: u32,
 }
 
@@ -311,12 +319,12 @@ pub struct StepRecord {
 pub struct SystemCallRecord {
     /// Its number on x86-64.
     pub number: u32,
-    /// How often.
+    /// How often it was made.
     pub times: u32,
 }
 
-/// Acquisitions by one thread of one lock at one call site, traced or not. Records of the same
-/// lock and site add up.
+/// Acquisitions by one thread of one lock at one call site, traced or not. Several records of one
+/// lock and site are to be added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CountRecord {
@@ -324,18 +332,18 @@ pub struct CountRecord {
     pub lock: u64,
     /// Return address of the acquiring call.
     pub site: u64,
-    /// Acquisitions; where there is a budget, those of a thread at a site beyond
+    /// The number of acquisitions. With a budget, those of a thread at a site beyond
     /// [`COUNTED_ONE_BY_ONE`] are estimated.
     pub acquisitions: u64,
     /// How many of those had to wait.
     pub contended: u64,
     /// How many of those were traced.
     pub traced: u64,
-    /// Ticks that they waited.
+    /// The ticks that all acquisitions waited.
     pub waited_ticks: u64,
-    /// Ticks held, over those that were timed and not traced.
+    /// The sum of the holds that were timed and not traced, in ticks.
     pub held_ticks: u64,
-    /// How many were timed and not traced.
+    /// The number of holds that were timed and not traced.
     pub held_samples: u64,
     /// Code of the acquiring [`syncline_recording::Op`], and the lock's size, as [`lock_op`] has them.
     pub op: u32,
@@ -343,10 +351,10 @@ pub struct CountRecord {
     pub reserved: u32,
 }
 
-/// A part of memory that a section wrote to and that belongs to no variable, no heap block and not
-/// to its own thread's stack. It is perhaps another thread's stack, whose frames are found by the
-/// return addresses in it. Eight bytes each, as they were after the section; zeros where there was
-/// no memory.
+/// A part of memory around a word that a section wrote to, and that belongs to no variable, no heap
+/// block, and not to the stack of the section's thread. It may be part of another thread's stack,
+/// whose frames are found by the return addresses in it. The words follow the record, eight bytes
+/// each, as they were after the section; zeros if no memory was mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct StackRecord {

@@ -1,8 +1,8 @@
 //! Reads the file of one process, whatever its bytes are.
 //!
-//! The file may be cut short, foreign, damaged, or still being written. So it is read with
-//! ordinary reads and never mapped, every offset and count is checked against the file's real
-//! size, and what is not plausible is an [`Error`]; [`Source`] and [`records`] do that.
+//! The file may be cut short, foreign, damaged, or still being written. So it is read with ordinary
+//! reads and never mapped, every offset and count is checked against the file's real size, and
+//! implausible values are an [`Error`]; [`Source`] and [`records`] do that.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use crate::records::{self, Record};
 /// A thread of the file.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// Its place in the file, by which others refer to it.
+    /// Its index in the file, by which records refer to it.
     pub index: u32,
     /// The record.
     pub record: ThreadRecord,
@@ -58,33 +58,34 @@ pub struct StackPart {
     pub start: u64,
     /// The word that was written to.
     pub written: u64,
-    /// What lay there.
+    /// The words from there on.
     pub words: Box<[u64]>,
 }
 
-/// All that the file of one process holds.
+/// The contents of one process's file.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// Where it was read from.
+    /// The path of the file.
     pub path: PathBuf,
     /// The first page.
     pub header: Header,
-    /// The code that was mapped.
+    /// The modules that were mapped.
     pub modules: Vec<ModuleRecord>,
     /// The threads.
     pub threads: Vec<Thread>,
-    /// The sections, those of one thread in the order in which they were written.
+    /// The sections. Those of one thread are in the order in which they were written.
     pub sections: Vec<Section>,
-    /// Acquisitions, with the index of the thread that made them.
+    /// The counts of acquisitions, each with the index of the thread that made them.
     pub counts: Vec<(u32, CountRecord)>,
     /// Parts of stacks that sections of other threads wrote to.
     pub stacks: Vec<StackPart>,
-    /// Sections at the end of the file that were left out, for which there was no memory.
+    /// The number of sections at the end of the file that were left out because they exceeded the
+    /// given memory.
     pub left_out: u64,
 }
 
 impl Section {
-    /// Bytes that it takes in memory.
+    /// The bytes that it takes in memory.
     fn size(&self) -> u64 {
         let arrays =
             size_of_val(&*self.words) + size_of_val(&*self.steps) + size_of_val(&*self.objects);
@@ -93,19 +94,18 @@ impl Section {
 }
 
 impl Trace {
-    /// Reads the file, also while its process runs.
+    /// Reads the file, which is possible even while its process runs.
     ///
     /// # Errors
-    /// [`Error`], if the file can't be read or is not a trace that this version understands.
-    /// Damage is found where it makes the structure unreadable; a value that was overwritten is
-    /// not noticed.
+    /// [`Error`], if the file can't be read or is not a trace that this version understands. Damage
+    /// is noticed only if it makes the structure unreadable; an overwritten value is not noticed.
     pub fn open(path: &Path) -> Result<Trace, Error> {
         Trace::open_within(path, u64::MAX, &mut |_, _| {})
     }
 
     /// Like [`Trace::open`], but reads only as many sections as fit into `memory` bytes: the first
-    /// of the file, which are nearly the first of the run. Counts are read to the end. `progress`
-    /// is called with the number of bytes that are read, and of all bytes.
+    /// ones in the file, which are roughly the first of the run. All counts are read. `progress` is
+    /// called with the number of bytes read so far, and the number of all bytes.
     ///
     /// # Errors
     /// Same errors as [`Trace::open`].
@@ -155,7 +155,7 @@ impl Trace {
         Ok(Trace { path, header, modules, threads, sections, counts, stacks, left_out })
     }
 
-    /// The first page alone.
+    /// Reads only the first page.
     ///
     /// # Errors
     /// Same errors as [`Trace::open`].
@@ -168,7 +168,7 @@ impl Trace {
         text(&self.header.executable)
     }
 
-    /// The program's arguments, its name among them, but for empty ones at the end.
+    /// The program's arguments, including its name, without empty ones at the end.
     pub fn arguments(&self) -> Vec<String> {
         let bytes = &self.header.arguments;
         let Some(last) = bytes.iter().rposition(|&b| b != 0) else { return Vec::new() };
@@ -181,7 +181,7 @@ impl Trace {
         (!why.is_empty()).then_some(why)
     }
 
-    /// When the process ended, or was last seen if it could not say so, in ticks.
+    /// When the process ended, or was last seen if it did not note its end, in ticks.
     pub fn ended(&self) -> u64 {
         if self.header.ended != 0 {
             return self.header.ended;
@@ -211,11 +211,11 @@ fn stack(bytes: &[u8]) -> Option<StackPart> {
     rest.is_empty().then_some(StackPart { start, written, words })
 }
 
-/// The process files of a trace, which may be a folder or one such file, in the order of their
-/// names; none if the folder has none.
+/// The process files of a trace, in the order of their names. The trace may be a folder or one
+/// process file; the list is empty if the folder has none.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::Refused`] if they are not of the last run.
+/// [`Error::Io`], or [`Error::Refused`] if the files are not from the last run.
 pub fn trace_files(trace: &Path) -> Result<Vec<PathBuf>, Error> {
     check_answers(trace)?;
     files(trace, "trace")

@@ -1,4 +1,5 @@
-//! The records of a process's file: what is read is checked against the file's size first.
+//! Reads the records of a process's file. Offsets and lengths are checked against the file's size
+//! first.
 
 use bytemuck::Zeroable;
 use syncline_recording::Error;
@@ -10,11 +11,11 @@ use crate::layout::{CHUNK, CHUNK_MAGIC, ChunkHeader, Header, RecordHeader};
 pub struct Record<'a> {
     /// Index of the thread that wrote it.
     pub thread: u32,
-    /// Whether it is its chunk's first.
+    /// Whether it is the first record of its chunk.
     pub is_first: bool,
-    /// What it is.
+    /// Its kind, as in [`RecordHeader::kind`].
     pub kind: u32,
-    /// It, without the record's header.
+    /// Its bytes without the header.
     pub bytes: &'a [u8],
 }
 
@@ -32,13 +33,13 @@ pub fn for_each(
         if offset >= source.size() {
             return Err(source.damaged("it ends before its last record"));
         }
-        // A length may be any number.
+        // The length comes from the file and may be any number, so the addition must not overflow.
         at = chunk(source, offset, &mut each)?.saturating_add(at);
     }
     Ok(())
 }
 
-/// Reads one chunk, and says how long it is.
+/// Reads one chunk, and returns its length.
 fn chunk(
     source: &Source<'_>,
     offset: u64,
@@ -57,7 +58,7 @@ fn chunk(
     {
         return Err(source.damaged("a chunk has an impossible header"));
     }
-    // As words, so that the records in it are aligned.
+    // The records are read as words, so that they are aligned.
     let words = ((chunk.used - header) / 8) as usize;
     let words: Vec<u64> = source.records(offset + header, words, "records")?;
     let mut rest: &[u8] = bytemuck::cast_slice(&words);

@@ -1,5 +1,5 @@
-//! What the writer writes is what the reader reads: from many threads, beyond a chunk, in a
-//! process that is killed, and not from a forked child.
+//! Tests that the reader reads what the writer has written: from many threads, beyond a chunk, in a
+//! process that is killed, and nothing from a forked child.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn read(folder: &Path) -> Trace {
     Trace::open(&files[0]).expect("a trace")
 }
 
-/// A trace may need more memory than there is: what comes last is left out and counted.
+/// A trace may need more memory than is available: its last sections are left out and counted.
 #[test]
 fn sections_beyond_what_memory_is_given_are_left_out_and_counts_are_not() {
     const SECTIONS: u64 = 2000;
@@ -156,7 +156,7 @@ fn a_section_may_be_larger_than_a_chunk_and_the_file_may_be_full() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = create(folder.path());
     let mut writer = file.thread(1, 0..0, 0).expect("room");
-    // Of seven bytes each.
+    // Each word takes seven bytes.
     let words = words(CHUNK / 3);
     let contents = Contents { words: &words, ..Contents::default() };
     let mut written = 0;
@@ -171,7 +171,7 @@ fn a_section_may_be_larger_than_a_chunk_and_the_file_may_be_full() {
     assert_eq!(trace.header.dropped, 1);
 }
 
-/// Whatever a section's numbers are, they are the same when they are read.
+/// Whatever numbers a section has, they are read as they were written.
 #[test]
 fn any_section_is_read_as_it_was_written() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -182,7 +182,7 @@ fn any_section_is_read_as_it_was_written() {
     for (record, (objects, words, steps, calls)) in &made {
         let contents = Contents { objects, words, steps, system_calls: calls };
         assert!(writer.section(record, &contents));
-        // Between records of another kind.
+        // Records of another kind come between the sections.
         let counts = if record.lock % 3 == 0 { 20 } else { 0 };
         assert!((0..counts).all(|_| writer.count(&CountRecord::zeroed())));
     }
@@ -203,14 +203,14 @@ fn any_section_is_read_as_it_was_written() {
     assert!(trace.header.arena_used > 2 * CHUNK, "some were the first of a chunk");
 }
 
-/// Sections that execute the same, on other data, take little more than their addresses.
+/// Sections that execute the same code on other data take few bytes besides their addresses.
 #[test]
 fn what_is_executed_again_is_written_once() {
     const SECTIONS: u64 = 5000;
     let folder = tempfile::tempdir().expect("a folder");
     let file = create(folder.path());
     let mut writer = file.thread(1, 0..0, 0).expect("room");
-    // Of four kinds, of which the last one is all steps without data.
+    // There are four kinds of sections; the last kind has many steps without data.
     let made = |n: u64| {
         let kind = n % 4;
         let steps = (0..if kind == 3 { 900 } else { 40 + kind }).map(|i| {
@@ -233,14 +233,15 @@ fn what_is_executed_again_is_written_once() {
         let (words, steps) = made(n as u64);
         assert!(*section.words == *words && *section.steps == *steps, "section {n}");
     }
-    // 900 bytes for each that is all steps, and some 100 for the others, which have had their form.
+    // A section of the last kind takes 900 bytes, and each of the others some 100, because their
+    // forms were written before.
     let bytes = trace.header.arena_used / SECTIONS;
     assert!((250..350).contains(&bytes), "{bytes} bytes a section");
 }
 
 type Arrays = (Vec<ObjectRecord>, Vec<WordRecord>, Vec<StepRecord>, Vec<SystemCallRecord>);
 
-/// One with numbers of all sizes.
+/// A section with numbers of all sizes.
 fn any_section(random: &mut fastrand::Rng) -> (SectionRecord, Arrays) {
     fn any(random: &mut fastrand::Rng) -> u64 {
         let bits = random.u32(0..=64);
@@ -271,7 +272,7 @@ fn any_section(random: &mut fastrand::Rng) -> (SectionRecord, Arrays) {
         let low = if accesses == 0 { u64::MAX } else { low };
         StepRecord { address: any(r), low, high, times, accesses }
     });
-    // Each instruction once, in their order: more of one are another test.
+    // Each instruction occurs once, in order of address: repeated ones have a test of their own.
     steps.sort_by_key(|step| step.address);
     steps.dedup_by_key(|step| step.address);
     let calls = list(random, |r| SystemCallRecord { number: any(r) as u32, times: any(r) as u32 });
@@ -325,8 +326,8 @@ fn an_instruction_that_comes_more_than_once_is_added_up() {
     assert_eq!(trace.sections[0].record.steps, 3);
 }
 
-/// The child of a fork writes nothing into its parent's file; a killed process leaves all that
-/// it wrote.
+/// A forked child writes nothing into its parent's file; all that a killed process wrote stays in
+/// its file.
 #[test]
 fn forks_and_kills() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -346,7 +347,7 @@ fn forks_and_kills() {
                     writer.section(&section(9, order), &Contents::default());
                 }
             }
-            // SAFETY: ends this child at once.
+            // SAFETY: the call kills this child at once.
             unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
         }
         child => {

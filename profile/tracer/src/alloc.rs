@@ -1,7 +1,7 @@
 //! The library's own memory, so that it never enters the program's allocator.
 //!
-//! Blocks of powers of two, from chunks that are mapped and never given back; a free block waits
-//! in the [`List`] of its size.
+//! Block sizes are powers of two. Blocks are cut from chunks that are mapped and never unmapped; a
+//! free block is kept in the [`List`] of its size.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::null_mut;
@@ -9,7 +9,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The smallest block: 2^4 bytes.
 const SMALLEST: u32 = 4;
-/// The largest block of a list: 2^20 bytes. Larger ones are mapped one by one.
+/// The largest block that is kept in a list: 2^20 bytes. Larger ones are mapped and unmapped one by
+/// one.
 const LARGEST: u32 = 20;
 const CLASSES: usize = (LARGEST - SMALLEST + 1) as usize;
 /// Bytes of a chunk.
@@ -18,9 +19,9 @@ const CHUNK: u64 = 4 << 20;
 const ADDRESS_BITS: u32 = 48;
 const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
 
-/// Free blocks of one size, the last one first: Treiber's stack. It is lock-free (the head is a pointer
-/// with a count above it, against a block that leaves and returns between two looks), so a signal
-/// handler or a fork in the middle finds it whole.
+/// A stack of free blocks of one size (Treiber's). It is lock-free, so a signal handler or a forked
+/// child finds it intact even if an operation was interrupted. The high bits of the head count
+/// removals: a compare-and-swap fails if its block was taken and given back meanwhile.
 pub struct List(AtomicU64);
 
 struct Arena {
@@ -32,13 +33,13 @@ struct Arena {
 #[global_allocator]
 static ARENA: Arena = Arena { free: [const { List::new() }; CLASSES], next: AtomicU64::new(0) };
 
-/// Maps zeroed private memory, aligned to a power of two, which takes room only where it is
-/// touched; null if there is none.
+/// Maps zeroed private memory at a multiple of `align`, a power of two. Only pages that are touched
+/// take memory. Null if the mapping fails.
 pub fn map(bytes: usize, align: usize) -> *mut u8 {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory, and
-    // what is cut off is part of it.
+    // the parts that are unmapped belong to the new mapping.
     unsafe {
         let whole = libc::mmap(null_mut(), bytes + align, access, flags, -1, 0);
         if whole == libc::MAP_FAILED {
@@ -65,13 +66,14 @@ impl List {
         List(AtomicU64::new(0))
     }
 
-    /// A block, whose first word is any; null if there is none.
+    /// Takes a block, whose first word has any value; null if the list is empty.
     pub fn take(&self) -> *mut u8 {
-        // Acquire: with the Release of `give`, the block's link is there.
+        // Acquire, with the Release of `give`: the block's link is visible.
         let mut seen = self.0.load(Ordering::Acquire);
         while seen & ADDRESS != 0 {
             let block = (seen & ADDRESS) as *const AtomicU64;
-            // SAFETY: a block of a list stays mapped, and its first word is only accessed so.
+            // SAFETY: a block of a list stays mapped, and its first word is only accessed
+            // atomically.
             let next = unsafe { (*block).load(Ordering::Relaxed) } & ADDRESS;
             let tagged = next | ((seen & !ADDRESS).wrapping_add(1 << ADDRESS_BITS));
             match self.0.compare_exchange_weak(seen, tagged, Ordering::Acquire, Ordering::Acquire) {
@@ -82,12 +84,12 @@ impl List {
         null_mut()
     }
 
-    /// Keeps a block.
+    /// Puts a block into the list.
     ///
     /// # Safety
     ///
-    /// No thread uses it, it is aligned to a word and stays mapped, and its first word is an atomic
-    /// one if it has another type.
+    /// No thread uses the block, it is aligned to a word and stays mapped, and if it has another
+    /// type, the first word of that type is atomic.
     pub unsafe fn give(&self, block: *mut u8) {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
@@ -118,7 +120,7 @@ impl Arena {
             if at == 0 {
                 return null_mut();
             }
-            // A chunk that was filled to its end leaves a multiple of CHUNK, which is no room.
+            // If a chunk was filled to its end, `next` is a multiple of CHUNK: no room is left.
             match self.next.compare_exchange_weak(
                 seen,
                 at + size,
@@ -138,7 +140,8 @@ impl Arena {
     }
 }
 
-// SAFETY: a block is in one list or with one owner, and large and aligned enough.
+// SAFETY: a block is either in one list or with one owner, and is large enough and aligned for the
+// layout.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let class = class(layout);
@@ -151,7 +154,8 @@ unsafe impl GlobalAlloc for Arena {
             // SAFETY: mapped in `alloc`, with this size.
             unsafe { libc::munmap(block.cast(), 1 << class) };
         } else {
-            // SAFETY: the caller's to give, from a chunk, and large enough for a word.
+            // SAFETY: the caller owns the block, which is part of a chunk and large enough for a
+            // word.
             unsafe { self.free[(class - SMALLEST) as usize].give(block) };
         }
     }

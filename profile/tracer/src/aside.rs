@@ -1,21 +1,22 @@
 //! The gate for all work of this library that makes system calls, or needs more than a few hundred
 //! bytes of stack.
 //!
-//! **System calls.** A program may forbid itself system calls (seccomp), and the kernel ends it when
-//! one is made that it didn't allow. So once it is left alone ([`close`]) this library makes none:
-//! the gate lets no thread in any more, and [`close`] returns when all threads that were inside are
-//! out. Only then does the program's own call go on, which may apply to all of its threads.
+//! **System calls.** A program may forbid itself system calls (seccomp). The kernel then kills it at
+//! any call that it didn't allow. After the program is left alone ([`close`]), this library makes no
+//! system calls: the gate lets no thread in any more, and [`close`] returns when all threads that
+//! were inside are out. Only then does the program's own call go on, which may forbid system calls
+//! to all of its threads.
 //!
-//! **Stack.** A thread may have 16 KiB of stack and use most of it, and a coroutine's or a handler's
-//! may be smaller. [`work`] runs on a stack of this library's.
+//! **Stack.** A thread may have 16 KiB of stack and use most of it; the stack of a coroutine or a
+//! signal handler may be smaller. [`work`] runs on one of this library's stacks.
 //!
 //! ```text
 //!   allowed    a few system calls, on the program's stack or the engine's
-//!   within     the same in a traced section, in which a sandbox is seen as the program makes it
-//!   work       more than that: on a stack of ours, with signals blocked
+//!   within     the same in a traced section, where no sandbox can begin unnoticed
+//!   work       more than a few system calls: on one of our stacks, with signals blocked
 //! ```
 //!
-//! The engine's own functions run between [`within`]'s two ends, on the stack of their context.
+//! The engine's own functions run inside [`within`], on the stack of their context.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{
@@ -29,36 +30,36 @@ use syncline_trace::writer::File;
 use crate::alloc::map;
 use crate::sandbox;
 
-/// Bytes of a stack; only what is used takes memory.
+/// Bytes of a stack; only pages that are used take memory.
 const STACK: usize = 256 << 10;
-/// How many unused stacks are kept: that many threads can work at the same time before another
-/// stack is made.
+/// The number of unused stacks that are kept. If no more threads than this work at the same time,
+/// no stack is mapped and unmapped again and again.
 const SPARE: usize = 64;
-/// [`close`] waits no longer than this many times 100 microseconds. Only if a signal handler
-/// interrupts this library's work and closes the gate does it find a thread inside for that long:
-/// its own thread.
+/// [`close`] waits no longer than this many times 100 microseconds. It waits that long only if a
+/// signal handler has interrupted this library's work: the thread inside is then its own.
 const PATIENCE: u32 = 10_000;
 
 static SPARES: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; SPARE];
 static CLOSED: AtomicBool = AtomicBool::new(false);
 static INSIDE: AtomicU32 = AtomicU32::new(0);
-/// The file that gets the reason why the program is left alone.
+/// The trace's file, to which the reason why the program is left alone is written.
 static FILE: AtomicPtr<File> = AtomicPtr::new(null_mut());
 
-/// From here on, a sandbox that is found later is noted in this file.
+/// Sets the file in which a sandbox is noted if one is found later.
 pub fn report_to(file: &'static File) {
-    // Release: with the Acquire of `allowed`, what the file is made of is there.
+    // Release, with the Acquire of `allowed`: the file's contents are visible.
     FILE.store((&raw const *file).cast_mut(), Release);
 }
 
-/// Whether the program is left alone: then its calls are only passed on.
+/// Whether the program is left alone: its calls are only passed on.
 #[inline]
 pub fn is_closed() -> bool {
     CLOSED.load(Relaxed)
 }
 
 /// Runs a function that makes system calls; `None`, without running it, if the program is left
-/// alone. It is left alone from here on if the thread is in a sandbox that was not noticed yet.
+/// alone. If the thread is in a sandbox that was not noticed before, the program is left alone from
+/// here on.
 pub fn allowed<R>(action: impl FnOnce() -> R) -> Option<R> {
     within(|| {
         if !sandbox::is_unnoticed() {
@@ -66,11 +67,12 @@ pub fn allowed<R>(action: impl FnOnce() -> R) -> Option<R> {
         }
         // SAFETY: null, or a file that is never freed.
         let file = unsafe { FILE.load(Acquire).as_ref() };
-        // In a forked child it is the parent's until the child has one of its own.
+        // In a forked child this is the parent's file until the child has made its own.
         if let Some(file) = file.filter(|file| file.is_ours()) {
             file.leave_alone(sandbox::SYSTEM_CALLS);
         }
-        // It is too late to wait for others, as `close` does: that takes system calls.
+        // It is too late to wait for other threads as `close` does, because waiting makes system
+        // calls.
         CLOSED.store(true, SeqCst);
         None
     })?
@@ -78,11 +80,11 @@ pub fn allowed<R>(action: impl FnOnce() -> R) -> Option<R> {
 
 /// Like [`allowed`], for callers where no sandbox can have begun unnoticed.
 pub fn within<R>(action: impl FnOnce() -> R) -> Option<R> {
-    // SeqCst, as the load of CLOSED and the two in `close`: either we see that it is closed, or
-    // `close` sees that we are inside.
+    // SeqCst, like the load of CLOSED and the two accesses in `close`: either this thread sees that
+    // the gate is closed, or `close` sees that this thread is inside.
     INSIDE.fetch_add(1, SeqCst);
     let result = (!CLOSED.load(SeqCst)).then(|| preserving_errno(action));
-    // Release: with the load in `close`, what was done inside is over.
+    // Release, with the load in `close`: what was done inside happened before.
     INSIDE.fetch_sub(1, Release);
     result
 }
@@ -92,15 +94,15 @@ pub fn within<R>(action: impl FnOnce() -> R) -> Option<R> {
 pub fn work<R>(action: impl FnOnce() -> R) -> Option<R> {
     allowed(|| {
         let stack = take_stack()?;
-        // SAFETY: the stack is ours alone, and its end a multiple of a page.
+        // SAFETY: only this thread has the stack, and its end is page-aligned.
         let result = with_signals_blocked(|| unsafe { run_on(stack.wrapping_add(STACK), action) });
         keep_stack(stack);
         Some(result)
     })?
 }
 
-/// Leaves the program alone from here on: waits until all threads that are inside are out. False if
-/// it was left alone before.
+/// Leaves the program alone from here on: waits until no thread is inside. False if the program was
+/// left alone before.
 pub fn close() -> bool {
     if CLOSED.swap(true, SeqCst) {
         return false;
@@ -110,20 +112,21 @@ pub fn close() -> bool {
             break;
         }
         let moment = libc::timespec { tv_sec: 0, tv_nsec: 100_000 };
-        // SAFETY: a time, and nothing to be written. The program has not forbidden the call yet.
+        // SAFETY: the pointer is to a valid time, and null means that no remaining time is written.
+        // The program has not forbidden the call yet.
         preserving_errno(|| unsafe { libc::nanosleep(&raw const moment, null_mut()) });
     }
     true
 }
 
-/// In a forked child there is only the thread that forked, which is not inside.
+/// Resets the count in a forked child, whose only thread is the one that forked. It is not inside.
 pub extern "C" fn forked() {
     INSIDE.store(0, Relaxed);
 }
 
 fn take_stack() -> Option<*mut u8> {
     let spare = SPARES.iter().find_map(|place| {
-        // Acquire: with the Release of `keep_stack`, its last user is done with it.
+        // Acquire, with the Release of `keep_stack`: its last user is done with it.
         let found = place.swap(null_mut(), Acquire);
         (!found.is_null()).then_some(found)
     });

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static MONOTONIC: AtomicBool = AtomicBool::new(false);
 
-/// Chooses the monotonic clock, or the counter.
+/// Chooses the monotonic clock, or else the time stamp counter.
 pub fn choose(monotonic: bool) {
     MONOTONIC.store(monotonic, Relaxed);
 }
@@ -21,9 +21,8 @@ pub fn now() -> u64 {
     }
 }
 
-/// The processor time of this thread, in nanoseconds. It measures the cost of tracing, without what
-/// other threads did meanwhile on the same processor, and without the time that a system call
-/// slept.
+/// The processor time of this thread, in nanoseconds. It measures the cost of tracing: time of
+/// other threads on the same processor, and time asleep in a system call, are not in it.
 pub fn of_thread() -> u64 {
     nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -41,7 +40,7 @@ pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// The nanoseconds that reading a thread's processor time takes: the least of some readings.
+/// The nanoseconds that reading a thread's processor time takes: the least of eight readings.
 pub fn cost_of_look() -> u64 {
     const LOOKS: usize = 8;
     let one = |_| {

@@ -1,11 +1,11 @@
-//! The end of tracing in a process: where it exits, or where it is left alone from then on.
+//! The end of tracing in a process: at its exit, or when it is left alone from then on.
 
 use syncline_trace::writer::modules;
 
 use crate::process::{Process, current, existing};
 use crate::{aside, clock, thread};
 
-/// Says why the program is left alone from here on, and leaves it alone.
+/// Writes why the program is left alone from here on, and leaves it alone.
 pub fn leave_alone(why: &str) {
     if let Some(process) = current() {
         aside::work(|| {
@@ -16,7 +16,7 @@ pub fn leave_alone(why: &str) {
     aside::close();
 }
 
-/// Writes what was counted, and that tracing ends here.
+/// Writes the counts, the cost, and that tracing ends here.
 fn end(process: &Process) {
     thread::flush_all(process);
     process.tell_cost();

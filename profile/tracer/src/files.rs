@@ -1,16 +1,16 @@
-//! The kernel's information on this process, in /proc.
+//! The kernel's information about this process, in /proc.
 
 use core::ops::Range;
 
 /// Reads a file whose name ends in a zero byte; empty if that fails.
 ///
-/// libc's `open`, `read` and `close` are cancellation points, and this runs where the program has
-/// called a function that is none, such as `pthread_mutex_lock`: there a thread that has been
-/// cancelled must not end. Hence `syscall`, which is none.
+/// libc's `open`, `read` and `close` are cancellation points. This function also runs inside
+/// functions that are not, such as `pthread_mutex_lock`, in which a cancelled thread must not end.
+/// Hence it uses `syscall`, which is not a cancellation point.
 pub fn read(path: &mut str) -> Vec<u8> {
     let mut text = Vec::new();
-    // SAFETY: the name ends in a zero byte, and each part of the buffer is written before it is
-    // counted as there.
+    // SAFETY: the name ends in a zero byte, and each part of the buffer is written before the
+    // length includes it.
     unsafe {
         let flags = libc::O_RDONLY | libc::O_CLOEXEC;
         let file = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags);
@@ -43,7 +43,7 @@ pub struct Mapping {
     pub is_stack: bool,
 }
 
-/// All of them.
+/// All mappings of this process; none if they can't be read.
 pub fn mappings() -> impl Iterator<Item = Mapping> {
     let text = read(&mut "/proc/self/maps\0".to_owned());
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -64,7 +64,7 @@ fn mapping(line: &str) -> Option<Mapping> {
 }
 
 /// The bounds of the mapping that an address lies in. The main thread's stack grows downwards, so
-/// it begins as low as its limit allows.
+/// its lower bound is as low as the stack's limit allows.
 pub fn mapping_around(address: u64) -> Option<(u64, u64)> {
     let found = mappings().find(|mapping| mapping.range.contains(&address))?;
     let (low, high) = (found.range.start, found.range.end);

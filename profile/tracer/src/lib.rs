@@ -2,33 +2,33 @@
 //! sections touch.
 //!
 //! ```text
-//! program --> interpose   the functions that take and release locks, and those that allocate
+//! program --> interpose   the functions that acquire and release locks, and those that allocate
 //!                v
 //!             call        counts an acquisition, and chooses whether its section is traced
 //!                v
-//!             dispatch    translated code comes here for what it can't do by itself
+//!             dispatch    translated code comes here for all that it can't do itself
 //!                v
-//!             section     the begin and the end of a traced section, and its record
+//!             section     the beginning and the end of a traced section, and its record
 //!              |   |
 //!              |   v
-//!              |  thread, heap    what is counted; blocks of memory
+//!              |  thread, heap    counts; blocks of memory
 //!              v   v
 //!           engine   process      runs instructions and notes their accesses; the file
 //!                  v              (`syncline_trace`), the budget
 //!                aside            the gate that all system calls of our own go through
 //! ```
 //!
-//! No file imports one that imports it. `starting` and `ending` run when the program starts, and
-//! where tracing ends.
+//! No two files import each other, directly or through others. `starting` runs when the program
+//! starts, and `ending` when tracing ends.
 //!
-//! Its rules:
+//! The library's rules:
 //!
 //! - the program behaves as without it: same results, same output;
 //! - an address set is exact to the byte, or the record says where tracing stopped;
-//! - it calls nothing that the program can replace, such as its allocator, from a function that takes
-//!   or releases a lock: see `go_around` in `syncline-interpose`;
-//! - it takes a few hundred bytes of the program's stack, and once the program forbids itself system
-//!   calls it makes none (`aside`);
+//! - functions that acquire or release a lock call nothing that the program can replace, such as its
+//!   allocator: see `go_around` in `syncline-interpose`;
+//! - it uses a few hundred bytes of the program's stack, and makes no system calls after the program
+//!   has forbidden itself any (`aside`);
 //! - the record is made after the release, so that no thread waits for the lock meanwhile.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]

@@ -1,5 +1,5 @@
-//! The options that `syncline inspect` passes through the environment. It is read once; without it
-//! the library only passes calls on.
+//! The options that `syncline inspect` passes through the environment. They are read once; without
+//! them the library only passes calls on.
 
 use core::ffi::CStr;
 use core::ops::Range;
@@ -18,32 +18,33 @@ pub struct Options {
     pub clock: u32,
     /// Ticks of that clock in a second.
     pub ticks_per_second: u64,
-    /// Most that tracing may take of the process's time, in thousandths; 0 for no limit.
+    /// The share of the process's time that tracing may cost, in thousandths; 0 for no limit.
     pub budget: u32,
     /// The call sites and locks to trace; all if there are none.
     pub places: Box<[Place]>,
 }
 
-/// Call sites or locks: a range of addresses.
+/// A range of addresses of call sites, or of locks.
 #[derive(Debug)]
 pub struct Place {
-    /// Locks, not call sites.
+    /// Whether these are locks; otherwise they are call sites.
     pub is_lock: bool,
-    /// The name of the file, without folders, to whose addresses the range belongs; `None` if it is
-    /// of addresses in memory.
+    /// The name, without folders, of the file whose addresses these are; `None` if they are
+    /// addresses in memory.
     pub module: Option<&'static str>,
     /// The first address, and one past the last.
     pub range: Range<u64>,
-    /// Microseconds that a recording has threads wait there; 0 if that is not known, or was
-    /// returned already (`select`).
+    /// Microseconds that threads waited there in a recording; 0 if that is unknown, or was taken
+    /// already (`select`).
     pub waited: AtomicU64,
 }
 
 impl Options {
-    /// Reads them; `None` if this is not an inspection.
+    /// Reads the options; `None` if they are missing or invalid, as in a program that is not
+    /// inspected.
     pub fn from_environment() -> Option<Options> {
         let list = variable(c"SYNCLINE_INSPECT_SITES").and_then(|v| v.to_str().ok());
-        // The environment may be rewritten by the program: what is kept is copied.
+        // The program may overwrite its environment, so text that is kept is copied.
         let list: &'static str = list.map_or("", |list| Box::leak(Box::from(list)));
         Some(Options {
             folder: Folder::from_environment([
@@ -78,7 +79,7 @@ impl Place {
     }
 }
 
-/// A number that the environment has.
+/// The value of a variable of the environment; `None` if it is missing or not a number.
 pub fn number(name: &CStr) -> Option<u64> {
     variable(name)?.to_str().ok()?.parse().ok()
 }

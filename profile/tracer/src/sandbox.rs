@@ -1,20 +1,20 @@
 //! Sandboxes: a program that forbids itself system calls (seccomp), or the time stamp counter, is
-//! left alone from then on. Tracing needs both, and the kernel ends a program that uses what is
-//! forbidden.
+//! left alone from then on. Tracing needs both, and the kernel kills a program that uses a thing
+//! that is forbidden.
 //!
-//! It is noticed before the kernel knows of it, wherever the program asks for it: in libc's `prctl`
-//! and `syscall`, which are interposed, and in a traced section at the instruction.
+//! The library notices the program's request for a sandbox before the kernel gets it: in libc's
+//! `prctl` and `syscall`, which are interposed, and in a traced section at the instruction.
 //!
-//! An instruction of the program's own outside of traced sections is not seen. So before this
-//! library makes system calls it asks the kernel whether the thread is in a sandbox by now. That is
-//! a system call too, but sandboxes mostly allow it or refuse it with an error. If the kernel kills
-//! the program for it, as in strict mode, it would have killed it for the later calls too. A
-//! process that has been in a sandbox since its start, as containers are, is not asked: the answer
-//! is always yes.
+//! The library does not see a `syscall` instruction of the program's own outside of traced
+//! sections. So before it makes system calls, it asks the kernel whether the thread is in a sandbox
+//! by now. To ask is a system call too, but most sandboxes allow it or refuse it with an error. If
+//! the kernel kills the program for it, as in strict mode, the later calls would have had the same
+//! result. The library does not ask in a process that has been in a sandbox since its start, as in
+//! containers: the answer would always be yes.
 //!
-//! A sandbox from before the library was loaded is a parent's: a program that it runs is left alone
-//! from the start. Finding that out takes the same system calls that the loader has just made to
-//! load this library: a file is opened, read and closed.
+//! A sandbox from before the library was loaded was set up by a parent, and a program that such a
+//! parent runs is left alone from the start. To find that out, the library opens, reads and closes
+//! a file: system calls that the loader has just made to load this library.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -23,8 +23,9 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub const SYSTEM_CALLS: &str = "it forbids itself system calls (seccomp)";
 const COUNTER: &str = "it forbids itself the time stamp counter";
 
-/// Why a system call with these arguments means that the program is to be left alone, if it does. A
-/// call that only asks whether seccomp exists (it passes no filter) does not count.
+/// The reason to leave the program alone if it makes a system call with these arguments; `None` if
+/// there is none. A call that only asks whether seccomp exists (it passes no filter) does not
+/// count.
 pub fn forbids(number: u64, a: u64, b: u64, c: u64) -> Option<&'static str> {
     const PRCTL: u64 = libc::SYS_prctl as u64;
     const SECCOMP: u64 = libc::SYS_seccomp as u64;
@@ -45,13 +46,13 @@ pub fn forbids(number: u64, a: u64, b: u64, c: u64) -> Option<&'static str> {
     }
 }
 
-/// Whether this process is in a sandbox that the command was not in, which says in the environment
-/// how many filters it ran under itself.
+/// Whether this process is in a sandbox that the command `syncline` was not in. The command passes
+/// the number of filters that it ran under itself in the environment.
 pub fn is_inherited() -> bool {
     let Some(filters) = crate::options::number(c"SYNCLINE_FILTERS") else { return false };
     let status = crate::files::read(&mut "/proc/self/status\0".to_owned());
     let status = String::from_utf8_lossy(&status);
-    // Linux 5.9 and later say how many there are.
+    // Linux 5.9 and later report the number of filters.
     let now = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
     now.and_then(|now| now.trim().parse::<u64>().ok()).is_some_and(|now| now > filters)
 }
@@ -61,17 +62,17 @@ static WAS_FREE: AtomicBool = AtomicBool::new(false);
 
 /// Remembers whether the process is in a sandbox when it begins.
 pub fn begin() {
-    // Relaxed: a thread that does not see it yet does not ask.
+    // Relaxed: a thread that does not see the store yet does not ask the kernel.
     WAS_FREE.store(mode() == 0, Relaxed);
 }
 
-/// Whether this thread is in a sandbox that was not noticed yet. It takes one system call.
+/// Whether this thread is in a sandbox that was not noticed yet. Takes at most one system call.
 pub fn is_unnoticed() -> bool {
     WAS_FREE.load(Relaxed) && mode() != 0
 }
 
-/// 0 without a sandbox; also an error of a sandbox that refuses to say, and of a kernel that has none.
-/// `errno` stays as it is.
+/// The thread's seccomp mode: 0 without a sandbox; a negative error if a sandbox refuses the call, or
+/// if the kernel has no seccomp. `errno` stays as it is.
 fn mode() -> i64 {
     let result;
     // SAFETY: the call reads and writes no memory.

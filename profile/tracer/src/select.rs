@@ -1,4 +1,5 @@
-//! The sections to trace: by call site or by lock, each by its position in a file.
+//! Selects the sections to trace by their call sites or locks, each given by its addresses in a
+//! file or in memory.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -6,15 +7,15 @@ use syncline_interpose::for_each_loaded;
 
 use crate::options::{Options, Place};
 
-/// Whether the sections of a lock at a call site are to be traced. A site is a return address;
-/// the call is what lies before it.
+/// Whether the sections of a lock at a call site are to be traced. A site is a return address; the
+/// call is the instruction before it.
 pub fn is_selected(options: &Options, lock: u64, site: u64) -> bool {
     options.places.is_empty()
         || options.places.iter().any(|p| is_at(p, if p.is_lock { lock } else { site - 1 }))
 }
 
-/// Microseconds that a recording has threads wait for a lock or at a call site; 0 if the value was
-/// returned before.
+/// Microseconds that threads waited in a recording for a lock or at a call site; 0 if none are
+/// known, or if they were returned before.
 pub fn expected_wait(options: &Options, lock: u64, site: u64) -> u64 {
     let known = options.places.iter().filter(|place| place.waited.load(Relaxed) > 0);
     let here = known.filter(|p| is_at(p, if p.is_lock { lock } else { site - 1 }));
@@ -27,7 +28,7 @@ fn is_at(place: &Place, address: u64) -> bool {
     for_each_loaded(|object| {
         if (object.start..object.end).contains(&address) {
             let path = object.path();
-            // The program itself has no name there.
+            // The loader's list has no name for the program itself.
             let file = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
             let is_named = match file {
                 b"" => is_program(module),

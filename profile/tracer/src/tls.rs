@@ -1,4 +1,4 @@
-//! The thread's own words.
+//! Words of thread-local storage.
 
 use core::arch::asm;
 
@@ -10,27 +10,28 @@ thread_words! {
     context, set_context at 0: usize;
     /// The address of this thread's record; 0 before its first acquisition.
     thread, set_thread at 8: usize;
-    /// What `heap` keeps for the thread.
+    /// A word of `heap`.
     heap, set_heap at 16: usize;
-    /// The lock whose time held is being measured; 0 if none is.
+    /// The lock whose hold is being measured; 0 if none is.
     timed, set_timed at 24: usize;
 }
 
-/// Where the words of [`context`] and [`timed`] lie, and the call sites, for assembly.
+/// For assembly: the offsets of the words of [`context`] and [`timed`], and of the call sites.
 pub const CONTEXT: usize = 0;
 /// See [`CONTEXT`].
 pub const TIMED: usize = 24;
 /// See [`CONTEXT`].
 pub const SITES: usize = 64;
-/// Bytes of the call sites, which are words.
+/// Bytes of the call sites.
 pub const SITES_BYTES: usize = 1024;
 
 const _: () = assert!(SITES + SITES_BYTES == 1088);
 
-/// Where `thread::often` keeps the call sites that this thread acquires at often: [`SITES_BYTES`].
+/// The [`SITES_BYTES`] bytes in which `thread::often` keeps the call sites at which this thread
+/// acquires often.
 pub fn sites() -> *mut u8 {
     let offset: u64;
-    // SAFETY: reads where this thread's words lie.
+    // SAFETY: reads the offset of this thread's words from the global offset table.
     unsafe {
         asm!(
             "mov {}, qword ptr [rip + syncline_inspect_thread@GOTTPOFF]",
@@ -41,10 +42,11 @@ pub fn sites() -> *mut u8 {
     (fs_base().wrapping_add(offset) as usize + SITES) as *mut u8
 }
 
-/// The thread's base for `fs`.
+/// The thread's FS base.
 pub fn fs_base() -> u64 {
     let base: u64;
-    // SAFETY: the first word of a glibc thread's own block is its address.
+    // SAFETY: the first word of a glibc thread's control block, at FS offset 0, is the block's own
+    // address.
     unsafe {
         asm!("mov {}, qword ptr fs:[0]", out(reg) base, options(nostack, preserves_flags, readonly));
     }

@@ -1,5 +1,5 @@
 //! C11's `mtx_*` and `cnd_*`, which the C library doesn't route through `pthread_*`. `thrd_success`
-//! is 0, and no outcome has the number of `EOWNERDEAD`.
+//! is 0, and no other result has the value of `EOWNERDEAD`.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,5 +1,5 @@
-//! `pthread_cond_*wait`. libc has an old and a new version of each, with different code. Either may
-//! be the default, so the version is named here.
+//! `pthread_cond_*wait`. libc has an old and a new version of the first two, with different code.
+//! Either may be the default, so the version is given here.
 //!
 //! A wait ends with the mutex held, so the delay is spent while the mutex is held.
 

@@ -1,5 +1,5 @@
-//! Barriers and semaphores. Passing a semaphore is a wait that has ended, whether the thread had to
-//! wait or not; trying one is like trying a lock.
+//! Barriers and semaphores. A passed semaphore counts as a wait that has ended, whether or not the
+//! thread had to wait; a try of a semaphore counts like that of a lock.
 
 use core::ffi::{c_int, c_void};
 

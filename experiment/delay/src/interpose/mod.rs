@@ -16,10 +16,10 @@ use crate::sites;
 use crate::unwind::Caller;
 use crate::{counts, delay};
 
-/// Acquires a lock by a call that may wait, and spends the section's delay while it is held.
+/// Acquires a lock by a call that may wait. A delay of the section is spent while the lock is held.
 ///
-/// The caller is looked up beforehand, since that may take the loader's lock, which no thread may
-/// do that holds one of the program's.
+/// The caller is looked up before the acquisition. The look-up may acquire the loader's lock, which
+/// a thread must not do while it holds a lock of the program.
 #[inline(always)]
 fn acquire(caller: Caller, block: impl FnOnce() -> c_int) -> c_int {
     let Some(site) = sites::of(caller) else { return block() };
@@ -32,7 +32,7 @@ fn acquire(caller: Caller, block: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Tries to acquire a lock. A try that is refused takes its delay.
+/// Tries to acquire a lock. A refused try has a delay of its own kind.
 #[inline(always)]
 fn attempt(caller: Caller, attempt: impl FnOnce() -> c_int) -> c_int {
     let Some(site) = sites::of(caller) else { return attempt() };
@@ -44,7 +44,7 @@ fn attempt(caller: Caller, attempt: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Waits for an event, and delays the wait's end.
+/// Waits for an event. The delay is spent after the wait.
 #[inline(always)]
 fn wait(caller: Caller, wait: impl FnOnce() -> c_int) -> c_int {
     let Some(site) = sites::of(caller) else { return wait() };
@@ -54,12 +54,13 @@ fn wait(caller: Caller, wait: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Whether the lock is held now: also if its owner has died with it.
+/// Whether the lock is held now, which it is even if its last owner died while holding it.
 fn is_acquired(result: c_int) -> bool {
     result == 0 || result == EOWNERDEAD
 }
 
-/// `passed! { HOW: fn NAME(args) = VERSION; }` interposes functions that are passed on in this way.
+/// `passed! { HOW: fn NAME(args) = VERSION; }` interposes functions whose calls the function `HOW`
+/// passes on.
 macro_rules! passed {
     ($($how:ident: fn $name:ident($($arg:ident: $type:ty),*) $(= $version:literal)?;)*) => {
         syncline_interpose::entry! { $(fn $name($($arg: $type),*) -> c_int;)* }

@@ -1,5 +1,5 @@
-//! The functions that are in effect before a lock is chosen: each chooses, and calls the function
-//! of the chosen lock.
+//! The functions that are in effect before a lock is chosen: each chooses a lock, and calls that
+//! lock's function.
 
 use super::{MUTEXES, RWLOCKS, SPINLOCKS, choose};
 use crate::mutex;

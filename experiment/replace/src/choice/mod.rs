@@ -1,5 +1,5 @@
-//! Which locks replace the program's. They are chosen by name, once, at the first use of any lock,
-//! or for each object by a [`policy`].
+//! Chooses the locks that replace the program's: by name, once, at the first use of any lock, or
+//! for each object by a [`policy`].
 
 mod first;
 
@@ -21,14 +21,14 @@ pub static SPINLOCKS: Table<spin::Ops> = Table::new(&spin::Ops::FIRST);
 /// The lock in place of reader-writer locks.
 pub static RWLOCKS: Table<rwlock::Ops> = Table::new(&rwlock::Ops::FIRST);
 
-/// Chooses, unless a thread has chosen already, and makes the preparations that the chosen locks
-/// need in a started program.
+/// Chooses the locks, unless a thread has done so, and makes the preparations that the chosen locks
+/// need and that are possible only in a started program.
 pub fn start() {
     choose();
     memory::learn_groups_if_needed();
 }
 
-/// Chooses, or waits until another thread has.
+/// Chooses the locks, or waits until another thread has.
 #[cold]
 pub fn choose() {
     const UNDONE: u32 = 0;
@@ -67,7 +67,7 @@ fn choose_once() {
     RWLOCKS.set(set.rwlocks.unwrap_or(&rwlock::Ops::LEFT));
 }
 
-/// Gives each number of a policy its locks, and returns the functions for mutexes under it.
+/// Gives each number of a policy its locks, and returns the functions for mutexes under the policy.
 fn by_policy(text: &'static [u8]) -> &'static mutex::Ops {
     let mut first = IfFirst::LEFT;
     policy::start(text, |lock| {
@@ -92,6 +92,6 @@ fn by_policy(text: &'static [u8]) -> &'static mutex::Ops {
         }
         kinds
     });
-    // SAFETY: it is never freed.
+    // SAFETY: `keep` never frees it.
     unsafe { &*policy::keep(mutex::Ops::numbered(first)) }
 }

@@ -1,14 +1,14 @@
 //! `pthread_cond_*`.
 //!
-//! A condition variable is ours from the first wait on, with whatever mutex; until then it is as
-//! the C library made it, and has no waiters. A mark says which, in a word that both leave
-//! unchanged.
+//! A condition variable is ours from its first wait on, with any mutex. Until then it is as the C
+//! library made it, and has no waiters. A mark in a word that neither library otherwise changes
+//! says which of the two holds.
 //!
 //! A condition variable that processes share stays the C library's if it is used with mutexes that
-//! are left to it: another process may not have this library. If the process uses a shared
-//! condition variable with a replaced mutex, this library handles it for as long as a thread waits
-//! that way; meanwhile a thread with a mutex of the other kind is refused (EINVAL, as POSIX allows
-//! for different mutexes).
+//! are left to the C library: another process may not have this library. If the process uses a
+//! shared condition variable with a replaced mutex, this library handles it for as long as a thread
+//! waits that way; meanwhile a thread with a mutex of the other kind is refused (EINVAL, as POSIX
+//! allows for different mutexes).
 //!
 //! ```text
 //!   bytes   the C library's              ours
@@ -17,14 +17,16 @@
 //!   36-39   its waiters, clock, sharing  OURS, clock, sharing
 //! ```
 //!
-//! A notification changes the sequence, and a waiter sleeps only while it is what it was when the
-//! waiter held the mutex; so none is lost. The kernel wakes in the order of arrival. A waiter may
-//! wake for no reason, as POSIX allows: if it was about to sleep when another was notified.
+//! A notification changes the sequence, and a waiter sleeps only while the sequence has the value
+//! that it had when the waiter held the mutex. So no notification is lost. The kernel wakes waiters
+//! in the order of arrival. A waiter that was about to sleep when another was notified may return
+//! without a notification, as POSIX allows.
 //!
-//! Waiters count themselves, so that a notification without waiters reads one word, and destroying
-//! waits until the woken threads have left, as POSIX requires.
+//! Waiters count themselves. So a notification without waiters only reads one word, and
+//! `pthread_cond_destroy` can wait until the woken threads have left, as POSIX requires.
 //!
-//! A thread that is cancelled while it waits may have consumed a notification, so it passes one on.
+//! A thread that is cancelled while it waits may have consumed a notification, so it wakes another
+//! waiter.
 
 mod object;
 mod wait;

@@ -7,12 +7,12 @@ use core::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Acquire, Orderin
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
 use syncline_interpose::preserving_errno;
 
-/// What the C library calls `pthread_cond_t`.
+/// The C library's `pthread_cond_t`.
 #[repr(C)]
 pub struct Cond {
     /// Changed by each notification that a thread might sleep through.
     pub sequence: AtomicU32,
-    /// How many wait or are about to, and [`DESTROYING`].
+    /// The number of threads that wait or are about to, and the flag [`DESTROYING`].
     pub waiters: AtomicU32,
     groups: [AtomicU32; 7],
     mode: AtomicU32,
@@ -21,18 +21,19 @@ pub struct Cond {
 
 const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
 
-// Of the mode:
+// Bits of the mode:
 /// Processes may share it.
 const SHARED: u32 = 1;
 /// Absolute times are on the monotonic clock.
 const MONOTONIC: u32 = 2;
-/// It is ours. The C library counts waiters in these bits, and doesn't get so far.
+/// The condition variable is ours. The C library counts waiters in the upper bits, but never as
+/// many as this bit means.
 const OURS: u32 = 1 << 31;
 
 /// One waiter, as the C library counts waiters in the mode.
 const THEIR_WAITER: u32 = 8;
 
-/// A thread waits for the last waiter to be gone.
+/// A thread waits until the last waiter has left.
 const DESTROYING: u32 = 1 << 31;
 
 impl Cond {
@@ -44,8 +45,8 @@ impl Cond {
 
     /// Whether processes may share it.
     pub fn is_shared(&self) -> bool {
-        // Relaxed, as all looks at the mode: a waiter has the mutex, and a notifier has had it
-        // after that, or need not be noticed.
+        // Relaxed, like all loads of the mode: a waiter holds the mutex, and a notifier has held it
+        // later, or need not be noticed by the waiter.
         self.mode.load(Relaxed) & SHARED != 0
     }
 
@@ -57,28 +58,30 @@ impl Cond {
         self.mode.load(Relaxed) & OURS != 0
     }
 
-    /// Makes it ours, unless threads wait for it by the C library. Says whether it is ours.
+    /// Makes it ours, unless threads wait for it in the C library. Returns whether it is ours.
     pub fn make_ours(&self) -> bool {
         let mode = self.mode.load(Relaxed);
         if mode & OURS != 0 {
             return true;
         }
         if !self.is_shared() {
-            // It was never the C library's. Threads with several mutexes may do this at once.
+            // The C library has never used it. Several threads, with different mutexes, may do this
+            // at the same time.
             self.mode.fetch_or(OURS, Relaxed);
             return true;
         }
         let waited_for = mode >= THEIR_WAITER;
         if !waited_for {
-            // The state that the C library has left. Its sequence may be ours, but no thread waits.
+            // The C library has left its own state here. Any value of the sequence is valid, since
+            // no thread waits.
             self.waiters.store(0, Relaxed);
             self.mode.store(mode & (SHARED | MONOTONIC) | OURS, Relaxed);
         }
         !waited_for
     }
 
-    /// Gives it back to the C library, unless threads wait for it by us. Says whether it is the C
-    /// library's.
+    /// Gives it back to the C library, unless threads wait for it in this library. Returns whether
+    /// it is the C library's.
     pub fn make_theirs(&self) -> bool {
         let mode = self.mode.load(Relaxed);
         if mode & OURS == 0 {
@@ -93,40 +96,41 @@ impl Cond {
         !waited_for
     }
 
-    /// Has a thread that was perhaps woken wake another in its stead.
+    /// Wakes another waiter in place of the calling thread, which may have been woken.
     pub fn pass_on(&self) {
         wake(self.sequence.as_ptr(), self.private(), 1);
     }
 
     pub fn notify(&self, count: c_int) {
-        // Relaxed: a waiter that must not be missed has counted itself while it held the mutex,
-        // which the notifier has held since.
+        // Relaxed: a waiter that must not be missed has counted itself while it held the mutex, and
+        // the notifier has held the mutex after that.
         if self.waiters.load(Relaxed) & !DESTROYING != 0 {
             let (word, private) = (self.sequence.as_ptr(), self.private());
-            // Relaxed: the mutex carries what the waiter is to see. A thread that this wakes may
-            // destroy the condition variable, which is not touched any more.
+            // Relaxed: the mutex makes the data that the waiter needs visible. A thread that this
+            // wakes may destroy the condition variable, so it is not accessed after the addition.
             self.sequence.fetch_add(1, Relaxed);
             wake(word, private, count);
         }
     }
 
-    /// A waiter is gone.
+    /// A waiter leaves.
     pub fn leave(&self) {
         let (word, private) = (self.waiters.as_ptr(), self.private());
-        // AcqRel: pairs with the Acquire in `drain`; all that was done here comes before. The
-        // condition variable may be gone after.
+        // AcqRel pairs with the Acquire in `drain`: all accesses of this waiter happen before
+        // `drain` returns. The condition variable may be gone after this.
         if self.waiters.fetch_sub(1, AcqRel) == DESTROYING | 1 {
             wake(word, private, c_int::MAX);
         }
     }
 
-    /// Waits until all woken threads are gone; no others wait.
+    /// Waits until all woken threads have left; no other threads wait.
     pub fn drain(&self) {
-        // Acquire: pairs with the AcqRel in `leave`.
+        // Acquire pairs with the AcqRel in `leave`.
         let mut waiters = self.waiters.fetch_or(DESTROYING, Acquire) | DESTROYING;
         while waiters != DESTROYING {
             let operation = libc::FUTEX_WAIT | self.private();
-            // SAFETY: the word is there, and there is no time.
+            // SAFETY: the word is part of this object, and the null pointer means that there is no
+            // timeout.
             preserving_errno(|| unsafe {
                 let forever = ptr::null::<timespec>();
                 libc::syscall(libc::SYS_futex, self.waiters.as_ptr(), operation, waiters, forever)
@@ -137,9 +141,10 @@ impl Cond {
     }
 }
 
-/// Wakes `count` threads that sleep at a word, which may be gone.
+/// Wakes up to `count` threads that sleep at a word, whose memory may be gone.
 fn wake(word: *const u32, private: c_int, count: c_int) {
-    // SAFETY: the kernel compares the address with those of sleepers, and doesn't access it.
+    // SAFETY: the kernel compares the address with those of sleeping threads, and doesn't access
+    // the memory.
     preserving_errno(|| unsafe {
         libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE | private, count)
     });

@@ -11,7 +11,7 @@ use super::object::Cond;
 use crate::deadline;
 use crate::mutex::{Mutex, Ops};
 
-/// A structure of the C library: a handler on the list of those that a cancellation runs.
+/// A structure of the C library: an entry in the list of handlers that a cancellation runs.
 #[repr(C)]
 struct Handler {
     routine: unsafe extern "C-unwind" fn(*mut c_void),
@@ -33,43 +33,43 @@ unsafe extern "C-unwind" {
 
 const PTHREAD_CANCEL_ASYNCHRONOUS: c_int = 1;
 
-/// A wait, as a cancellation finds it.
+/// The argument of the handler that runs when a wait is cancelled.
 struct Wait {
     cond: *const Cond,
     mutex: *const Mutex,
-    /// Of the mutex.
+    /// The mutex's functions.
     ops: &'static Ops,
 }
 
-/// Leaves the wait, and holds the mutex for the program's own handlers.
+/// Leaves a wait that is cancelled, and acquires the mutex for the program's own handlers.
 unsafe extern "C-unwind" fn cancelled(wait: *mut c_void) {
-    // SAFETY: the wait is on the stack of the thread that is cancelled, which runs this.
+    // SAFETY: the wait is on the stack of the cancelled thread, which runs this function.
     unsafe {
         let wait = &*wait.cast::<Wait>();
-        // Perhaps we were woken. Another waiter may take that wake-up instead; it may also wake for
-        // nothing.
+        // This thread may have been woken, in which case another waiter has to get the wake-up.
+        // Otherwise that waiter wakes without a reason, as it may.
         (*wait.cond).pass_on();
         (*wait.cond).leave();
         (wait.ops.lock)(wait.mutex);
     }
 }
 
-/// Waits with a mutex, for a condition variable that is ours.
+/// Waits with a mutex for a condition variable that is ours.
 ///
 /// # Safety
 ///
-/// Same requirements as POSIX' functions; the functions are the mutex's; the clock is known and the
-/// time is one, if there is one.
+/// Same requirements as POSIX' functions. `ops` are the mutex's functions. If there is a deadline,
+/// its clock is known and its time is valid.
 pub unsafe fn wait(
     cond: *const Cond,
     mutex: *const Mutex,
     ops: &'static Ops,
     until: Option<(clockid_t, *const timespec)>,
 ) -> c_int {
-    // SAFETY: our caller's promise. The handler is popped before this returns.
+    // SAFETY: our caller's promise. The handler is removed before this function returns.
     unsafe {
         let shown = &*cond;
-        // Relaxed: the thread that notifies us has held the mutex since then.
+        // Relaxed: a thread that notifies this one holds the mutex after this point.
         shown.waiters.fetch_add(1, Relaxed);
         let sequence = shown.sequence.load(Relaxed);
         let refused = (ops.unlock)(mutex);
@@ -88,26 +88,27 @@ pub unsafe fn wait(
     }
 }
 
-/// Sleeps until the sequence has changed or the time has come. A cancellation may end the thread
-/// anywhere here, so nothing here needs to be undone except what `cancelled` undoes; errno is of no
-/// use to a cancelled thread.
+/// Sleeps until the sequence has changed or the deadline has passed. A cancellation may end the
+/// thread anywhere in this function, so nothing here has to be undone except by `cancelled`;
+/// `errno` is of no use to a cancelled thread.
 #[inline(never)]
 unsafe fn sleep(cond: &Cond, sequence: u32, until: Option<(clockid_t, *const timespec)>) -> c_int {
     let (clock, time) = until.unwrap_or((CLOCK_MONOTONIC, ptr::null()));
-    // SAFETY: it is a time unless it is null.
+    // SAFETY: the pointer is to a valid time unless it is null.
     if !time.is_null() && unsafe { deadline::is_before_1970(time) } {
         return ETIMEDOUT;
     }
     let real_time = if clock == CLOCK_REALTIME { libc::FUTEX_CLOCK_REALTIME } else { 0 };
     let operation = libc::FUTEX_WAIT_BITSET | cond.private() | real_time;
     let word = cond.sequence.as_ptr();
-    // SAFETY: the word is there and the time is valid or null. With a mask the time is absolute.
+    // SAFETY: the word is part of the condition variable, and the time is valid or null.
+    // FUTEX_WAIT_BITSET takes an absolute time.
     unsafe {
         let errno = libc::__errno_location();
         let before = *errno;
         let mut kind = 0;
         let mut result = 0;
-        // Relaxed: the mutex orders what the program does.
+        // Relaxed: the mutex orders the program's own accesses.
         while cond.sequence.load(Relaxed) == sequence {
             pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &raw mut kind);
             let none = ptr::null::<u32>();

@@ -1,5 +1,5 @@
-//! C11's `mtx_*` and `cnd_*`, which the C library doesn't route through `pthread_*`. They are the
-//! same objects underneath, made by the C library's own `mtx_init` and `cnd_init`; only the
+//! C11's `mtx_*` and `cnd_*`, which the C library doesn't route through `pthread_*`. The objects
+//! are the same, and are initialised by the C library's own `mtx_init` and `cnd_init`; only the
 //! numeric values of the results differ.
 
 use core::ffi::c_int;

@@ -1,4 +1,5 @@
-//! `__register_atfork`, so that forks are counted before any of the program's handlers runs.
+//! `__register_atfork`, which is interposed so that forks are counted before any of the program's
+//! handlers runs.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,8 +1,8 @@
 //! The functions that the program calls.
 //!
-//! Each looks at nothing but goes on in the function of the lock that was chosen
-//! ([`choice`](crate::choice)); until one is, that function chooses. Before the choice and without
-//! one, all objects are the C library's. Those of condition variables are in [`cond`](crate::cond).
+//! Each only calls the function of the chosen lock ([`choice`](crate::choice)). Until a lock is
+//! chosen, that function chooses one. Before the choice, and if no lock is named, all objects are
+//! the C library's. The functions for condition variables are in [`cond`](crate::cond).
 
 mod c11;
 mod fork;

@@ -8,7 +8,7 @@ use crate::choice::MUTEXES;
 use crate::mutex::{Kind, Mutex, real};
 use crate::report;
 
-// SAFETY, of all blocks in these functions: the program calls with a mutex.
+// SAFETY, of all blocks in these functions: the program's own call, with a valid mutex.
 
 /// # Safety
 /// Same requirements as POSIX' function.
@@ -64,7 +64,8 @@ pub unsafe extern "C-unwind" fn pthread_mutex_init(
     mutex: *const Mutex,
     attributes: *const c_void,
 ) -> c_int {
-    // SAFETY: see above. It leaves zeros but for the kind, so a free lock.
+    // SAFETY: see above. The C library's function leaves all fields zero except the kind, which is
+    // a free lock.
     unsafe {
         let result = real::pthread_mutex_init(mutex, attributes);
         if result == 0 {

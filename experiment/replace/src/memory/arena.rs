@@ -1,17 +1,17 @@
-//! Memory of our own, from which lines are cut. Memory is never returned to it; freed pieces are
-//! kept for reuse ([`Cells`](super::Cells)).
+//! The library's own memory, which is cut into lines. Freed pieces are never returned to the arena,
+//! but are kept for reuse ([`Cells`](super::Cells)).
 //!
-//! It is mapped chunk by chunk, as needed: a program may limit its address space, and only what is
-//! mapped counts. A line has a number of 25 bits, made of the chunk's number and the line's in the
-//! chunk:
+//! It is mapped chunk by chunk, as needed: a program may limit its address space, and only mapped
+//! memory counts. A line has a number of 25 bits, which consists of the chunk's number and the
+//! line's number in the chunk:
 //!
 //! ```text
 //!   number -> line     the table of chunks says where the chunk is
 //!   line -> number     chunks lie at multiples of their size, and the last line of each has its number
 //! ```
 //!
-//! Once a lock is in use, its queue nodes are indispensable. So the first chunk is a part of the
-//! library, and is reserved for them: it exists even if nothing may be mapped.
+//! A lock in use must get its queue nodes. So the first chunk is a part of the library, and is
+//! reserved for nodes: it exists even if nothing can be mapped.
 
 use core::cell::UnsafeCell;
 use core::ptr::{NonNull, null_mut};
@@ -21,24 +21,24 @@ use core::sync::atomic::{
 
 use syncline_interpose::preserving_errno;
 
-/// Two lines of the processor, since it fetches them in pairs.
+/// Bytes of a line: two cache lines, since processors fetch these in pairs.
 pub const LINE: usize = 128;
 
 /// Bytes of a chunk.
 const CHUNK: usize = 256 << 10;
-/// The number of lines of a chunk, with the one that has its number.
+/// The number of lines of a chunk, including the one that has the chunk's number.
 const LINES: usize = CHUNK / LINE;
 /// The most chunks that numbers of 25 bits allow.
 const CHUNKS: usize = (1 << 25) / LINES;
 
-/// The number of lines of the first chunk, which has no number in it. Line 0 is never cut, since 0
-/// is no number.
+/// The number of lines of the first chunk, which does not contain its number. Line 0 is never
+/// handed out, since 0 is not a valid number.
 const KEPT: usize = LINES / 2;
 
 #[repr(C, align(4096))]
 struct First(UnsafeCell<[[u8; LINE]; KEPT]>);
 
-// SAFETY: it is memory, whose lines are given out once each.
+// SAFETY: it is plain memory, and each line is handed out only once.
 unsafe impl Sync for First {}
 
 static FIRST: First = First(UnsafeCell::new([[0; LINE]; KEPT]));
@@ -49,23 +49,22 @@ static TABLE: [AtomicPtr<u8>; CHUNKS] = {
     table
 };
 
-/// The number of the next line, if the chunk has enough lines left.
+/// The number of the next line to hand out, if its chunk has enough lines left.
 static NEXT: AtomicUsize = AtomicUsize::new(LINES);
-/// The number of the next line in the first chunk.
+/// The number of the next line to hand out in the first chunk.
 static NEXT_KEPT: AtomicUsize = AtomicUsize::new(1);
 
-/// Maps the first chunk that is not part of the library, at a time when mapping is surely still
-/// allowed.
+/// Maps the first chunk that is not part of the library, while mapping is certainly still allowed.
 pub(super) fn prepare() {
     // If mapping fails, `cut` returns `None` later.
     let _ = chunk(1);
 }
 
-/// One of the lines that are reserved for queue nodes, in the state in which [`cut`] returns a
-/// line.
+/// Hands out one of the lines that are reserved for queue nodes, all zero; `None` if there are no
+/// more.
 #[cold]
 pub(super) fn cut_kept() -> Option<NonNull<u8>> {
-    // Relaxed, both: lines need only differ.
+    // Relaxed, both: the lines only have to be different.
     let next = NEXT_KEPT.fetch_add(1, Relaxed);
     if next >= KEPT {
         NEXT_KEPT.fetch_sub(1, Relaxed);
@@ -74,10 +73,11 @@ pub(super) fn cut_kept() -> Option<NonNull<u8>> {
     Some(at(next as u32))
 }
 
-/// Some lines that were never used, all zero; `None` if there are no more.
+/// Hands out some lines that were never used, all zero; `None` if no more memory can be mapped or
+/// numbered.
 #[cold]
 pub(super) fn cut(lines: usize) -> Option<NonNull<u8>> {
-    // Relaxed, here and below: lines need only differ.
+    // Relaxed, here and below: the lines only have to be different.
     let mut next = NEXT.load(Relaxed);
     loop {
         let fits = next % LINES + lines < LINES;
@@ -92,14 +92,14 @@ pub(super) fn cut(lines: usize) -> Option<NonNull<u8>> {
     }
 }
 
-/// The line of a number.
+/// The line with this number.
 #[inline]
 pub(super) fn at(number: u32) -> NonNull<u8> {
     let number = number as usize;
-    // The remainder changes nothing, and saves a bounds check. Acquire: pairs with the AcqRel in
+    // The remainder changes nothing, and saves a bounds check. Acquire pairs with the AcqRel in
     // `chunk`.
     let chunk = TABLE[number / LINES % CHUNKS].load(Acquire);
-    // SAFETY: a thread that knows a number has it from `number` or `cut`, so its chunk is there.
+    // SAFETY: a thread that has a number got it from `number` or `cut`, so its chunk is mapped.
     unsafe { NonNull::new_unchecked(chunk.add(number % LINES * LINE)) }
 }
 
@@ -117,15 +117,15 @@ pub(super) fn number(line: NonNull<u8>) -> u32 {
     chunk * LINES as u32 + (within / LINE) as u32
 }
 
-/// Where a chunk has its number.
+/// The address of a chunk's number, in its last line.
 fn label(chunk: *mut u8) -> *mut u32 {
     chunk.wrapping_add(CHUNK - LINE).cast()
 }
 
-/// Where a chunk is; it is mapped if it isn't yet.
+/// The address of a chunk, which is mapped if it has not been yet; `None` if that fails.
 fn chunk(number: usize) -> Option<*mut u8> {
     let place = TABLE.get(number)?;
-    // Acquire: pairs with the AcqRel below.
+    // Acquire pairs with the AcqRel below.
     let there = place.load(Acquire);
     if !there.is_null() {
         return Some(there);
@@ -143,8 +143,9 @@ fn chunk(number: usize) -> Option<*mut u8> {
     }
 }
 
-/// A chunk, all zero, at a multiple of its size: the last one in twice as much memory. The kernel maps
-/// downwards, so the next one is below it, and both are one mapping to the kernel.
+/// Maps a chunk, all zero, at a multiple of its size. Twice as much memory is mapped, of which the
+/// last aligned chunk is kept. The kernel maps downwards, so the next chunk is just below, and the
+/// kernel merges both mappings.
 fn map() -> Option<*mut u8> {
     const TWICE: usize = 2 * CHUNK;
     let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -157,7 +158,7 @@ fn map() -> Option<*mut u8> {
     let all = all.cast::<u8>();
     let before = CHUNK - all.addr() % CHUNK;
     let chunk = all.wrapping_add(before);
-    // SAFETY: both are parts of the mapping, which no other thread has seen.
+    // SAFETY: both pieces are parts of the new mapping, which no other thread has seen.
     unsafe {
         unmap(all, before);
         unmap(chunk.wrapping_add(CHUNK), CHUNK - before);

@@ -1,8 +1,8 @@
 //! Lists of equal, unused pieces of the arena.
 //!
 //! A list is Treiber's stack. Its head is a piece's number with a tag that every change increments,
-//! so that a piece that was taken and given back isn't mistaken for one that has stayed. There is
-//! no lock in it that a fork could leave held.
+//! so that a piece that was taken and given back isn't mistaken for one that stayed. The list has
+//! no lock that a fork could leave held.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{
@@ -11,11 +11,11 @@ use core::sync::atomic::{
 
 use super::arena;
 
-/// Pieces of one size.
+/// A list of unused pieces of one size.
 pub struct Cells {
-    /// The tag, and below it the number of the first free piece, or 0.
+    /// The tag in the high half, and in the low half the number of the first free piece, or 0.
     head: AtomicU64,
-    /// How many pieces there may be.
+    /// The most pieces that may exist, free or taken.
     limit: u32,
     count: AtomicU32,
 }
@@ -24,20 +24,21 @@ const NUMBER: u64 = u32::MAX as u64;
 const TAG: u64 = 1 << 32;
 
 impl Cells {
-    /// A list without pieces, which will never have more than this many.
+    /// A list without pieces, for at most this many.
     pub const fn new(limit: u32) -> Cells {
         Cells { head: AtomicU64::new(0), limit, count: AtomicU32::new(0) }
     }
 
-    /// A piece of this many lines (the same for all callers): either one in the state in which it
-    /// was given back, or a fresh one that is all zero.
+    /// Takes a piece of this many lines (the same for all callers): either one in the state in
+    /// which it was given back, or a fresh one that is all zero. `None` if the limit is reached or
+    /// there is no memory.
     pub fn take(&self, lines: usize) -> Option<NonNull<u8>> {
-        // Acquire: pairs with the AcqRel in `give`, so that the piece's link is seen.
+        // Acquire pairs with the AcqRel in `give`: the piece's link is visible.
         let mut head = self.head.load(Acquire);
         while head & NUMBER != 0 {
             let piece = arena::at((head & NUMBER) as u32);
-            // Relaxed: if another thread has the piece by now, this is any value, and the exchange
-            // fails.
+            // Relaxed: if another thread has taken the piece meanwhile, this may be any value, and
+            // the exchange fails.
             let next = link_of(piece).load(Relaxed);
             let new = (head & !NUMBER).wrapping_add(TAG) | u64::from(next);
             match self.head.compare_exchange_weak(head, new, AcqRel, Acquire) {
@@ -53,18 +54,18 @@ impl Cells {
         arena::cut(lines)
     }
 
-    /// Takes a piece back.
+    /// Puts a piece back into the list.
     ///
     /// # Safety
     ///
-    /// It comes from [`take`](Self::take) of this list, and no thread uses it any more.
+    /// The piece comes from [`take`](Self::take) of this list, and no thread uses it any more.
     pub unsafe fn give(&self, piece: NonNull<u8>) {
         // Relaxed: the exchange checks the value again.
         let mut head = self.head.load(Relaxed);
         loop {
             link_of(piece).store((head & NUMBER) as u32, Relaxed);
             let new = (head & !NUMBER).wrapping_add(TAG) | u64::from(arena::number(piece));
-            // AcqRel: pairs with the Acquire in `take`.
+            // AcqRel pairs with the Acquire in `take`.
             match self.head.compare_exchange_weak(head, new, AcqRel, Relaxed) {
                 Ok(_) => return,
                 Err(now) => head = now,
@@ -77,7 +78,7 @@ impl Cells {
         arena::number(piece)
     }
 
-    /// The piece of a number.
+    /// The piece with this number.
     pub fn at(number: u32) -> NonNull<u8> {
         arena::at(number)
     }
@@ -85,7 +86,7 @@ impl Cells {
 
 /// A piece's first word, which links free ones.
 fn link_of<'a>(piece: NonNull<u8>) -> &'a AtomicU32 {
-    // SAFETY: pieces are aligned and never unmapped, and an atomic word may be read and written
-    // whichever thread has the piece.
+    // SAFETY: pieces are aligned and never unmapped, and the word may be accessed atomically even
+    // while a thread has the piece.
     unsafe { piece.cast().as_ref() }
 }

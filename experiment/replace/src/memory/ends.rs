@@ -1,12 +1,12 @@
-//! Whether the ends of threads are noticed. A thread whose end is not noticed keeps no lines, since
-//! nothing would give them back.
+//! Finds out whether the end of a thread will be noticed. If it will not, the thread keeps no
+//! lines, since nothing would give them back.
 
 use syncline_interpose::ThreadEnds;
 
 use crate::tls::{ENDED, NOTICED, set_stage, stage};
 
-/// Whether this thread's end will be noticed. A thread that got the answer `true` shortly before the
-/// program took the key keeps its lines then.
+/// Whether this thread's end will be noticed. If a thread gets `true` shortly before the program
+/// takes the key, its lines are lost when it ends.
 #[inline]
 pub(super) fn is_noticed(ends: &'static ThreadEnds) -> bool {
     ends.are_noticed() && (stage() == NOTICED || notice(ends))
@@ -17,12 +17,12 @@ fn notice(ends: &'static ThreadEnds) -> bool {
     if stage() == ENDED {
         return false;
     }
-    // This comes before the call, since the call may come back here.
+    // The stage is set first, since the call may lead back here.
     set_stage(NOTICED);
     ends.notice((&raw const *ends).cast())
 }
 
-/// This thread has ended, as far as this library knows.
+/// Notes that this thread has ended: it keeps no lines from now on.
 pub(super) fn noticed() {
     set_stage(ENDED);
 }

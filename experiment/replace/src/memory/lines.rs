@@ -1,5 +1,5 @@
-//! Lines for queue nodes. Each thread keeps those that it was given back, and takes from there;
-//! at its end, its lines go to all threads.
+//! Lines for queue nodes. Each thread keeps the lines that it frees, and takes them from there
+//! again. At its end, they go to a list for all threads.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -10,14 +10,15 @@ use super::cells::Cells;
 use super::{arena, ends};
 use crate::tls::{lines, set_lines};
 
-/// The number of lines that a thread keeps.
+/// The most lines that a thread keeps.
 const KEPT: usize = 64;
 
 static LINES: Cells = Cells::new(u32::MAX);
 
 syncline_interpose::thread_ends!(ENDS, thread_ends);
 
-/// Early in a program, keys are still free.
+/// Takes the key by which ends of threads are noticed, early in the program, when keys are still
+/// free.
 pub(super) fn prepare() {
     ENDS.prepare();
 }
@@ -27,7 +28,7 @@ unsafe extern "C" fn thread_ends(_: *mut c_void) {
     give_all();
 }
 
-/// A line that a thread keeps.
+/// A line that a thread keeps, as an element of the thread's list.
 struct Line {
     next: usize,
     length: usize,
@@ -37,7 +38,7 @@ struct Line {
 pub(super) fn take() -> NonNull<u8> {
     match NonNull::new(lines() as *mut Line) {
         Some(line) => {
-            // SAFETY: what the thread keeps was written by `give`.
+            // SAFETY: the lines that the thread keeps were written by `give`.
             set_lines(unsafe { line.as_ref() }.next);
             line.cast()
         }
@@ -62,21 +63,21 @@ pub(super) unsafe fn give(line: NonNull<u8>) {
         return unsafe { LINES.give(line) };
     }
     let next = lines();
-    // SAFETY: what the thread keeps was written here.
+    // SAFETY: the lines that the thread keeps were written by this function.
     let length = NonNull::new(next as *mut Line).map_or(0, |next| unsafe { next.as_ref() }.length);
     if length >= KEPT {
         // SAFETY: our caller's promise.
         return unsafe { LINES.give(line) };
     }
-    // SAFETY: the line is ours, and large enough.
+    // SAFETY: the line belongs to this thread, and is large enough.
     unsafe { line.cast().write(Line { next, length: length + 1 }) };
     set_lines(line.addr().get());
 }
 
-/// Gives back what the thread keeps.
+/// Gives the lines that the thread keeps to the list for all threads.
 fn give_all() {
     while let Some(line) = NonNull::new(lines() as *mut Line) {
-        // SAFETY: what the thread keeps is its own, and was written by `give`.
+        // SAFETY: the lines that the thread keeps are its own, and were written by `give`.
         unsafe {
             set_lines(line.as_ref().next);
             LINES.give(line.cast());

@@ -1,4 +1,4 @@
-//! The memory of replaced locks: the processor's own, with two differences.
+//! The memory of replaced locks. It is like [`Native`], with two differences.
 //!
 //! A function of POSIX threads may be called by the program's allocator, so nodes come from lines
 //! of our own ([`lines`]). Such a function also must not change `errno`, as system calls for
@@ -23,34 +23,38 @@ use syncline_interpose::preserving_errno;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Own;
 
-/// Whether the groups of near processors are known.
+/// Whether a chosen lock needs the groups of near processors; [`GROUPS_KNOWN`] says whether they
+/// are known.
 static GROUPS_NEEDED: AtomicBool = AtomicBool::new(false);
 static GROUPS_KNOWN: AtomicBool = AtomicBool::new(false);
 
 /// Notes that a chosen lock needs to know which processors are near each other.
 pub fn need_groups() {
-    // Relaxed: it is read at the program's start.
+    // Relaxed: the flag is read at the program's start.
     GROUPS_NEEDED.store(true, Relaxed);
 }
 
-/// Finds out which processors are near each other, if a chosen lock needs it. That reads files and
-/// allocates, so it is done at the program's start, and until then all processors are one group.
+/// Finds out which processors are near each other, if a chosen lock needs it. To do so it reads
+/// files and allocates, so it is called at the program's start. Until then, all processors count as
+/// one group.
 pub fn learn_groups_if_needed() {
-    // Relaxed: this thread has seen the choice.
+    // Relaxed: this thread has chosen the locks, or waited for the choice.
     if GROUPS_NEEDED.load(Relaxed) {
         Native::group(0);
-        // Relaxed: the groups have an ordering of their own, and reading this late is harmless.
+        // Relaxed: the groups have an ordering of their own, and it is harmless if a thread sees
+        // this store late.
         GROUPS_KNOWN.store(true, Relaxed);
     }
 }
 
-/// Reserves address space, and registers for the ends of threads, if possible.
+/// Maps memory, and prepares to notice the ends of threads, if possible.
 pub fn prepare() {
     arena::prepare();
     lines::prepare();
 }
 
-// SAFETY: words, links and references are those of `Native`, whose promise this is.
+// SAFETY: words, links and references are those of `Native`, so its implementation's argument holds
+// here too.
 unsafe impl Memory for Own {
     type Word = AtomicU32;
     type Link<T> = AtomicPtr<T>;
@@ -76,7 +80,7 @@ unsafe impl Memory for Own {
     fn allocate<T: Default>() -> NonNull<T> {
         const { assert!(size_of::<T>() <= LINE && align_of::<T>() <= LINE) };
         let node = lines::take().cast::<T>();
-        // SAFETY: a line is ours alone, and large and aligned enough.
+        // SAFETY: only this thread has the line, which is large enough and aligned.
         unsafe { node.write(T::default()) };
         node
     }

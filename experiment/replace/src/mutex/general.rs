@@ -1,10 +1,10 @@
 //! The behaviour that POSIX requires of a mutex, over a lock `L` of the catalogue.
 //!
-//! A normal mutex is the lock. A recursive or error-checking one notes its owner while it is
-//! held, which is exact for a thread that asks about itself. Unlocking a mutex that no thread holds
-//! has no effect; programs that do it happen to work with the C library too.
-//! [`plain`](super::plain) has the fast path of the normal ones, and calls this module in all other
-//! cases.
+//! A normal mutex is just the lock. A recursive or error-checking one notes its owner while it is
+//! held; a thread always finds out correctly whether it is the owner itself. Unlocking a normal
+//! mutex that no thread holds has no effect; programs that do it happen to work with the C library
+//! too. [`plain`](super::plain) has the fast path for normal mutexes, and calls this module in all
+//! other cases.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -22,19 +22,19 @@ use crate::{deadline, generation, report};
 
 static LARGE: Large = Large::new();
 
-/// The lock, if the mutex, which is of this kind, is replaced.
+/// The lock of a mutex of this kind; `None` if the mutex is not replaced.
 #[inline(always)]
 fn lock_of<L: TryLock>(mutex: &Mutex, kind: Kind) -> Option<&L> {
     if kind == Kind::Left { None } else { mutex.room.get(&LARGE) }
 }
 
-/// Acquires by `attempt`, which returns 0 or an error. An owner that may not acquire the mutex
-/// again gets `again`.
+/// Acquires the mutex with `attempt`, which returns 0 or an error. An owner that may not acquire it
+/// again gets the error `again`. `left` acquires a mutex that is not replaced.
 ///
 /// # Safety
 ///
-/// Same requirements as POSIX' functions; `attempt` acquires with the node that it is given if it
-/// returns 0.
+/// Same requirements as POSIX' functions. If `attempt` returns 0, it has acquired the lock with the
+/// node that it got.
 #[inline(always)]
 unsafe fn enter<L: TryLock<Memory = Own>>(
     mutex: *const Mutex,
@@ -70,7 +70,7 @@ unsafe fn enter<L: TryLock<Memory = Own>>(
     result
 }
 
-/// The owner's result; `None` for other threads.
+/// The result for a thread that is the owner; `None` for other threads.
 fn enter_again(mutex: &Mutex, kind: Kind, again: c_int) -> Option<c_int> {
     if !is_owner(mutex) {
         return None;
@@ -84,8 +84,8 @@ fn enter_again(mutex: &Mutex, kind: Kind, again: c_int) -> Option<c_int> {
     Some(0)
 }
 
-/// Whether the mutex has been held since before a fork, so that its queue is that of another
-/// process.
+/// Whether the mutex has been held since before a fork, so that its queue belongs to threads of
+/// another process.
 #[inline(always)]
 unsafe fn is_stranded(mutex: *const Mutex) -> bool {
     // SAFETY: our caller's promise.
@@ -137,7 +137,7 @@ pub unsafe fn lock_until<L: TryLock<Memory = Own>, U: Until<L>>(
             if !is_stranded(mutex) && lock.try_acquire(node) {
                 return 0;
             }
-            // As in the C library: for mutexes, and only for them, whatever the nanoseconds are.
+            // Like in the C library, this is checked before the nanoseconds, but only for mutexes.
             if deadline::is_before_1970(time) {
                 return ETIMEDOUT;
             }
@@ -177,7 +177,7 @@ pub unsafe fn unlock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     }
     shown.generation.store(0, Relaxed);
     let node = shown.room.held::<L>();
-    // SAFETY: the lock is held, and was acquired with this node. The mutex may be gone after.
+    // SAFETY: the lock is held, and was acquired with this node. The mutex may be gone afterwards.
     unsafe {
         lock.release(node);
         Slot::<2>::done::<L>(node);
@@ -191,10 +191,10 @@ fn unlock_strange<L: TryLock<Memory = Own>>(mutex: &Mutex, acquired: u32) -> c_i
     if acquired == 0 {
         return 0;
     }
-    // SAFETY: this thread is the only one left of those that existed when the lock was acquired,
-    // and threads that were created since look only at the generation.
+    // SAFETY: of the threads that existed when the lock was acquired, only this one is left, and
+    // threads that were created since then only read the generation.
     unsafe { mutex.room.forget::<L>() };
-    // Release: pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
+    // Release pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
     mutex.generation.store(0, Release);
     0
 }
@@ -209,7 +209,7 @@ pub unsafe fn destroy<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
             }
             shown.room.clear::<L>(&LARGE);
         }
-        // It marks the mutex as one that can't be used.
+        // The C library's function marks the mutex as unusable.
         real::pthread_mutex_destroy(mutex)
     }
 }

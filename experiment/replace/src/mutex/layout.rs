@@ -1,4 +1,4 @@
-//! A mutex of the C library, and a replaced mutex's use of its fields.
+//! The fields of a mutex of the C library, and their use in a replaced mutex.
 //!
 //! ```text
 //!   bytes   the C library's            a replaced one's
@@ -12,14 +12,15 @@
 //!   24-39   its list of robust ones    the lock
 //! ```
 //!
-//! The place of the kind is part of the ABI, since static initialisers are compiled into programs.
+//! The position of the kind is part of the ABI, since static initialisers are compiled into
+//! programs.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicU16, AtomicU32, Ordering::Relaxed};
 
 use crate::slot::Slot;
 
-/// What the C library calls `pthread_mutex_t`.
+/// The C library's `pthread_mutex_t`.
 #[repr(C)]
 pub struct Mutex {
     /// The generation of the process in which it was acquired; 0 if no thread holds it.
@@ -39,29 +40,29 @@ pub struct Mutex {
 
 const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
 
-/// A mutex that can be replaced.
+/// The kind of a mutex.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It doesn't know its owner.
+    /// The mutex doesn't know its owner.
     Normal,
     /// The owner may lock again.
     Recursive,
-    /// The owner that locks again gets an error.
+    /// An owner that locks again gets an error.
     Checking,
-    /// Left to the C library: robust, with a priority protocol, shared between processes, or
-    /// destroyed.
+    /// The mutex is left to the C library: it is robust, has a priority protocol, is shared between
+    /// processes, or was destroyed.
     Left,
 }
 
-/// A flag of lock elision, which no longer exists, and which the lock does not use.
+/// Flags of lock elision, which no longer exists; they don't matter for a replaced lock.
 const IGNORED: c_int = 0x300;
 
 impl Kind {
-    /// The kind by the C library's number.
+    /// The kind for the C library's number.
     #[inline(always)]
     pub fn of(raw: c_int) -> Kind {
         match raw & !IGNORED {
-            // An adaptive one is a normal one that spins before it sleeps.
+            // An adaptive mutex is a normal one whose waiters spin before they sleep.
             libc::PTHREAD_MUTEX_NORMAL | libc::PTHREAD_MUTEX_ADAPTIVE_NP => Kind::Normal,
             libc::PTHREAD_MUTEX_RECURSIVE => Kind::Recursive,
             libc::PTHREAD_MUTEX_ERRORCHECK => Kind::Checking,
@@ -78,7 +79,7 @@ impl Mutex {
         self.kind.load(Relaxed)
     }
 
-    /// Which kind it is.
+    /// The kind of this mutex.
     #[inline(always)]
     pub fn kind(&self) -> Kind {
         Kind::of(self.raw_kind())

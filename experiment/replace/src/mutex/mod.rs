@@ -1,5 +1,5 @@
-//! Mutexes: where a replaced mutex keeps its lock, and the behaviour that POSIX requires of each
-//! kind, over any lock.
+//! Mutexes: the layout of a replaced mutex, and the behaviour that POSIX requires of each kind,
+//! implemented over any lock.
 
 mod general;
 mod layout;

@@ -1,4 +1,4 @@
-//! What can be done with a mutex: by a lock `L` of the catalogue, or by the C library.
+//! The operations on a mutex, by a lock `L` of the catalogue or by the C library.
 
 use core::ffi::c_int;
 
@@ -13,7 +13,7 @@ use crate::memory::Own;
 type Call = unsafe fn(*const Mutex) -> c_int;
 type CallUntil = unsafe fn(*const Mutex, clockid_t, *const timespec) -> c_int;
 
-/// The operations on a mutex, each as POSIX says.
+/// The operations on a mutex, each with the behaviour that POSIX requires.
 #[derive(Clone, Copy)]
 pub struct Ops {
     pub lock: Call,
@@ -23,14 +23,14 @@ pub struct Ops {
     pub destroy: Call,
     /// Whether this mutex is replaced: 1 or 0.
     pub is_ours: Call,
-    /// It was initialised.
+    /// Called after the mutex was initialised.
     pub made: unsafe fn(*const Mutex),
     /// Whether a lock replaces mutexes at all.
     pub replaces: bool,
 }
 
 impl Ops {
-    /// Those of a lock.
+    /// The operations by a lock.
     pub const fn of<L: TryLock<Memory = Own>, U: Until<L>>() -> Ops {
         Ops {
             lock: plain::lock::<L>,
@@ -44,7 +44,7 @@ impl Ops {
         }
     }
 
-    /// Those of the C library.
+    /// The operations of the C library.
     pub const LEFT: Ops = Ops {
         lock: real::pthread_mutex_lock,
         try_lock: real::pthread_mutex_trylock,

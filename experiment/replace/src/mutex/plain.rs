@@ -1,7 +1,7 @@
-//! The fast path for a normal mutex, which nearly all calls are about.
+//! The fast path for normal mutexes, which nearly all calls take.
 //!
-//! All other cases (another kind, a lock that is yet to be made, a holder from before a fork) are
-//! handled by [`general`](super::general).
+//! [`general`](super::general) handles all other cases: another kind, a lock that has yet to be
+//! made, or a holder from before a fork.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -15,7 +15,7 @@ use crate::generation;
 use crate::memory::Own;
 use crate::slot::Slot;
 
-/// Acquires it.
+/// Acquires a mutex.
 ///
 /// # Safety
 ///
@@ -38,7 +38,7 @@ pub unsafe fn lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     0
 }
 
-/// Releases it.
+/// Releases a mutex.
 ///
 /// # Safety
 ///

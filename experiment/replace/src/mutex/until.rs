@@ -1,4 +1,4 @@
-//! Waiting for a lock until a deadline, for every lock that can be tried.
+//! Waits for a lock until a deadline, with any lock that can be tried.
 
 use core::marker::PhantomData;
 use core::sync::atomic::AtomicU32;
@@ -11,7 +11,7 @@ use crate::memory::Own;
 
 /// A way to wait for a lock until a deadline.
 pub trait Until<L: TryLock> {
-    /// Waits, and says whether it got the lock.
+    /// Waits for the lock, and returns whether it was acquired.
     ///
     /// # Safety
     ///
@@ -19,7 +19,7 @@ pub trait Until<L: TryLock> {
     unsafe fn acquire(lock: &L, node: &L::Node, deadline: Duration) -> bool;
 }
 
-/// By the lock's own means.
+/// The lock's own waits with timeout.
 pub struct Timed(PhantomData<()>);
 
 impl<L: TimedLock<Memory = Own>> Until<L> for Timed {
@@ -30,10 +30,11 @@ impl<L: TimedLock<Memory = Own>> Until<L> for Timed {
 }
 
 /// Repeated tries, for a lock whose waiters can't give up: at first without a pause, then with
-/// sleeps of up to [`LONGEST_NAP`]. Others may overtake.
+/// sleeps of up to [`LONGEST_NAP`]. Other threads may overtake.
 pub struct Polled(PhantomData<()>);
 
-/// A compromise between waking for nothing and coming late.
+/// The longest sleep between two tries: a compromise between useless wake-ups and noticing the
+/// release late.
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 const SHORTEST_NAP: Duration = Duration::from_micros(20);
 
@@ -47,7 +48,7 @@ impl<L: TryLock<Memory = Own>> Until<L> for Polled {
 /// A deadline that never passes.
 pub const NEVER: Duration = Duration::MAX;
 
-/// Tries until it succeeds or the deadline has passed, and says whether it succeeded.
+/// Repeats `attempt` until it succeeds or the deadline has passed. Returns whether it succeeded.
 pub fn poll(deadline: Duration, attempt: impl Fn() -> bool) -> bool {
     let mut looks = 0;
     let mut nap = SHORTEST_NAP;

@@ -1,5 +1,5 @@
-//! Objects with different locks: each object notes the number of its lock, and its functions are
-//! those of the lock with that number. An object that has none yet gets one by the
+//! Objects with different locks: each object stores the number of its lock, which selects the
+//! functions for the object. An object without a number gets one from the
 //! [`policy`](crate::policy).
 
 pub mod mutex;

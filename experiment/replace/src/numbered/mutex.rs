@@ -1,4 +1,5 @@
-//! The functions under a policy: each mutex goes to those of the lock whose number it notes.
+//! The functions for mutexes under a policy: each calls that of the lock whose number the mutex
+//! stores.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
@@ -13,13 +14,13 @@ use crate::policy::{LEFT, MUTEX, Moment, NUMBERS, decide};
 use crate::report;
 use crate::table::Table;
 
-/// The locks of mutexes, by their numbers.
+/// The locks that replace mutexes, by number.
 pub static MUTEXES: [Table<Ops>; NUMBERS] = [const { Table::new(&Ops::LEFT) }; NUMBERS];
 
 /// The number of the first lock that replaces mutexes; 0 if there is none.
 static FIRST: AtomicU16 = AtomicU16::new(0);
 
-/// Says that this is the first lock's number.
+/// Sets the number of the first lock.
 pub fn be_first(number: u16) {
     FIRST.store(number, Relaxed);
 }
@@ -27,13 +28,14 @@ pub fn be_first(number: u16) {
 /// See [`FIRST`].
 #[inline(always)]
 pub fn first() -> u16 {
-    // Relaxed: it is set before the functions that ask.
+    // Relaxed: the number is set before the functions that read it are in effect.
     FIRST.load(Relaxed)
 }
 
 type Call = unsafe fn(*const Mutex) -> c_int;
 
-/// Locks and unlocks mutexes that may have any lock of a policy, of which one is the first.
+/// Functions that lock and unlock mutexes with any lock of a policy, and are fastest for the first
+/// one.
 #[derive(Clone, Copy)]
 pub struct IfFirst {
     lock: Call,
@@ -41,17 +43,18 @@ pub struct IfFirst {
 }
 
 impl IfFirst {
-    /// The first is this lock.
+    /// The functions if this lock is the first.
     pub const fn of<L: TryLock<Memory = Own>>() -> IfFirst {
         IfFirst { lock: lock_if_first::<L>, unlock: unlock_if_first::<L> }
     }
 
-    /// The first is the C library's.
+    /// The functions if no lock replaces mutexes.
     pub const LEFT: IfFirst = IfFirst { lock, unlock };
 }
 
 impl Ops {
-    /// The functions that read the mutex's number; it is mostly that of this lock.
+    /// The functions that read the mutex's number, with those for the first lock, whose number most
+    /// mutexes have.
     pub const fn numbered(first: IfFirst) -> Ops {
         let IfFirst { lock, unlock } = first;
         Ops { lock, try_lock, lock_until, unlock, destroy, is_ours, made, replaces: true }
@@ -65,14 +68,15 @@ impl Ops {
 unsafe fn of(mutex: *const Mutex) -> &'static Ops {
     // SAFETY: see above.
     let mutex = unsafe { &*mutex };
-    // Relaxed, as all here: any lock is free in a fresh object, so the number orders nothing.
+    // Relaxed, like all accesses here: in a fresh object every lock is free, so the number orders
+    // nothing.
     match mutex.choice.load(Relaxed) {
         0 => choose(mutex, Moment::Acquired),
         number => by(number),
     }
 }
 
-/// The functions of a mutex that has been acquired, if it was used at all.
+/// The functions of a mutex that is not about to be acquired; the C library's if it was never used.
 #[inline(always)]
 unsafe fn of_used(mutex: *const Mutex) -> &'static Ops {
     // SAFETY: see above.
@@ -87,8 +91,8 @@ fn by(number: u16) -> &'static Ops {
     MUTEXES[usize::from(number) % MUTEXES.len()].get()
 }
 
-/// Chooses, unless another thread is first. What can't be replaced may be in memory that processes
-/// share, and notes nothing.
+/// Chooses a lock, unless another thread is first, and returns its functions. A mutex that can't be
+/// replaced stores no number, since it may be in memory that processes share.
 #[cold]
 fn choose(mutex: &Mutex, moment: Moment) -> &'static Ops {
     if mutex.kind() == Kind::Left {
@@ -110,7 +114,8 @@ fn choose(mutex: &Mutex, moment: Moment) -> &'static Ops {
 /// # Safety
 /// Same requirements as POSIX' function.
 unsafe fn lock(mutex: *const Mutex) -> c_int {
-    // SAFETY: see above. Nearly all calls come with a number, and have nothing to keep meanwhile.
+    // SAFETY: see above. Nearly all mutexes have a number, and the call of the chosen function is
+    // then the last one.
     unsafe {
         match (*mutex).choice.load(Relaxed) {
             0 => first_lock(mutex),
@@ -142,8 +147,8 @@ unsafe fn unlock(mutex: *const Mutex) -> c_int {
     unsafe { (of_used(mutex).unlock)(mutex) }
 }
 
-/// Acquires one that may have any lock of a policy, of which `L` is the first. The first lock,
-/// which is the only one if a single call site was tuned, is found without a second jump.
+/// Acquires a mutex that may have any lock of a policy, of which `L` is the first. The first lock,
+/// which is the only one if a single call site was tuned, is called without a second jump.
 ///
 /// # Safety
 ///
@@ -155,7 +160,7 @@ unsafe fn lock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int 
     }
 }
 
-/// Releases such a one.
+/// Releases a mutex, like [`lock_if_first`].
 ///
 /// # Safety
 ///
@@ -172,8 +177,8 @@ unsafe fn unlock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_in
 }
 
 unsafe fn destroy(mutex: *const Mutex) -> c_int {
-    // SAFETY: see above. Memory that was a mutex may become one by a static initialiser, or without
-    // any, if all its bytes are zero.
+    // SAFETY: see above. The number is cleared because the memory may become a mutex again by a
+    // static initialiser, or by being zeroed.
     unsafe {
         let result = (of_used(mutex).destroy)(mutex);
         if result == 0 {

@@ -1,4 +1,5 @@
-//! The functions under a policy: each object uses those of the lock whose number it notes.
+//! The functions for reader-writer locks under a policy: each calls that of the lock whose number
+//! the object stores.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -7,11 +8,11 @@ use crate::report;
 use crate::rwlock::{Ops, Rwlock};
 use crate::table::Table;
 
-/// The locks of reader-writer locks, by their numbers.
+/// The locks that replace reader-writer locks, by number.
 pub static RWLOCKS: [Table<Ops>; NUMBERS] = [const { Table::new(&Ops::LEFT) }; NUMBERS];
 
 impl Ops {
-    /// Those that look at the lock's number.
+    /// The functions that read the object's number.
     pub const NUMBERED: Ops = Ops {
         // SAFETY: the program's own call.
         share: |lock| unsafe { (of(lock).share)(lock) },
@@ -30,7 +31,7 @@ impl Ops {
         // SAFETY: as above.
         destroy: |lock| unsafe {
             let result = (of_used(lock).destroy)(lock);
-            // Memory may be used again where all zero is a free lock.
+            // The memory may be used again as a lock that is initialised by zeros.
             (*lock).choice.store(0, Relaxed);
             result
         },
@@ -48,14 +49,15 @@ impl Ops {
 unsafe fn of(lock: *const Rwlock) -> &'static Ops {
     // SAFETY: our caller's promise.
     let lock = unsafe { &*lock };
-    // Relaxed, as all here: any lock is free in a fresh object, so the number orders nothing.
+    // Relaxed, like all accesses here: in a fresh object every lock is free, so the number orders
+    // nothing.
     match lock.choice.load(Relaxed) {
         0 => choose(lock, Moment::Acquired),
         number => by(number).suited_to(lock),
     }
 }
 
-/// The functions of a lock that has been acquired, if it was used at all.
+/// The functions of a lock that is not about to be acquired; the C library's if it was never used.
 #[inline(always)]
 unsafe fn of_used(lock: *const Rwlock) -> &'static Ops {
     // SAFETY: our caller's promise.
@@ -71,7 +73,8 @@ fn by(number: u16) -> &'static Ops {
     RWLOCKS[usize::from(number) % RWLOCKS.len()].get()
 }
 
-/// Chooses, unless another thread is first. What processes share notes nothing.
+/// Chooses a lock, unless another thread is first, and returns its functions. An object that
+/// processes share stores no number.
 #[cold]
 fn choose(lock: &Rwlock, moment: Moment) -> &'static Ops {
     if lock.is_shared() {

@@ -1,4 +1,5 @@
-//! The functions under a policy: a spinlock's word has its lock's number, or that it has none yet.
+//! The functions for spinlocks under a policy: a spinlock's word has the number of its lock, or 0
+//! if it has none yet.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -8,17 +9,17 @@ use crate::report;
 use crate::spin::{CHOICE, FREE, OURS, Ops, Word, real};
 use crate::table::Table;
 
-/// The locks of spinlocks, by their numbers.
+/// The locks that replace spinlocks, by number.
 pub static SPINLOCKS: [Table<Ops>; NUMBERS] = [const { Table::new(&Ops::LEFT) }; NUMBERS];
 
 impl Ops {
-    /// Those that look at the word.
+    /// The functions that read the number in the word.
     pub const NUMBERED: Ops = Ops {
         init,
         // SAFETY: the program's own call.
         destroy: |word| unsafe {
             match number(word) {
-                // It was never acquired.
+                // The spinlock was never acquired.
                 Some(0) => 0,
                 _ => (of(word).destroy)(word),
             }
@@ -33,10 +34,11 @@ impl Ops {
     };
 }
 
-/// The number in a word; `None` if it is the C library's own.
+/// The number in a word; `None` if the spinlock is the C library's.
 #[inline(always)]
 unsafe fn number(word: *const Word) -> Option<u16> {
-    // SAFETY: our caller's promise. Relaxed: as in `place`.
+    // SAFETY: our caller's promise. Relaxed: the number only selects functions, and these load the
+    // word again with Acquire before they use the lock.
     let value = unsafe { (*word).load(Relaxed) };
     (value >= OURS).then_some(((value & !OURS) >> CHOICE) as u16)
 }
@@ -70,22 +72,22 @@ unsafe fn init(word: *const Word, shared: c_int) -> c_int {
     0
 }
 
-/// Chooses a lock and makes it, unless another thread is first. Where there is no room for another,
-/// the word becomes the C library's.
+/// Chooses a lock and makes it, unless another thread is first. If there is no room for a lock, the
+/// spinlock becomes the C library's.
 #[cold]
 unsafe fn choose(word: *const Word, moment: Moment) -> &'static Ops {
     let number = match decide(SPINLOCK, word.addr(), moment) {
         0 => return &Ops::LEFT,
         number => number,
     };
-    // SAFETY: our caller's promise; without a lock of ours in it, the word may be made a free one
-    // of the C library.
+    // SAFETY: our caller's promise; a word without a lock of this library may become a free
+    // spinlock of the C library.
     unsafe {
         let made = number != LEFT && (by(number).make)(word, number);
         if !made {
             let _ = (*word).compare_exchange(OURS, FREE, Relaxed, Relaxed);
         }
-        // The lock of the thread that was first.
+        // This is the lock of the thread that was first.
         self::number(word).map_or(&Ops::LEFT, by)
     }
 }

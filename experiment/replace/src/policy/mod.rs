@@ -1,14 +1,14 @@
-//! Which lock each object gets, by a policy: `SYNCLINE_POLICY`, as `syncline exec --policy`
-//! composes it from a policy file ([`rules`] has its form).
+//! Chooses the lock of each object by a policy: `SYNCLINE_POLICY`, which `syncline exec --policy`
+//! composes from a policy file ([`rules`] describes its form).
 //!
-//! An object notes the number of its lock in bytes that the C library doesn't use. It is chosen
-//! once: when the object is initialised by a call, or else when it is first acquired, which all
-//! objects with a static initialiser are. So only then is a call stack read ([`place`]).
+//! An object stores the number of its lock in bytes that the C library doesn't use. The lock is
+//! chosen once: when the object is initialised by a call, or else when it is first acquired, as for
+//! all objects with a static initialiser. Only then is a call stack read ([`place`]).
 //!
-//! The most precise rule that has a lock for this kind of object counts: one for the object, then
-//! one for the call site that made it, one for the call site that acquires it first, one for its
-//! class, and last the default. An object gets no lock when it is made if a rule for acquiring call
-//! sites might still match it.
+//! The most precise rule that has a lock for this kind of object applies: one for the object, then
+//! one for the call site that initialised it, one for the call site that acquires it first, one for
+//! its class, and last the default. An object gets no lock when it is initialised if a rule for
+//! acquiring call sites might still match it.
 
 mod place;
 mod rules;
@@ -32,18 +32,18 @@ pub const SPINLOCK: u8 = 2;
 /// See [`MUTEX`].
 pub const RWLOCK: u8 = 4;
 
-/// What happens to an object.
+/// The moment at which an object's lock is chosen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// It is initialised by a call.
+    /// The object is initialised by a call.
     Created,
-    /// It is acquired, or waited for, and has no lock yet.
+    /// The object is acquired, and has no lock yet.
     Acquired,
 }
 
 struct Policy {
     rules: &'static [Rule],
-    /// Which kinds of objects a number has a lock for.
+    /// For each number, the kinds of objects that its locks replace.
     suits: [u8; NUMBERS],
 }
 
@@ -53,8 +53,8 @@ pub struct Lock {
     pub names: &'static [u8],
 }
 
-/// Reads a policy. `have` gives each of its locks its number, and says for which kinds of objects it
-/// is one. The entries of the catalogue stay as they are until this returns.
+/// Reads a policy. `have` is called for each of its locks, and returns the kinds of objects that the
+/// lock replaces. The functions in effect don't change until this returns.
 pub fn start(text: &'static [u8], mut have: impl FnMut(Lock) -> u8) {
     let mut policy = Policy { rules: &[], suits: [0; NUMBERS] };
     policy.suits[usize::from(LEFT)] = MUTEX | SPINLOCK | RWLOCK;
@@ -66,16 +66,16 @@ pub fn start(text: &'static [u8], mut have: impl FnMut(Lock) -> u8) {
         policy.suits[number] = have(Lock { number: number as u16, names });
     }
     policy.rules = rules::read(text);
-    // SAFETY: the one thread that starts does this, before the policy is there to be asked for.
+    // SAFETY: only the thread that chooses does this, before the policy is published below.
     unsafe { learn_program() };
     POLICY.store(keep(policy), Relaxed);
 }
 
-/// The number of an object's lock; 0 if it is not known before the object is acquired.
+/// The number of an object's lock; 0 if it can only be chosen when the object is acquired.
 #[cold]
 pub fn decide(kind: u8, object: usize, moment: Moment) -> u16 {
-    // Relaxed: it is set before the functions that lead here.
-    // SAFETY: it was kept for ever.
+    // Relaxed: the policy is set before the functions that lead here are in effect. SAFETY: the
+    // policy is never freed.
     let Some(policy) = (unsafe { POLICY.load(Relaxed).as_ref() }) else { return LEFT };
     let suits = |rule: &&Rule| policy.suits[usize::from(rule.number)] & kind != 0;
     let of = |what: What| policy.rules.iter().filter(move |rule| rule.what == what).filter(suits);
@@ -100,8 +100,8 @@ pub fn decide(kind: u8, object: usize, moment: Moment) -> u16 {
     last.map_or(LEFT, |rule| rule.number)
 }
 
-/// The first rule for the innermost frame that is no wrapper's. Reading a stack may itself use a
-/// lock, which then has no place.
+/// The first rule that matches the innermost call that does not come from a wrapper. Reading a
+/// stack may itself use a lock; no rule for call sites matches that.
 fn by_site<'a>(policy: &Policy, rules: impl Iterator<Item = &'a Rule> + Clone) -> Option<&'a Rule> {
     if deciding() != 0 {
         return None;

@@ -1,12 +1,12 @@
-//! The calls through which a thread came to an object.
+//! Reads the calls that led a thread to an object.
 
 use syncline_interpose::{Position, for_each_frame, object_at, position};
 
-/// The most frames that are read: as many wrappers as are stacked in C++ and GLib, and some more.
+/// The most frames that are read: more than the wrappers that C++ and GLib nest.
 const DEPTH: usize = 16;
 
-/// Goes through the calls that led here, the innermost first and this library's own left out,
-/// until `each` stops it or the position of a call isn't known.
+/// Goes through the calls that led here, the innermost first and without this library's own, until
+/// `each` returns `false` or the position of a call is unknown.
 pub fn walk(mut each: impl FnMut(Position) -> bool) {
     let here = own_function as *const () as u64;
     let own = object_at(here).map_or(0..0, |own| own.start..own.end);
@@ -23,5 +23,5 @@ pub fn walk(mut each: impl FnMut(Position) -> bool) {
     });
 }
 
-/// Its address is one of this library's.
+/// A function whose address is in this library.
 fn own_function() {}

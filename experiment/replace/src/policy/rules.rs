@@ -1,14 +1,14 @@
-//! The form in which a policy gets into a program: entries that end in `;`, of words.
+//! The form in which a policy is passed to a program: entries of words, each ended by `;`.
 //!
 //! ```text
 //!   u NAMES                a lock, or two joined by `+`, or `libc`; the first is number 1
-//!   o N FROM TO MODULE     objects at these addresses have lock N
-//!   c N FROM TO MODULE     those that are made by a call from there
-//!   a N FROM TO MODULE     those that are first acquired by a call from there
-//!   s N, y N               those in a module's static data, and all others (dynamic)
-//!   d N                    all
-//!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the place
-//!   l START                so is any from libraries whose names start with this
+//!   o N FROM TO MODULE     objects at these addresses get lock N
+//!   c N FROM TO MODULE     objects that are initialised by a call from there
+//!   a N FROM TO MODULE     objects that are first acquired by a call from there
+//!   s N, y N               objects in a module's static data; all others (dynamic)
+//!   d N                    all objects
+//!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the call site
+//!   l START                so is any call from a library whose name begins with START
 //! ```
 //!
 //! Addresses are those of the module's file, in hexadecimal; a call's is that of its last byte.
@@ -19,12 +19,12 @@ use core::ptr::null_mut;
 
 use syncline_interpose::{Position, Span, fail, number, preserving_errno};
 
-/// Numbers of locks that objects note; 0 is an object that has none yet.
+/// The number of different numbers that objects can store; 0 means that an object has no lock yet.
 pub const NUMBERS: usize = 32;
-/// The number of those left to the C library.
+/// The number of objects that are left to the C library.
 pub const LEFT: u16 = NUMBERS as u16 - 1;
 
-/// What a rule matches.
+/// The kind of thing that a rule matches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Object,
@@ -44,12 +44,12 @@ pub struct Rule {
     /// The lock's number.
     pub number: u16,
     span: Option<Span>,
-    /// How the names of libraries start, where it speaks of these.
+    /// For [`What::WrapperLibrary`], the beginning of the libraries' names.
     pub libraries: &'static [u8],
 }
 
 impl Rule {
-    /// Whether a place is among its own.
+    /// Whether a position is in the rule's span.
     pub fn covers(&self, position: &Option<Position>) -> bool {
         match (&self.span, position) {
             (Some(span), Some(at)) => span.covers(at),
@@ -63,10 +63,11 @@ pub fn locks(text: &'static [u8]) -> impl Iterator<Item = &'static [u8]> {
     entries(text).filter_map(|entry| entry.strip_prefix(b"u "))
 }
 
-/// All rules. The text may be the environment's, which programs write over: it is copied.
+/// All rules. The text is copied, because it may be the environment's, which programs may
+/// overwrite.
 pub fn read(text: &'static [u8]) -> &'static [Rule] {
     let kept = room::<u8>(text.len());
-    // SAFETY: the room is as long, and fresh.
+    // SAFETY: the room is fresh, and as long as the text.
     let text: &'static [u8] = unsafe {
         kept.copy_from_nonoverlapping(text.as_ptr(), text.len());
         core::slice::from_raw_parts(kept, text.len())
@@ -76,11 +77,11 @@ pub fn read(text: &'static [u8]) -> &'static [Rule] {
     let mut count = 0;
     for entry in entries(text).filter(|entry| !entry.starts_with(b"u ")) {
         let rule = rule(entry).unwrap_or_else(|| wrong(entry));
-        // SAFETY: there is room for as many as there are entries.
+        // SAFETY: there is room for as many rules as there are entries.
         unsafe { rules.add(count).write(rule) };
         count += 1;
     }
-    // SAFETY: this many were written.
+    // SAFETY: this many rules were written.
     unsafe { core::slice::from_raw_parts(rules, count) }
 }
 
@@ -121,20 +122,21 @@ fn rule(entry: &'static [u8]) -> Option<Rule> {
     Some(rule)
 }
 
-/// Ends the program, since the policy can't be read.
+/// Ends the program with a message, since an entry of the policy can't be read.
 pub fn wrong(entry: &[u8]) -> ! {
     fail(&[b"SYNCLINE_POLICY has an entry that this library can't read: ", entry])
 }
 
-/// Keeps a value for ever.
+/// Stores a value in memory that is never freed.
 pub fn keep<T>(value: T) -> *mut T {
     let place = room::<T>(1);
-    // SAFETY: it is fresh, large and aligned enough.
+    // SAFETY: the memory is fresh, large enough and aligned.
     unsafe { place.write(value) };
     place
 }
 
-/// Fresh memory that is never freed; not the program's allocator's, which may lock.
+/// Fresh memory that is never freed. It does not come from the program's allocator, which may use a
+/// lock.
 fn room<T>(count: usize) -> *mut T {
     const { assert!(align_of::<T>() <= 4096) };
     let size = (count * size_of::<T>()).max(1);

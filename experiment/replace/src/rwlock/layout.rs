@@ -1,4 +1,4 @@
-//! A reader-writer lock of the C library, and a replaced one's use of its fields.
+//! The fields of a reader-writer lock of the C library, and their use in a replaced one.
 //!
 //! ```text
 //!   bytes   the C library's                a replaced one's
@@ -8,14 +8,14 @@
 //!   32-35   elision                        the same
 //!   36-39   padding                        the generation of the process that the writer is in
 //!   40-41   padding                        the number of its lock, under a policy
-//!   48-51   whom it prefers                the same
+//!   48-51   whether it prefers writers     the same
 //! ```
 
 use core::sync::atomic::{AtomicU16, AtomicU32};
 
 use crate::slot::Slot;
 
-/// What the C library calls `pthread_rwlock_t`.
+/// The C library's `pthread_rwlock_t`.
 #[repr(C)]
 pub struct Rwlock {
     pub room: Slot<3>,

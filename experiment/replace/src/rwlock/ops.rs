@@ -20,7 +20,7 @@ use crate::{deadline, generation, report};
 type Call = unsafe fn(*const Rwlock) -> c_int;
 type CallUntil = unsafe fn(*const Rwlock, clockid_t, *const timespec) -> c_int;
 
-/// What can be done with a reader-writer lock.
+/// The operations on a reader-writer lock.
 #[derive(Clone, Copy)]
 pub struct Ops {
     pub share: Call,
@@ -31,11 +31,12 @@ pub struct Ops {
     pub lock_until: CallUntil,
     pub unlock: Call,
     pub destroy: Call,
-    /// It was initialised.
+    /// Called after the lock was initialised.
     pub made: unsafe fn(*const Rwlock),
-    /// Whether a lock replaces these at all.
+    /// Whether a lock replaces reader-writer locks at all.
     pub replaces: bool,
-    /// Those for an object that shall prefer writers, if not these.
+    /// The operations for objects that require that writers are preferred; `None` if they are the
+    /// same.
     pub for_writers: Option<&'static Ops>,
 }
 
@@ -44,7 +45,7 @@ pub trait Suited: TrySharedLock<Memory = Own, Node = (), SharedNode = ()> {}
 impl<L: TrySharedLock<Memory = Own, Node = (), SharedNode = ()>> Suited for L {}
 
 impl Ops {
-    /// With a lock of the catalogue.
+    /// The operations by a lock of the catalogue.
     pub const fn of<L: Suited, U: Until<L>, S: ShareUntil<L>>() -> Ops {
         Ops {
             share: share::<L>,
@@ -61,13 +62,13 @@ impl Ops {
         }
     }
 
-    /// A copy in which [`CompactRw`] replaces objects that shall prefer writers.
+    /// A copy in which [`CompactRw`] replaces objects that require that writers are preferred.
     pub const fn but_for_writers(self) -> Ops {
         const COMPACT: Ops = Ops::of::<CompactRw<Park, Own>, mutex::Timed, Timed>();
         Ops { for_writers: Some(&COMPACT), ..self }
     }
 
-    /// Those of the C library.
+    /// The operations of the C library.
     pub const LEFT: Ops = Ops {
         share: real::pthread_rwlock_rdlock,
         try_share: real::pthread_rwlock_tryrdlock,
@@ -83,13 +84,13 @@ impl Ops {
     };
 }
 
-/// `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`. The other two kinds are one to the C library.
+/// `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`. The C library treats the other two kinds alike.
 const PREFER_WRITER_NONRECURSIVE: u32 = 2;
 
 static LARGE: Large = Large::new();
 
 impl Ops {
-    /// These, or those for an object that shall prefer writers.
+    /// The operations that suit an object: these, or those for objects that prefer writers.
     #[inline(always)]
     pub fn suited_to(&'static self, lock: &Rwlock) -> &'static Ops {
         match self.for_writers {
@@ -100,7 +101,7 @@ impl Ops {
 }
 
 impl Rwlock {
-    /// Whether a writer that waits shall keep new readers out.
+    /// Whether the object requires that waiting writers keep new readers out.
     #[inline(always)]
     fn prefers_writers(&self) -> bool {
         // Relaxed: it never changes while the lock is used.
@@ -113,13 +114,14 @@ impl Rwlock {
         self.shared.load(Relaxed) != 0
     }
 
-    /// Whether this thread is the writer inside.
+    /// Whether this thread holds the lock as a writer.
     fn is_mine(&self) -> bool {
-        // Relaxed: exact for the thread that asks about itself.
+        // Relaxed: a thread always sees its own last store, and no other thread stores its number.
         self.writer.load(Relaxed) == this_thread()
     }
 
-    /// Whether a writer has it since before a fork, and its queue is that of another process.
+    /// Whether a writer has held it since before a fork, so that its queue belongs to threads of
+    /// another process.
     #[inline(always)]
     fn is_stranded(&self) -> bool {
         generation::is_past(&self.generation)
@@ -132,7 +134,7 @@ impl Rwlock {
     }
 }
 
-/// The lock, if it is replaced.
+/// The replacing lock; `None` if the object is not replaced.
 ///
 /// # Safety
 ///
@@ -147,7 +149,8 @@ unsafe fn find<'a, L: Suited>(lock: *const Rwlock) -> Option<(&'a Rwlock, &'a L)
     Some((shown, shown.room.get::<L>(&LARGE)?))
 }
 
-/// Like [`find`], for a thread that is about to acquire it: counts a lock that isn't replaced.
+/// Like [`find`], for a thread that is about to acquire the lock: an acquisition of a lock that
+/// isn't replaced is counted.
 ///
 /// # Safety
 ///
@@ -164,7 +167,7 @@ unsafe fn find_to_acquire<'a, L: Suited>(lock: *const Rwlock) -> Option<(&'a Rwl
     }
 }
 
-/// What follows a writer's acquisition.
+/// Notes the owner after a writer's acquisition.
 fn entered(lock: &Rwlock) -> c_int {
     lock.writer.store(this_thread(), Relaxed);
     lock.generation.store(generation::now(), Relaxed);
@@ -255,14 +258,15 @@ unsafe fn lock_until<L: Suited, U: Until<L>>(
     }
 }
 
-/// Acquires until a deadline: at once if it is free, whatever the time is, or else by `until`.
+/// Acquires the lock until a deadline. A free lock is acquired by `attempt`, even if the deadline
+/// has passed; otherwise `until` waits.
 unsafe fn wait(
     lock: &Rwlock,
     (clock, time): (clockid_t, *const timespec),
     attempt: impl FnOnce() -> bool,
     until: impl FnOnce(Duration) -> bool,
 ) -> c_int {
-    // SAFETY: see above. The C library refuses what is no time even if the lock is free.
+    // SAFETY: see above. The C library refuses an invalid time even if the lock is free.
     if !unsafe { deadline::is_time(clock, time) } {
         return EINVAL;
     }
@@ -292,7 +296,7 @@ unsafe fn unlock<L: Suited>(lock: *const Rwlock) -> c_int {
         if shown.generation.load(Relaxed) != generation::now() {
             // No other thread from before the fork exists in the child.
             shown.room.forget::<L>();
-            // Release: pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
+            // Release pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
             shown.generation.store(0, Release);
         } else {
             shown.generation.store(0, Relaxed);
@@ -308,7 +312,7 @@ unsafe fn destroy<L: Suited>(lock: *const Rwlock) -> c_int {
         let Some((shown, found)) = find::<L>(lock) else {
             return real::pthread_rwlock_destroy(lock);
         };
-        // The C library doesn't notice a lock that is still held; it is left as it is.
+        // A lock that is still held is left as it is: the C library doesn't report that either.
         if found.try_acquire(&()) {
             found.release(&());
             shown.room.clear::<L>(&LARGE);

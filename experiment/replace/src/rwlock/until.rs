@@ -1,4 +1,4 @@
-//! Waiting for a share of a lock until a deadline.
+//! Waits for a shared acquisition until a deadline.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -8,9 +8,9 @@ use syncline::lock::{TimedSharedLock, TrySharedLock};
 use crate::memory::Own;
 use crate::mutex::poll;
 
-/// How a share is waited for until a deadline.
+/// A way to wait for a shared acquisition until a deadline.
 pub trait ShareUntil<L: TrySharedLock> {
-    /// Waits, and says whether it got the share.
+    /// Waits, and returns whether the lock was acquired.
     ///
     /// # Safety
     ///
@@ -18,7 +18,7 @@ pub trait ShareUntil<L: TrySharedLock> {
     unsafe fn acquire(lock: &L, deadline: Duration) -> bool;
 }
 
-/// By the lock's own means.
+/// The lock's own waits with timeout.
 pub struct Timed(PhantomData<()>);
 
 impl<L: TimedSharedLock<Memory = Own, SharedNode = ()>> ShareUntil<L> for Timed {
@@ -28,7 +28,7 @@ impl<L: TimedSharedLock<Memory = Own, SharedNode = ()>> ShareUntil<L> for Timed 
     }
 }
 
-/// By trying again and again.
+/// Repeated tries.
 pub struct Polled(PhantomData<()>);
 
 impl<L: TrySharedLock<Memory = Own, SharedNode = ()>> ShareUntil<L> for Polled {

@@ -17,7 +17,7 @@ use object::{Endianness, FileKind, ReadCache, ReadRef};
 pub use object::Error;
 pub use sanitizer::Sanitizer;
 
-/// A section that the Go linker leaves.
+/// A section that the Go linker writes.
 const GO_SECTION: &[u8] = b".go.buildinfo";
 
 /// How an executable is loaded.
@@ -25,14 +25,14 @@ const GO_SECTION: &[u8] = b".go.buildinfo";
 pub enum Executable {
     /// It is a program of 32 bits.
     Bits32,
-    /// It is for a machine of this name, which is not x86-64.
+    /// It is for another machine than x86-64, with this name.
     Machine(String),
     /// It names no loader.
     Static {
         /// It is a Go program.
         go: bool,
     },
-    /// Its loader.
+    /// It is a dynamic program with this loader.
     Loader(PathBuf),
 }
 
@@ -40,14 +40,15 @@ impl Executable {
     /// Reads a file's headers.
     ///
     /// # Errors
-    /// If it is damaged, or no executable.
+    /// If the file is damaged, or not an executable.
     pub fn read(file: File) -> Result<Executable, Error> {
         examine(&ReadCache::new(file))
     }
 }
 
-/// The sanitizer that the executable in a file was built with; `None` if it can't be read. Go has
-/// runtimes of its own with the same names, and calls nothing through the C library.
+/// The sanitizer that the executable in a file was built with; `None` if there is none, or if the
+/// file can't be read. Go programs count as without: Go has its own runtimes with the same names,
+/// and calls nothing through the C library.
 pub fn sanitizer_of(path: &Path) -> Option<Sanitizer> {
     let cache = ReadCache::new(File::open(path).ok()?);
     let header = FileHeader64::<Endianness>::parse(&cache).ok()?;

@@ -1,14 +1,15 @@
 //! Programs that were built with a sanitizer.
 //!
 //! The runtimes of the sanitizers interpose the C library's functions themselves, and have to be
-//! loaded first. AddressSanitizer's ends the program if it doesn't; ThreadSanitizer's and
-//! MemorySanitizer's would not see what our library passes on to the C library, and report races
-//! and reads that don't exist. LeakSanitizer's only conflicts with another allocator in front of
-//! the program's, which `inspect` brings. UndefinedBehaviorSanitizer's conflicts with nothing.
+//! loaded first. AddressSanitizer's runtime ends the program if another library is first. Those of
+//! ThreadSanitizer and MemorySanitizer would not see the calls that our library passes on to the C
+//! library, and would report races and reads that don't exist. LeakSanitizer's only conflicts with
+//! another interposed allocator, as `inspect` has it. UndefinedBehaviorSanitizer's conflicts with
+//! nothing.
 //!
-//! A program that was built with one calls the runtime's initial function, which a shared runtime
-//! defines or the program itself. A weak reference to it belongs to code that only checks whether
-//! it is there.
+//! A program that was built with a sanitizer calls the runtime's initial function, which is defined
+//! by a shared runtime or by the program itself. A weak reference to it comes from code that only
+//! checks whether the runtime is there.
 
 use memchr::memmem;
 use object::elf::{DT_NEEDED, FileHeader64, SHT_DYNSYM, SHT_SYMTAB, STB_WEAK};
@@ -16,7 +17,7 @@ use object::read::StringTable;
 use object::read::elf::{Dyn, FileHeader, SectionHeader, Sym};
 use object::{Endianness, ReadRef};
 
-/// A sanitizer, by the option of the compiler.
+/// A sanitizer of GCC or Clang that Syncline conflicts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sanitizer {
     /// AddressSanitizer
@@ -31,7 +32,8 @@ pub enum Sanitizer {
     Thread,
 }
 
-/// A sanitizer with its initial function, and how its shared runtime is called by GCC and by Clang.
+/// A sanitizer, the name of its initial function, and how the names of its shared runtime begin in
+/// GCC and in Clang.
 type Known = (Sanitizer, &'static [u8], [&'static [u8]; 2]);
 
 const KNOWN: [Known; 5] = [
@@ -39,7 +41,7 @@ const KNOWN: [Known; 5] = [
     (Sanitizer::HardwareAddress, b"__hwasan_init", [b"libhwasan.so", b"libclang_rt.hwasan"]),
     (Sanitizer::Memory, b"__msan_init", [b"libmsan.so", b"libclang_rt.msan"]),
     (Sanitizer::Thread, b"__tsan_init", [b"libtsan.so", b"libclang_rt.tsan"]),
-    // It is the last, since AddressSanitizer contains it.
+    // It is the last one, because AddressSanitizer contains it.
     (Sanitizer::Leak, b"__lsan_init", [b"liblsan.so", b"libclang_rt.lsan"]),
 ];
 
@@ -67,7 +69,7 @@ impl Sanitizer {
     }
 }
 
-/// The sanitizer that a program was built with, if any.
+/// The sanitizer that a program was built with; `None` if there is none.
 pub(super) fn find<'data, R: ReadRef<'data>>(
     header: &FileHeader64<Endianness>,
     data: R,
@@ -76,7 +78,8 @@ pub(super) fn find<'data, R: ReadRef<'data>>(
     let sections = header.sections(endian, data)?;
     let has = |table, known: &[u8]| -> object::Result<bool> {
         let symbols = sections.symbols(endian, data, table)?;
-        // The names alone are searched first: there may be a million, and they are rarely there.
+        // The bytes of all names are searched first: there may be a million names, and this one is
+        // rarely among them.
         let names = sections.section(symbols.string_section())?.data(endian, data)?;
         let named = memmem::find(names, known).is_some();
         Ok(named
@@ -85,7 +88,7 @@ pub(super) fn find<'data, R: ReadRef<'data>>(
                 counts && symbol.name(endian, symbols.strings()) == Ok(known)
             }))
     };
-    // GCC's static runtimes export nothing.
+    // Both symbol tables are searched, because GCC's static runtimes export nothing.
     let calls =
         |known| [SHT_DYNSYM, SHT_SYMTAB].into_iter().any(|table| has(table, known) == Ok(true));
     let needed = needed(header, data)?;

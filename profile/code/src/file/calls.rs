@@ -12,13 +12,16 @@ use object::{Object, ObjectSection, SectionKind};
 
 use super::files;
 
-/// The longest instruction that calls: by a register and a displacement, with a prefix.
+/// Bytes of the longest call instruction: through memory at a register and a displacement, with a
+/// prefix.
 const LONGEST: usize = 8;
 
-/// The call that returns to an address, found in the code in front of it.
+/// The call that returns to an address, found in `code`, the bytes that end there; `None` if there
+/// is no call.
 pub fn call_before(address: u64, code: &[u8]) -> Option<Instruction> {
-    // Direct, through a slot of the loader's, through a register or its memory. Encodings with a
-    // prefix come first, since they are calls without it as well.
+    // The lengths of calls that are direct, through a slot of the loader's, through a register, or
+    // through memory. Encodings with a prefix come before those without, since their last bytes
+    // alone are a call too.
     [5, 6, LONGEST, 7, 4, 3, 2].into_iter().find_map(|length| {
         let bytes = &code[code.len().checked_sub(length)?..];
         let start = address.checked_sub(length as u64)?;
@@ -28,13 +31,13 @@ pub fn call_before(address: u64, code: &[u8]) -> Option<Instruction> {
     })
 }
 
-/// A file whose calls are looked up one by one: only the code at each is read, since a file may
-/// have hundreds of megabytes of code.
+/// A file whose calls are looked up one by one: only the bytes at each call are read, since a file
+/// may have hundreds of megabytes of code.
 pub struct Calls {
     file: File,
-    /// Addresses of code, and where in the file they begin.
+    /// The address ranges of code, each with its offset in the file.
     texts: Vec<(Range<u64>, u64)>,
-    /// The calls that were already found, by return address.
+    /// The results so far, by return address.
     found: RefCell<HashMap<u64, Option<Instruction>>>,
 }
 
@@ -53,7 +56,7 @@ impl Calls {
         Some(Calls { file, texts, found: RefCell::default() })
     }
 
-    /// The call that returns to an address of the file.
+    /// The call that returns to an address of the file; `None` if there is no call.
     pub fn before(&self, address: u64) -> Option<Instruction> {
         *self.found.borrow_mut().entry(address).or_insert_with(|| self.read(address))
     }

@@ -1,9 +1,9 @@
 //! Finds the symbols of a file: in the file itself, or in a separate file next to it or where
 //! distributions put such files.
 //!
-//! A separate file is identified by the build-id that both carry, or by the name that
-//! `.gnu_debuglink` gives. A file found by its name is taken if its build-id is equal or either has
-//! none: the link's checksum over the whole file is not computed.
+//! A separate file is found by the build-id that both files carry, or by the name that
+//! `.gnu_debuglink` gives. It is used if its build-id is equal or if it has none; the checksum of
+//! the link over the whole file is not computed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 use object::{Object, ReadCache};
 
-/// The folder where distributions install separate debug files: a file is looked for under
-/// `.build-id` there, and by its name.
+/// The folder where distributions install separate debug files: debug files are looked for under
+/// `.build-id` there, and by name.
 pub const DEBUG_DIR: &str = "/usr/lib/debug";
 
-/// A file that was mapped, as it is on disk now.
+/// The files on disk that now belong to a module of a recording.
 pub struct Files {
     /// The file itself.
     pub binary: PathBuf,
@@ -35,7 +35,7 @@ pub enum Unusable {
     Changed,
 }
 
-/// Finds the files for a module with this path and build-id (empty if it has none).
+/// Finds the files for a module with this path and build-id, which is empty if the module has none.
 pub fn find(path: &Path, build_id: &[u8], debug_dirs: &[PathBuf]) -> Result<Files, Unusable> {
     let facts = Facts::read(path).ok_or(Unusable::Missing)?;
     if facts.build_id != build_id {
@@ -58,12 +58,12 @@ pub fn find(path: &Path, build_id: &[u8], debug_dirs: &[PathBuf]) -> Result<File
     Ok(Files { binary: path.to_owned(), debug: debug.map(|(path, _)| path), shared })
 }
 
-/// What the kernel appends to the path of a deleted file.
+/// The text that the kernel appends to the path of a deleted file.
 pub const REPLACED: &str = " (deleted)";
 
-/// The path of a program whose file was replaced while it ran, which the kernel then calls
-/// `NAME (deleted)`: the path of the present file, if that is the same build. Without a build-id it
-/// is not known to be.
+/// The path of a program whose file was replaced while it ran, which the kernel then calls `NAME
+/// (deleted)`: the path of the present file if that is the same build, which can't be known without
+/// a build-id.
 pub fn replaced(path: &Path, build_id: &[u8]) -> Option<PathBuf> {
     let now = path.as_os_str().as_bytes().strip_suffix(REPLACED.as_bytes())?;
     let now = Path::new(OsStr::from_bytes(now));
@@ -80,8 +80,8 @@ fn by_build_id(build_id: &[u8], debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
     debug_dirs.iter().map(|dir| dir.join(&name)).collect()
 }
 
-/// Beside the file, in `.debug` beside it, and under the file's own path in the debug
-/// folders, as gdb looks for it.
+/// The paths at which gdb looks for a debug file of this name: beside the file, in `.debug` beside
+/// it, and under the path of the file's folder in the debug folders.
 fn by_name(path: &Path, name: &Path, debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let inside = folder.strip_prefix("/").unwrap_or(folder);
@@ -91,7 +91,7 @@ fn by_name(path: &Path, name: &Path, debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
     candidates
 }
 
-/// What a file says of itself.
+/// Facts that a file states: its build-id, and the names of its debug files.
 struct Facts {
     build_id: Vec<u8>,
     link: Option<PathBuf>,
@@ -113,7 +113,8 @@ impl Facts {
     }
 }
 
-/// Opens a plain file: a path from a recording may name a pipe or a device by now.
+/// Opens a regular file; `None` if it is not one: a path from a recording may name a pipe or a
+/// device by now.
 pub fn open(path: &Path) -> Option<ReadCache<File>> {
     let plain = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
     plain.then(|| File::open(path).ok()).flatten().map(ReadCache::new)

@@ -1,8 +1,8 @@
-//! One file's names: from its debug information if there is some, else from its symbols.
+//! The names in one file: from its debug information if it has any, otherwise from its symbols.
 //!
-//! Debug information is read by addr2line, with its own loader: it knows inlined calls, compressed
-//! sections and split files. It does not look for separate files (`files` does) and knows functions
-//! only, so the symbols for variables are read here.
+//! The crate addr2line reads debug information with its own loader, which handles inlined calls,
+//! compressed sections and split files. It does not look for separate files (`files` does) and only
+//! handles functions, so the symbols of variables are read here.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -20,12 +20,12 @@ use super::table::{Table, Tables};
 use super::unwind::Unwind;
 use crate::model::{Section, SymbolSource};
 
-/// One file's names. Addresses are those of the file.
+/// The names in one file, and results of analysing its code. Addresses are those of the file.
 pub struct Image {
     source: SymbolSource,
     /// The file itself, if it is the recorded one.
     binary: Option<PathBuf>,
-    /// The one with its debug information, if that is another one.
+    /// The separate file with its debug information, if there is one.
     debug_file: Option<PathBuf>,
     debug: Option<Loader>,
     tables: Tables,
@@ -35,29 +35,30 @@ pub struct Image {
     /// The results so far, by address.
     found: RefCell<HashMap<u64, Rc<[Found]>>>,
     looked_up: Cell<usize>,
-    /// Critical sections that were read already.
+    /// The critical sections that were analysed already.
     pub sections: RefCell<HashMap<Acquired, Option<Section>>>,
-    /// Addresses that were looked at, and whether a thread there only waits.
+    /// The addresses that were analysed, and whether a thread there only waits.
     pub spins: RefCell<HashMap<u64, bool>>,
-    /// How many of the innermost frames at an acquisition's return address took the lock on behalf
-    /// of their caller, if that was analysed.
+    /// For return addresses of acquisitions that were analysed: how many of the innermost frames
+    /// acquired the lock on behalf of their caller.
     pub returned: RefCell<HashMap<u64, usize>>,
-    /// All functions that do so, once all of the file's calls were analysed.
+    /// All functions that acquire on behalf of their caller; set when all of the file's calls were
+    /// analysed.
     pub wrappers: OnceCell<Vec<Range<u64>>>,
 }
 
-/// The address behind an acquisition, and whether that is a try.
+/// The return address of an acquisition, and whether the acquisition is a try.
 pub type Acquired = (u64, bool);
 
-/// A place in the code.
+/// A frame at an address: its function, file and line.
 pub struct Found {
-    /// The function; with an offset if its lines are not known.
+    /// The name of the function; with an offset if its lines are not known.
     pub function: String,
-    /// The function without the offset, if there is one.
+    /// The name without the offset, if `function` has one.
     pub whole: Option<String>,
-    /// Path of the source file.
+    /// The path of the source file.
     pub file: Option<String>,
-    /// Line in it.
+    /// The line in the source file.
     pub line: Option<u32>,
 }
 
@@ -115,7 +116,7 @@ impl Image {
         }
     }
 
-    /// The file, if it is on disk as it was when it was recorded.
+    /// The file, if it is unchanged on disk since the recording.
     pub fn binary(&self) -> Option<&Path> {
         self.binary.as_deref()
     }
@@ -125,7 +126,7 @@ impl Image {
         self.source
     }
 
-    /// The frames at an address, the innermost first; none if nothing is known of it.
+    /// The frames at an address, the innermost first; empty if nothing is known of the address.
     pub fn frames(&self, address: u64) -> Rc<[Found]> {
         let mut found = self.found.borrow_mut();
         Rc::clone(found.entry(address).or_insert_with(|| {
@@ -134,7 +135,7 @@ impl Image {
         }))
     }
 
-    /// How often names were looked up.
+    /// The number of addresses that were looked up.
     pub fn looked_up(&self) -> usize {
         self.looked_up.get()
     }
@@ -153,7 +154,7 @@ impl Image {
         symbol.into_iter().collect()
     }
 
-    /// The variable at an address, and how far behind its start the address is.
+    /// The variable at an address, and the address's offset in it.
     pub fn variable(&self, address: u64) -> Option<(String, u64)> {
         self.tables.variables.find(address).map(|(name, offset)| (demangle(name), offset))
     }
@@ -163,23 +164,22 @@ impl Image {
         self.tables.variables.within(addresses).map(demangle).collect()
     }
 
-    /// The function at an address by the symbols, and how far behind its start the address
-    /// is.
+    /// The function at an address according to the symbols, and the address's offset in it.
     pub fn function(&self, address: u64) -> Option<(String, u64)> {
         self.tables.functions.find(address).map(|(name, offset)| (demangle(name), offset))
     }
 
-    /// Where the function at an address starts, also if it has no name.
+    /// The start of the function at an address, even if it has no name.
     pub fn start_of(&self, address: u64) -> Option<u64> {
         self.unwind()?.start_before(address)
     }
 
-    /// The file's index of its functions' frames; `None` if it has none, or does not exist.
+    /// The file's unwind information; `None` if it has none, or if the recorded file is missing.
     pub fn unwind(&self) -> Option<&Unwind> {
         self.unwind.get_or_init(|| Unwind::read(self.binary()?)).as_ref()
     }
 
-    /// Its calls; `None` if it has no code, or is not there.
+    /// The file's calls; `None` if it has no code, or if the recorded file is missing.
     pub fn calls(&self) -> Option<&Calls> {
         self.calls.get_or_init(|| Calls::open(self.binary()?)).as_ref()
     }
@@ -191,7 +191,7 @@ impl Image {
         self.locals.get_or_init(open).as_ref()?.find(address, below)
     }
 
-    /// All functions by the symbols: start, size and name.
+    /// All functions according to the symbols: start, size and name.
     pub fn all_functions(&self) -> impl Iterator<Item = (u64, u64, String)> {
         self.tables.functions.all().map(|(start, size, name)| (start, size, demangle(name)))
     }
@@ -201,7 +201,7 @@ impl Image {
         self.tables.variables.all().map(|(start, size, name)| (start, size, demangle(name)))
     }
 
-    /// The code by the lines that it comes from: pieces of one line each; none without debug
+    /// The ranges of code that each come from one line of the source; empty without debug
     /// information.
     pub fn lines(&self) -> Vec<Range<u64>> {
         let found = self.debug.as_ref().and_then(|d| d.find_location_range(0, u64::MAX).ok());
@@ -215,7 +215,8 @@ impl Image {
             let location = frame.location.as_ref();
             let function = frame.function.as_ref().and_then(|f| f.raw_name().ok());
             let function = function.map(|name| demangle(&name));
-            // Assembly has lines and no functions: those are in the symbol table.
+            // Debug information of assembly has lines but no functions: these are in the symbol
+            // table.
             let function = function.or_else(|| name_at(&self.tables.functions, address))?;
             found.push(Found {
                 function,

@@ -1,7 +1,7 @@
-//! The files that names come from, for all processes that are read.
+//! The files that names come from, shared by all processes of a recording.
 //!
-//! A recording may have thousands of processes of one program. Its files are read once, whatever
-//! the number of processes that mapped them, and so is each address in them.
+//! A recording may have thousands of processes of one program. Each file is read once, however many
+//! processes mapped it, and each address in it is looked up once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -13,11 +13,12 @@ use syncline_recording::layout::ModuleRecord;
 use super::files;
 use super::image::Image;
 
-/// Files by their path and build-id: of one path there may be several builds.
+/// Files by path and build-id: there may be several builds with one path.
 pub struct Library {
     debug_dirs: Vec<PathBuf>,
     images: RefCell<HashMap<Build, Rc<Image>>>,
-    /// The files that were replaced while their programs ran.
+    /// The paths of files that were replaced while their programs ran; `None` if the present file
+    /// is another build.
     replaced: RefCell<HashMap<Build, Option<PathBuf>>>,
     opened: Cell<usize>,
 }
@@ -25,7 +26,7 @@ pub struct Library {
 type Build = (String, Vec<u8>);
 
 impl Library {
-    /// No file yet. Separate debug files are looked for in these folders.
+    /// A library without files. Separate debug files will be looked for in these folders.
     pub fn new(debug_dirs: &[PathBuf]) -> Rc<Library> {
         Rc::new(Library {
             debug_dirs: debug_dirs.to_vec(),
@@ -35,17 +36,17 @@ impl Library {
         })
     }
 
-    /// How many files were read for names.
+    /// The number of files that were read for names.
     pub fn opened(&self) -> usize {
         self.opened.get()
     }
 
-    /// How many addresses in them were looked up.
+    /// The number of addresses that were looked up in all files.
     pub fn looked_up(&self) -> usize {
         self.images.borrow().values().map(|image| image.looked_up()).sum()
     }
 
-    /// The path of a module's file: of the present file if it was replaced by the same build.
+    /// The path of a module's file, or of the present file if the same build has replaced it.
     pub fn path(&self, module: &ModuleRecord) -> String {
         let path = module.path();
         if !path.ends_with(files::REPLACED) {
@@ -59,7 +60,7 @@ impl Library {
         now.as_ref().map_or(path, |now| now.to_string_lossy().into_owned())
     }
 
-    /// The names of a file, which is read when it is first asked for.
+    /// The names in a file, which is read at the first call for it.
     pub fn image(&self, path: &str, build_id: &[u8]) -> Rc<Image> {
         let mut images = self.images.borrow_mut();
         let image = images.entry((path.to_owned(), build_id.to_vec())).or_insert_with(|| {

@@ -1,4 +1,5 @@
-//! Variables of functions that lie at a fixed place of their frames, by the debug information.
+//! Variables that lie at fixed offsets in the frames of functions, according to the debug
+//! information.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,13 +12,13 @@ use super::files;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
-/// Bytes of a variable whose type is not understood.
+/// The size assumed for a variable whose type is not understood, in bytes.
 const UNKNOWN: u64 = 8;
 
 /// The debug information of a file.
 pub struct Locals {
     sections: DwarfSections<Vec<u8>>,
-    /// The code of each unit, and where that begins.
+    /// The code ranges of each unit, and the unit's offset in `.debug_info`.
     units: Vec<(Range<u64>, gimli::DebugInfoOffset)>,
 }
 
@@ -65,7 +66,8 @@ fn units(dwarf: &gimli::Dwarf<Bytes<'_>>) -> Vec<(Range<u64>, gimli::DebugInfoOf
     found
 }
 
-/// The variable of the function at an address that lies at a distance from the frame's end.
+/// The variable of the function at `at` that lies at `place`, a distance from the frame's end, and
+/// the offset in the variable.
 fn in_unit(
     dwarf: &gimli::Dwarf<Bytes<'_>>,
     unit: &gimli::Unit<Bytes<'_>>,
@@ -73,7 +75,7 @@ fn in_unit(
     place: i64,
 ) -> Option<(String, u64)> {
     let mut entries = unit.entries();
-    // The depth of the function that covers the address, once it is met.
+    // The depth of the function that covers the address; `None` outside of it.
     let mut inside: Option<isize> = None;
     while let Ok(Some(entry)) = entries.next_dfs() {
         let depth = entry.depth();
@@ -105,10 +107,11 @@ fn in_unit(
     None
 }
 
-/// Types behind types that are followed: a constant array of arrays of structures has some.
+/// The most types behind types that are followed: a constant array of arrays of structures has
+/// some.
 const MOST_TYPES: u32 = 16;
 
-/// The distance of a variable from its frame's end, if that is fixed.
+/// The distance of a variable from its frame's end; `None` if that is not fixed.
 fn frame_offset(
     unit: &gimli::Unit<Bytes<'_>>,
     entry: &gimli::DebuggingInformationEntry<Bytes<'_>>,
@@ -119,7 +122,7 @@ fn frame_offset(
     operations.next().ok()?.is_none().then_some(offset)
 }
 
-/// Bytes of a type.
+/// The size of a type in bytes; `None` if it is not understood.
 fn size_of(
     unit: &gimli::Unit<Bytes<'_>>,
     kind: gimli::AttributeValue<Bytes<'_>>,
@@ -147,7 +150,8 @@ fn size_of(
     Some(size)
 }
 
-/// The name; that of a variable of an inlined function is in another entry.
+/// The name of a variable. If the variable belongs to an inlined function, its name is in another
+/// entry.
 fn name_of(
     dwarf: &gimli::Dwarf<Bytes<'_>>,
     unit: &gimli::Unit<Bytes<'_>>,

@@ -1,5 +1,5 @@
-//! The files that a program was made of, and the information in them: one of them is an
-//! [`image::Image`], all of them are a [`library::Library`].
+//! The files of a program, and the information in them: one file is an [`image::Image`], all files
+//! together are a [`library::Library`].
 
 pub mod calls;
 pub mod demangle;

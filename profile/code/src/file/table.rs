@@ -6,20 +6,19 @@ use object::{Object, ObjectSection, ObjectSymbol, ReadRef, SymbolKind};
 struct Symbol {
     start: u64,
     size: u64,
-    /// One past the last address that it can have: where its section ends.
+    /// The end of its section, beyond which it can't reach.
     limit: u64,
     name: Box<str>,
 }
 
-/// Symbols of one sort, by address.
+/// Symbols of one kind, sorted by address.
 #[derive(Default)]
 pub struct Table {
     symbols: Vec<Symbol>,
 }
 
 impl Table {
-    /// The functions and the variables of a file, and whether they are all that it had
-    /// before it could have been stripped.
+    /// Reads the functions and the variables of a file, and whether the file was stripped.
     pub fn read<'data, R: ReadRef<'data>>(file: &object::File<'data, R>) -> Tables {
         let mut tables = Tables::default();
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
@@ -43,34 +42,36 @@ impl Table {
         tables
     }
 
-    /// The name at an address and how far behind its start the address is.
+    /// The symbol at an address, and the address's offset in it.
     pub fn find(&self, address: u64) -> Option<(&str, u64)> {
         let after = self.symbols.partition_point(|symbol| symbol.start <= address);
         let symbol = self.symbols[..after].last()?;
         let offset = address - symbol.start;
-        // Functions written in assembly have no size, and end where the next one starts, or where
-        // their section ends: the linkage table after `_init` is not part of it.
+        // Functions written in assembly have no size. They end where the next one starts or where
+        // their section ends: the linkage table after `_init` is not part of `_init`.
         let covers = offset < symbol.size || symbol.size == 0 && address < symbol.limit;
         covers.then_some((&*symbol.name, offset))
     }
 
-    /// The names whose ranges begin or lie in these addresses, by address.
+    /// The symbols that have a byte at these addresses, in order of address.
     pub fn within(&self, addresses: std::ops::Range<u64>) -> impl Iterator<Item = &str> {
         let after = self.symbols.partition_point(|symbol| symbol.start < addresses.end);
-        // What begins before the range may reach into it: symbols seldom overlap.
+        // Only the last symbol that begins before the range is checked for reaching into it:
+        // symbols seldom overlap.
         let before = self.symbols[..after].partition_point(|s| s.start < addresses.start);
         let reaching = &self.symbols[before.saturating_sub(1)..after];
         let overlaps = move |s: &&Symbol| s.start + s.size > addresses.start && s.size > 0;
         reaching.iter().filter(overlaps).map(|symbol| &*symbol.name)
     }
 
-    /// All of them: start, size and name.
+    /// All symbols: start, size and name.
     pub fn all(&self) -> impl Iterator<Item = (u64, u64, &str)> {
         self.symbols.iter().map(|symbol| (symbol.start, symbol.size, &*symbol.name))
     }
 
-    /// Sorts by address. If an address has several names, the one with the longest range is kept,
-    /// then the shortest name, then the first in the alphabet: an alias would be equally right.
+    /// Sorts by address. If an address has several symbols, the one with the largest size is kept,
+    /// then the one with the shortest name, then the first in the alphabet: an alias would be
+    /// equally right.
     fn sort(&mut self) {
         self.symbols.sort_by(|a, b| {
             (a.start, b.size, a.name.len(), &a.name).cmp(&(b.start, a.size, b.name.len(), &b.name))
@@ -86,12 +87,13 @@ pub struct Tables {
     pub functions: Table,
     /// Variables.
     pub variables: Table,
-    /// Whether the file has a symbol table of its own besides what dynamic linking needs.
+    /// Whether the file has a symbol table besides the one for dynamic linking: it was not
+    /// stripped.
     pub complete: bool,
 }
 
 impl Tables {
-    /// Whether there is no name at all.
+    /// Whether there are no symbols at all.
     pub fn is_empty(&self) -> bool {
         self.functions.symbols.is_empty() && self.variables.symbols.is_empty()
     }
@@ -101,7 +103,7 @@ impl Tables {
 mod tests {
     use super::*;
 
-    /// Where the section of all these symbols ends.
+    /// The end of the section of all these symbols.
     const LIMIT: u64 = 300;
 
     fn table(symbols: &[(u64, u64, &str)]) -> Table {

@@ -1,5 +1,5 @@
-//! A file's index of its functions' frames, so that a stack can be unwound. Stripping does not
-//! remove it: the bounds of functions are known without their names.
+//! A file's unwind information: the bounds and frames of its functions. Stripping does not remove
+//! it, so the bounds of functions are known even without their names.
 //!
 //! Addresses are those of the file.
 
@@ -17,8 +17,8 @@ use super::files;
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 type Entry<'a> = FrameDescriptionEntry<Bytes<'a>>;
 
-/// The index of a file's functions, and their frames. A function whose cold part is elsewhere
-/// counts as two.
+/// The unwind information of a file. A function whose cold part is elsewhere counts as two
+/// functions.
 pub struct Unwind {
     /// `.eh_frame_hdr`
     index: Vec<u8>,
@@ -27,17 +27,17 @@ pub struct Unwind {
     bases: BaseAddresses,
 }
 
-/// Where a function's frame ends: behind its return address.
+/// The end of a function's frame, which is behind its return address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameEnd {
-    /// At this distance above the stack pointer.
+    /// The end is at this distance above the stack pointer.
     FromStack(i64),
-    /// At a distance from its frame pointer.
+    /// The end is at a distance from another register, usually the frame pointer.
     FromFrame,
 }
 
 impl Unwind {
-    /// Reads a file; `None` if it has no index.
+    /// Reads a file; `None` if it has no unwind information.
     pub fn read(path: &Path) -> Option<Unwind> {
         let cache = files::open(path)?;
         let file = object::File::parse(&cache).ok()?;
@@ -64,7 +64,8 @@ impl Unwind {
         index.table()?.fde_for_address(&self.frames(), &self.bases, address, cie).ok()
     }
 
-    /// The start of the function that an address lies in, or lies behind if it is in none.
+    /// The start of the function that contains an address, or of the last one before it if it is in
+    /// none.
     pub fn start_before(&self, address: u64) -> Option<u64> {
         let index = self.index()?;
         let table = index.table()?;
@@ -72,17 +73,18 @@ impl Unwind {
         let offset = table.pointer_to_offset(found).ok()?;
         let cie = EhFrame::cie_from_offset;
         let entry = self.frames().fde_from_offset(&self.bases, offset, cie).ok()?;
-        // Before the first function, the first is found.
+        // The look-up gives the first function for an address before it.
         Some(entry.initial_address()).filter(|&start| start <= address)
     }
 
-    /// The addresses of the function that an address lies in.
+    /// The addresses of the function that contains an address.
     pub fn function(&self, address: u64) -> Option<Range<u64>> {
         let entry = self.entry(address)?;
         Some(entry.initial_address()..entry.initial_address().checked_add(entry.len())?)
     }
 
-    /// The end of the frame of the function that an address lies in, while it runs there.
+    /// The end of the frame of the function that contains an address, when it executes the
+    /// instruction there.
     pub fn frame_end(&self, address: u64) -> Option<FrameEnd> {
         let entry = self.entry(address)?;
         let mut context = UnwindContext::new();
@@ -105,7 +107,8 @@ mod tests {
 
     #[test]
     fn two_places_of_a_function_have_one_start_and_two_functions_two() {
-        // This program itself: its own addresses, less where it was mapped.
+        // The file is this program itself; its addresses are those in memory minus the address at
+        // which it is mapped.
         let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux");
         let bias = u64::from_str_radix(maps.split('-').next().expect("a line"), 16).expect("hex");
         let unwind = Unwind::read(Path::new("/proc/self/exe")).expect("its functions");

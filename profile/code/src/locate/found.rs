@@ -1,8 +1,8 @@
-//! The meaning of a name, or why it has none.
+//! The addresses that a name refers to, or why there are none.
 
 use std::ops::Range;
 
-/// A span of addresses in a file: of the last bytes of calls, or of variables.
+/// A range of addresses in a file, which contains the last bytes of calls, or variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The file's name without its folders.
@@ -11,21 +11,21 @@ pub struct Span {
     pub addresses: Range<u64>,
 }
 
-/// What a name refers to.
+/// The addresses that a name refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Its addresses, at least one.
     pub spans: Vec<Span>,
-    /// Why the result is more than what was named, if it is.
+    /// Why the addresses are more than those that were named; `None` if they are not.
     pub wider: Option<Wider>,
 }
 
 /// Why a whole function is used instead of a line in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wider {
-    /// There are no lines in the files.
+    /// The files have no line information.
     NoLines,
-    /// The function has no lock on that line any more.
+    /// The function has no code on that line any more.
     Moved,
     /// The file has changed since its addresses were noted.
     Changed,

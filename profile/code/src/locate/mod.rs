@@ -1,22 +1,22 @@
 //! The reverse look-up: the addresses of a program's files that the names of a report refer to.
 //!
-//! A report names a position in the code or a global variable in these ways, and this module
-//! understands all of them:
+//! A report names a position in the code, or a global variable, in one of the following forms, all
+//! of which this module understands:
 //!
 //! | name | stands for |
 //! |---|---|
 //! | `push at /src/queue.c:120`, `push  queue.c:120` | calls from that line of that function |
 //! | `queue.c:120` | calls from that line |
 //! | `push` | calls from anywhere in that function |
-//! | `push+0x12` | the call at that byte of it, in the file that was recorded |
+//! | `push+0x12` | the call at that offset in the function, in the recorded file |
 //! | `app+0x1234` | the call, or the variable, at that address of that file |
-//! | `table (app)`, `table` | all of that variable |
-//! | `table+0x40 (app)` | what lies there |
+//! | `table (app)`, `table` | the whole variable |
+//! | `table+0x40 (app)` | the byte at that offset in the variable |
 //!
-//! A call belongs to a position if the position is in the innermost function that is neither a
-//! library's lock wrapper nor takes the lock on behalf of its caller. Inlined functions count too.
-//! A report chooses its frame by the same rule. Calls of a function that takes locks for its
-//! callers can be named as well.
+//! A call belongs to a position in the innermost function around it that neither is a library's
+//! lock wrapper nor acquires the lock on behalf of its caller. Inlined functions count as functions
+//! here. A report chooses its frame by the same rule. Calls in a function that acquires locks for
+//! its callers can be named as well.
 
 mod found;
 mod name;
@@ -49,7 +49,7 @@ impl Locator {
     /// Reads the names of these files: the program, and its libraries.
     ///
     /// # Errors
-    /// If the first one, the program, can't be read. An unreadable library is left out.
+    /// If the first file, the program, can't be read. An unreadable library is left out.
     pub fn new(paths: &[PathBuf], debug_dirs: &[PathBuf]) -> io::Result<Locator> {
         let mut found = Vec::new();
         for (position, path) in paths.iter().enumerate() {
@@ -69,11 +69,11 @@ impl Locator {
         Some(&file.build_id)
     }
 
-    /// The addresses of the calls of a position. `unchanged` says whether the file of this name is
-    /// still the file to which addresses in the name refer.
+    /// The addresses of the calls that belong to the named position. `unchanged` says of a file, by
+    /// its name, whether it is still the one that addresses in `name` refer to.
     ///
     /// # Errors
-    /// If the name stands for nothing.
+    /// If no address has this name.
     pub fn site(&self, name: &str, unchanged: impl Fn(&str) -> bool) -> Result<Found, Missing> {
         match Name::parse(name) {
             Name::Offset { of, offset } => self.offset(of, offset, &unchanged),
@@ -86,7 +86,7 @@ impl Locator {
         }
     }
 
-    /// Where a variable is.
+    /// The addresses of the named variable, or of the named byte of it.
     ///
     /// # Errors
     /// Same errors as [`site`](Self::site).
@@ -113,8 +113,8 @@ impl Locator {
         self.found(spans, None)
     }
 
-    /// The functions that are known to wrap locks, and the starts of the names of libraries that do
-    /// nothing else: a call from there is no call site.
+    /// The functions that are known to wrap locks, and the beginnings of the names of libraries
+    /// that do nothing else. Calls from these are not call sites.
     pub fn wrappers(&self) -> (Vec<Span>, &'static [&'static str]) {
         let of = |file: &File| -> Vec<Span> {
             search::wrappers(&file.image).into_iter().map(|range| file.span(range)).collect()

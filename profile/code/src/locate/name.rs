@@ -1,22 +1,22 @@
 //! Parses names of positions and variables.
 
-/// A position in the code, as it is written.
+/// A parsed name of a position in the code.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Name<'a> {
-    /// A function or a file, and bytes behind its start.
+    /// An offset in a function or a file.
     Offset {
         /// The function or the file.
         of: &'a str,
-        /// The byte.
+        /// The offset in bytes from its start.
         offset: u64,
     },
-    /// A line of a source file, or all of the function that is there.
+    /// A line of a source file, or a whole function in that file.
     Line {
         /// The function; `None` if only the line was given.
         function: Option<&'a str>,
         /// The source file, without its folders.
         file: &'a str,
-        /// The line.
+        /// The line; `None` for the whole function.
         line: Option<u32>,
     },
     /// A function.
@@ -46,25 +46,25 @@ impl Name<'_> {
     }
 }
 
-/// `name+0x12`.
+/// The parts of `name+0x12`; `None` if the text has another form.
 pub fn offset(text: &str) -> Option<(&str, u64)> {
     let (of, digits) = text.rsplit_once("+0x")?;
     Some((of, u64::from_str_radix(digits, 16).ok()?))
 }
 
-/// `name (module)`.
+/// The name and the module of `name (module)`; a text of another form is all name.
 pub fn variable(text: &str) -> (&str, Option<&str>) {
     let text = text.trim();
     let inner = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
     inner.map_or((text, None), |(name, module)| (name, Some(module)))
 }
 
-/// Whether this is what shared libraries are called: `libz.so.1`, `mod_ssl.so`.
+/// Whether this is a shared library's name, such as `libz.so.1` or `mod_ssl.so`.
 pub fn is_library(name: &str) -> bool {
     name.ends_with(".so") || name.contains(".so.")
 }
 
-/// `queue.c:120`. What has two colons is a name of C++ or Rust.
+/// The parts of `queue.c:120`. A text with two colons is a C++ or Rust name.
 fn file_line(text: &str) -> Option<(&str, u32)> {
     let (file, line) = text.rsplit_once(':')?;
     let line = line.parse().ok()?;

@@ -12,15 +12,15 @@ use crate::symbols::short::function as name_of;
 
 /// A position to search for.
 pub struct Wanted<'a> {
-    /// Its function.
+    /// Its function; `None` for any function.
     pub function: Option<&'a str>,
-    /// Its source file, without folders.
+    /// Its source file, without folders; `None` for any file.
     pub file: Option<&'a str>,
-    /// Its line.
+    /// Its line; `None` for any line.
     pub line: Option<u32>,
 }
 
-/// How well a frame fits.
+/// How well a frame matches a wanted position.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Match {
     No,
@@ -41,7 +41,8 @@ impl Wanted<'_> {
     }
 }
 
-/// The calls that were found, and why they are more than what was named.
+/// The address ranges that belong to the position, and why they are more than those that were
+/// named; `None` if they are not.
 pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wider>) {
     let mut exact = Vec::new();
     let mut function = Vec::new();
@@ -50,7 +51,7 @@ pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wi
         image.returned.borrow().iter().map(|(&a, &n)| (a, n)).collect();
     for piece in image.lines() {
         let frames = image.frames(piece.start);
-        // A function that took a lock for the place may be named as well.
+        // A function that acquired a lock for its caller may be named as well.
         let took = took.range(piece.start + 1..=piece.end).map(|(_, &frames)| frames).max();
         let took = took.unwrap_or(0);
         let own = || frames.iter().enumerate().filter(|(_, frame)| !is_wrapper(frame));
@@ -73,15 +74,16 @@ pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wi
     (functions(image, name), why)
 }
 
-/// The addresses of a function of this name by the symbols, with all parts that a compiler made of
-/// it.
+/// The addresses of the functions of this name according to the symbols, with all parts into which
+/// a compiler split them.
 pub fn functions(image: &Image, name: &str) -> Vec<Range<u64>> {
     let named = image.all_functions().filter(|(_, _, function)| is_called(function, name));
     named.map(|(start, size, _)| start..start + size.max(1)).collect()
 }
 
-/// Out-of-line functions that wrap locks, by their names or by what they do. Of the standard
-/// library's thousands of functions, only those whose names suggest locks.
+/// Out-of-line functions that wrap locks, recognised by their names or by their instructions. Only
+/// functions whose names suggest locks are checked by name, because a standard library has
+/// thousands.
 pub fn wrappers(image: &Image) -> Vec<Range<u64>> {
     const WORDS: [&str; 6] = ["lock", "mutex", "Mutex", "Lock", "condition", "once"];
     let speaks = |name: &str| WORDS.iter().any(|word| name.contains(word));
@@ -95,7 +97,7 @@ pub fn wrappers(image: &Image) -> Vec<Range<u64>> {
     merged(named.chain(by_deed).collect())
 }
 
-/// Whether a function has this name: in full, as reports shorten it, or without the suffix of a
+/// Whether `name` is the function's name in full, as reports shorten it, or without the suffix of a
 /// part (`push.cold`, `push.part.0`).
 fn is_called(function: &str, name: &str) -> bool {
     let whole = |function: &str| function == name || name_of(function) == name;

@@ -1,14 +1,14 @@
-//! Addresses in serialized form: hexadecimal text, since JSON's numbers are not exact in every
-//! reader, and addresses are not read in decimal.
+//! Serializes addresses as hexadecimal text: not every JSON parser reads large numbers exactly, and
+//! people don't read addresses in decimal.
 
 use serde::Serializer;
 
-/// One address.
+/// Serializes one address.
 pub fn one<S: Serializer>(address: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{address:#x}"))
 }
 
-/// Several.
+/// Serializes a list of addresses.
 pub fn many<S: Serializer>(addresses: &[u64], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(addresses.iter().map(|address| format!("{address:#x}")))
 }

@@ -1,4 +1,4 @@
-//! The results, as plain data.
+//! The results of this crate, as plain data.
 
 pub mod hex;
 mod section;

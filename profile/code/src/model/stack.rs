@@ -8,12 +8,12 @@ pub struct Stack {
     /// Return addresses, the innermost first.
     #[serde(serialize_with = "super::hex::many")]
     pub addresses: Vec<u64>,
-    /// Its frames, the innermost first. An address has several where calls were inlined.
+    /// Its frames, the innermost first, by number. An address has several if calls were inlined.
     pub frames: Vec<usize>,
-    /// How many of the frames each address has. Not part of the JSON report.
+    /// The number of frames of each address. Not part of the JSON report.
     #[serde(skip)]
     pub frames_at: Vec<usize>,
-    /// The frame to show for it: the innermost that is not a library's lock wrapper; `None` if the
+    /// The frame to show for the stack: the innermost that is not a lock wrapper; `None` if the
     /// stack has no frames.
     pub place: Option<usize>,
     /// Whether there were more frames than a recording keeps.
@@ -22,7 +22,7 @@ pub struct Stack {
     pub broken: bool,
 }
 
-/// A place in the code.
+/// A function's frame in a stack, with its position in the code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Frame {
     /// The function, demangled; if its lines are not known, `function+0x12`, and if it has no name,
@@ -36,7 +36,7 @@ pub struct Frame {
     pub file: Option<String>,
     /// Line in that file, from 1.
     pub line: Option<u32>,
-    /// Index into the process's modules; `None` if nothing was mapped there.
+    /// An index into the process's modules; `None` if no file was mapped there.
     pub module: Option<usize>,
 }
 
@@ -56,7 +56,7 @@ impl Frame {
         })
     }
 
-    /// The whole place: `push at /src/queue.c:120`.
+    /// The function with its file and line: `push at /src/queue.c:120`.
     pub fn place(&self) -> String {
         match (&self.file, self.line) {
             (Some(file), Some(line)) => format!("{} at {file}:{line}", self.function),
@@ -69,7 +69,7 @@ impl Frame {
 /// A file that was mapped as code or data: the program or a library.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Module {
-    /// Its path when it was recorded.
+    /// Its path at the time of the recording.
     pub path: String,
     /// Its build-id in hexadecimal; empty if it has none.
     pub build_id: String,
@@ -79,7 +79,7 @@ pub struct Module {
     /// One past the last address.
     #[serde(serialize_with = "super::hex::one")]
     pub end: u64,
-    /// What to subtract from an address to get the one in the file's own symbols.
+    /// The difference between an address in memory and that in the file's own symbols.
     #[serde(serialize_with = "super::hex::one")]
     pub bias: u64,
     /// The source of its names; `None` if nothing was looked up in it.
@@ -103,10 +103,10 @@ pub enum SymbolSource {
     Symbols,
     /// The symbols for dynamic linking only: the file was stripped.
     Dynamic,
-    /// Nothing: the file has no symbols.
+    /// No source: the file has no symbols.
     Nothing,
-    /// Nothing: the file can't be read any more.
+    /// No source: the file can't be read any more.
     Missing,
-    /// Nothing: the file on disk is not the one that was recorded.
+    /// No source: the file on disk is not the one that was recorded.
     Changed,
 }

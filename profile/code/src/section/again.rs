@@ -1,12 +1,13 @@
-//! Sleeps that their own function repeats: it sleeps, looks for something, and sleeps again.
+//! Sleeps in loops: a function sleeps, checks something, and sleeps again.
 //!
-//! From the return address of the sleep the instructions of the function are followed along all
-//! paths. If one comes back to the same call, the sleep is in a loop. A path on which something is handed
-//! over (a condition is signalled or waited for, a semaphore posted) does not count: a loop that does so in
-//! each round works, and the sleep may be a part of that, or keep its pace. A loop that only continues an
-//! interrupted sleep (`while (nanosleep(&left, &left) == -1 && errno == EINTR)`) does not count: the
-//! path on which an error number was equal to `EINTR` is left out. A function that does nothing but
-//! sleep, such as `SDL_Delay`, does so for its caller, whose loops count then.
+//! The function's instructions are followed along all paths from the return address of the sleep. If a
+//! path comes back to the same call, the sleep is in a loop. A path on which something is handed over
+//! (a condition is signalled or waited for, a semaphore posted) does not count: a loop with a hand-over
+//! in each round does work, and the sleep may be part of this work or set its pace. A loop that only
+//! continues an interrupted sleep (`while (nanosleep(&left, &left) == -1 && errno == EINTR)`) does not
+//! count: the path on which an error number was equal to `EINTR` is left out. A function that does
+//! nothing but sleep, such as `SDL_Delay`, sleeps for its caller; in that case the caller's loops
+//! count.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -19,11 +20,11 @@ use super::names::hands_over;
 use super::with_code;
 use crate::file::image::Image;
 
-/// The number of the error that an interrupted sleep returns.
+/// The error number of an interrupted sleep.
 const EINTR: u64 = 4;
 /// The most instructions of a function that are followed.
 const MOST: usize = 20_000;
-/// The functions that another one may call and do nothing but sleep.
+/// The functions that a function which does nothing but sleep may call.
 const SLEEPS: [&str; 11] = [
     "nanosleep",
     "clock_nanosleep",
@@ -38,23 +39,24 @@ const SLEEPS: [&str; 11] = [
     "__stack_chk_fail",
 ];
 
-/// What the function around a sleep does with it.
+/// The role of a sleep in the function around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
-    /// It sleeps again and again.
+    /// The function sleeps again and again.
     Repeats,
-    /// It sleeps once.
+    /// The function sleeps once.
     Once,
-    /// It sleeps in a loop that hands something over in each round.
+    /// The function sleeps in a loop that hands something over in each round.
     Works,
-    /// It does nothing but sleep, for its caller.
+    /// The function does nothing but sleep, for its caller.
     Wraps,
-    /// Its instructions are not known.
+    /// The function's instructions are not known.
     Unknown,
 }
 
-/// What a function does with a call that returns to this address of the file, and that sleeps. It may
-/// be inlined: of the frames at the call it is this one, the innermost being 0.
+/// The role of a call that sleeps in a function. The call returns to `address` of the file; the
+/// function is the one of the frame with this number at the call (0 is the innermost), and may be
+/// inlined.
 pub fn around_sleep(image: &Image, address: u64, frame: usize) -> Around {
     let around = |code: &Code| around(image, code, address, frame);
     with_code(image, around).unwrap_or(Around::Unknown)
@@ -81,8 +83,8 @@ fn around(image: &Image, code: &Code, address: u64, frame: usize) -> Around {
     if only_sleeps(code, range.clone(), inside) { Around::Wraps } else { Around::Once }
 }
 
-/// Whether a path leads from one instruction to another, through calls that go on, and not because a
-/// sleep was interrupted.
+/// Whether a path leads from one instruction to another. Paths end at calls for which `goes_on` is
+/// false, and at branches that are taken because a sleep was interrupted.
 fn comes_back(
     fetch: impl Fn(u64) -> Option<Instruction>,
     goes_on: impl Fn(&Instruction) -> bool,
@@ -100,7 +102,7 @@ fn comes_back(
         }
         let Some(instruction) = fetch(at) else { continue };
         let compares = compares_with_eintr(&instruction);
-        // The comparison's outcome is known up to the branch on it.
+        // The comparison's outcome stays in the flags until an instruction changes them.
         let pending = compares || interrupted && !writes_flags(&instruction);
         let (next, target) = (instruction.next_ip(), instruction.near_branch_target());
         match instruction.flow_control() {
@@ -124,7 +126,7 @@ fn comes_back(
     false
 }
 
-/// Whether a call hands something over, or the function of the same file that it leads to.
+/// Whether a call hands something over, or the called function of the same file does.
 fn exchanges(code: &Code, call: &Instruction) -> bool {
     let by_name = |call: &Instruction| called(code, call).is_some_and(hands_over);
     let inside = || {
@@ -134,7 +136,8 @@ fn exchanges(code: &Code, call: &Instruction) -> bool {
     by_name(call) || call.flow_control() == FlowControl::Call && inside().unwrap_or(false)
 }
 
-/// The name of the function of another file that a call leads to, or a jump at a function's end.
+/// The name of the function of another file that a call, or a jump at a function's end, leads to;
+/// `None` for other instructions and functions.
 fn called<'a>(code: &'a Code, instruction: &Instruction) -> Option<&'a str> {
     match instruction.flow_control() {
         FlowControl::Call | FlowControl::UnconditionalBranch => {
@@ -157,7 +160,7 @@ fn writes_flags(instruction: &Instruction) -> bool {
     instruction.rflags_modified() != 0
 }
 
-/// Whether all calls of a function, or of its inlined copy, sleep or belong to that.
+/// Whether all calls in a function, or in its inlined copy, sleep or belong to sleeping.
 fn only_sleeps(code: &Code, range: Range<u64>, inside: impl Fn(u64) -> bool) -> bool {
     let calls = |instruction: &Instruction| match instruction.flow_control() {
         FlowControl::Call | FlowControl::IndirectCall => true,
@@ -174,7 +177,7 @@ mod tests {
     use super::*;
     use crate::section::testing::instructions;
 
-    /// Whether the first call among the instructions is repeated.
+    /// Whether the first indirect call among the instructions is repeated.
     macro_rules! repeats {
         ($($line:literal),* $(,)?) => {{
             let body = instructions!($($line),*);

@@ -1,4 +1,4 @@
-//! The instructions of a file, and what their calls lead to.
+//! The instructions of a file, and the targets of its calls.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,28 +16,29 @@ use crate::file::calls::call_before;
 use crate::file::demangle::demangle;
 use crate::file::unwind::Unwind;
 
-/// The relocations that fill a slot with an address: variables, and functions.
+/// The relocations that fill a slot with the address of a variable or of a function.
 const BINDS: [object::elf::RelocationType; 2] =
     [object::elf::R_X86_64_GLOB_DAT, object::elf::R_X86_64_JUMP_SLOT];
 
-/// Names of the functions at addresses of the file.
+/// Finds the name of the function at an address of the file.
 pub type Namer<'a> = &'a mut dyn FnMut(u64) -> Option<String>;
 
 /// A file's instructions. Addresses are those of the file.
 pub struct Code<'a> {
-    /// Its sections with instructions, and their addresses.
+    /// The sections with instructions: their addresses and bytes.
     texts: Vec<(u64, &'a [u8])>,
-    /// Names of the symbols that the loader binds, by the address of the slot.
+    /// The names of the symbols whose addresses the loader stores in slots, by the slot's address.
     bound: HashMap<u64, String>,
     /// Ranges that are never written.
     constants: Vec<Range<u64>>,
     unwind: Option<&'a Unwind>,
-    /// What its functions do to locks, by their first addresses, if their instructions were read.
+    /// What functions do to locks, by the function's first address, as far as their instructions
+    /// were read.
     pub effects: RefCell<HashMap<u64, Effect>>,
 }
 
 impl<'a> Code<'a> {
-    /// Reads a file, with what is known about its functions; `None` if it is not an x86-64 file.
+    /// Reads a file, whose unwind information is given; `None` if it is not an x86-64 file.
     pub fn new(
         file: &'a object::File<'a, &'a ReadCache<File>>,
         unwind: Option<&'a Unwind>,
@@ -56,7 +57,7 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// The instruction at an address.
+    /// The instruction at an address; `None` if there is none.
     pub fn instruction(&self, address: u64) -> Option<Instruction> {
         let bytes = self.texts.iter().find_map(|(start, bytes)| {
             bytes.get(usize::try_from(address.checked_sub(*start)?).ok()?..)
@@ -66,7 +67,7 @@ impl<'a> Code<'a> {
         (!instruction.is_invalid()).then_some(instruction)
     }
 
-    /// The instructions of a range, one after the other, up to the first bytes that are no
+    /// The instructions of a range, one after the other, up to the first bytes that are not an
     /// instruction.
     pub fn instructions(&self, range: Range<u64>) -> impl Iterator<Item = Instruction> {
         let mut at = range.start;
@@ -77,12 +78,12 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// How many bytes of instructions there are.
+    /// The number of bytes of all sections with instructions.
     pub fn size(&self) -> usize {
         self.texts.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// All direct calls: what they call, and where they return to.
+    /// All direct calls: their targets and return addresses.
     pub fn calls(&self) -> impl Iterator<Item = (u64, u64)> {
         let decode = |&(start, bytes): &(u64, &'a [u8])| {
             Decoder::with_ip(64, bytes, start, DecoderOptions::NONE).into_iter()
@@ -101,23 +102,24 @@ impl<'a> Code<'a> {
         call_before(address, before?)
     }
 
-    /// The addresses of the function, or of its part, that an address lies in.
+    /// The address range of the function, or of the part of one, that contains an address.
     pub fn function(&self, address: u64) -> Option<Range<u64>> {
         self.unwind?.function(address)
     }
 
-    /// What the loader puts into the slot at an address.
+    /// The name of the symbol whose address the loader stores in the slot at an address.
     pub fn bound(&self, slot: u64) -> Option<&str> {
         self.bound.get(&slot).map(String::as_str)
     }
 
-    /// Whether the content of an address never changes while the program runs.
+    /// Whether the memory at an address never changes while the program runs.
     pub fn is_constant(&self, address: u64) -> bool {
         self.bound.contains_key(&address)
             || self.constants.iter().any(|range| range.contains(&address))
     }
 
-    /// The name of a function of another file that a stub at this address jumps to.
+    /// The name of the function of another file that a stub at this address jumps to; `None` if
+    /// there is no stub.
     pub fn stub(&self, address: u64) -> Option<&str> {
         let mut at = address;
         // A stub may begin with a landing mark for indirect jumps.
@@ -135,7 +137,8 @@ impl<'a> Code<'a> {
     }
 }
 
-/// The slot that an indirect call or jump goes through.
+/// The address of the slot that an indirect call or jump goes through; `None` for other
+/// instructions.
 pub fn slot(instruction: &Instruction) -> Option<u64> {
     let indirect = matches!(
         instruction.flow_control(),
@@ -163,7 +166,8 @@ fn bound<'a>(file: &object::File<'a, &'a ReadCache<File>>) -> HashMap<u64, Strin
     bound
 }
 
-/// Sections that are loaded and not writable, and the slots that the loader fills.
+/// The address ranges of sections that are loaded and not writable, and of those with the slots
+/// that the loader fills.
 fn constants<'a>(file: &object::File<'a, &'a ReadCache<File>>) -> Vec<Range<u64>> {
     let fixed = |flags| match flags {
         SectionFlags::Elf { sh_flags, .. } => {

@@ -1,4 +1,4 @@
-//! Sums up what the instructions of a section do.
+//! Counts what the instructions of a section do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use super::value::{Value, Values};
 use super::ways::{Point, Ways};
 use crate::model::Section;
 
-/// The largest offset of a field from a pointer. More is an address of the file: that of an array,
-/// to which an index is added.
+/// The largest offset of a field from a pointer. A larger one is an address of the file, such as
+/// that of an array to which an index is added.
 const LARGEST_FIELD: i64 = 4096;
 
-/// Sums up the instructions on these paths. Also returns the addresses of the file that they read
-/// or write. `start` is the state after the acquisition: a condition that decided whether to lock
-/// at all, and is tested again before unlocking, is no part of the work.
+/// Counts the instructions on these paths. Also returns the addresses of the file that they read or
+/// write. `start` is the state after the acquisition: reading a condition that decided whether to
+/// lock at all, and that is tested again before unlocking, does not count as work.
 pub fn count(
     ways: Ways,
     start: &State,
@@ -84,23 +84,23 @@ pub fn count(
 #[derive(Default)]
 struct Word {
     read: bool,
-    /// The old value.
+    /// The values that it had before accesses.
     held: BTreeSet<Value>,
-    /// The new value; `None` if it is not known.
+    /// The values that were written; `None` if one is unknown.
     written: BTreeSet<Option<Value>>,
 }
 
 impl Word {
-    /// Whether it is a variable that is only read to find another word: the pointer to a table, or
-    /// an index into it.
+    /// Whether it is a variable that is only read to find another word, such as the pointer to a
+    /// table or an index into it.
     fn only_leads(&self, at: Value, words: &BTreeMap<Value, Word>, values: &Values) -> bool {
         let from_here = |address: Value| self.held.iter().any(|&v| values.comes_from(address, v));
         let reads = self.written.is_empty() && at.known().is_some();
         reads && words.keys().any(|&address| address != at && from_here(address))
     }
 
-    /// Whether it only gets what another word held: the number that a counter gave, which can be
-    /// written as well once the lock is released.
+    /// Whether it only gets values that another word had, such as a number taken from a counter.
+    /// Such a copy could be written after the release as well.
     fn is_copy(&self, at: Value, words: &BTreeMap<Value, Word>) -> bool {
         let others = || words.iter().filter(|&(&address, _)| address != at);
         let known = |value: Value| others().any(|(_, other)| other.held.contains(&value));
@@ -110,7 +110,7 @@ impl Word {
 }
 
 fn add(section: &mut Section, instruction: &Instruction, access: OpAccess) {
-    // An exchange with memory is atomic without saying so.
+    // `xchg` with memory is atomic without a lock prefix.
     if instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg {
         section.atomics += 1;
         return;
@@ -119,7 +119,7 @@ fn add(section: &mut Section, instruction: &Instruction, access: OpAccess) {
     section.writes += usize::from(writes(access));
 }
 
-/// Whether other threads may reach what is at an address, and it may change.
+/// Whether other threads may reach the memory at an address, and it may change.
 fn is_shared(address: Value, code: &Code) -> bool {
     let constant = address.known().is_some_and(|address| code.is_constant(address as u64));
     !address.is_local() && !constant

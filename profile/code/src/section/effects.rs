@@ -1,8 +1,8 @@
-//! What the program's own functions do to locks, read from their instructions: `enter(door)` takes
-//! a lock if it returns with a lock held that it took, and `leave(door)` releases a lock if it
-//! releases one that it did not take.
+//! What the program's own functions do to locks, read from their instructions. `enter(door)`
+//! acquires a lock if it returns while holding a lock that it acquired. `leave(door)` releases a
+//! lock if it releases one that it did not acquire.
 //!
-//! Only the fact counts, and not which lock: no values are followed. A function that does both, on
+//! Values are not followed, so it is not known which lock is meant. A function that does both, on
 //! different paths or one after the other, counts as one that does neither.
 
 use std::collections::BTreeSet;
@@ -13,14 +13,14 @@ use iced_x86::{FlowControl, Instruction, Mnemonic};
 use super::code::{Code, Namer, slot};
 use super::names::{Effect, effect};
 
-/// The number of instructions that are read of a function.
+/// The most instructions that are read of a function.
 const POINTS: usize = 512;
-/// How deep calls of own functions are followed.
+/// How many levels of calls of the program's own functions are followed.
 const LEVELS: u8 = 3;
-/// The number of locks taken on one path.
+/// The most locks on one path that are counted.
 const NESTED: u8 = 8;
 
-/// What the instruction, a call or a jump to another function, does to locks.
+/// What a call, or a jump to another function, does to locks.
 pub fn of_call(code: &Code, namer: Namer, i: &Instruction) -> Effect {
     Reader { code, namer }.of_call(i, LEVELS)
 }
@@ -62,7 +62,7 @@ impl Reader<'_, '_> {
         let Some(range) = self.code.function(start).filter(|_| levels > 0) else {
             return Effect::Other;
         };
-        // A recursive call counts as doing nothing.
+        // A recursive call counts as one without effect on locks.
         self.code.effects.borrow_mut().insert(start, Effect::Other);
         let found = self.read(start, &range, levels);
         self.code.effects.borrow_mut().insert(start, found);
@@ -90,7 +90,7 @@ impl Reader<'_, '_> {
                     go((next, held));
                     go((i.near_branch_target(), held));
                 }
-                // Out of the function, to a cold part that is not followed.
+                // The branch leads out of the function, to a cold part, which is not followed.
                 FlowControl::ConditionalBranch => go((next, held)),
                 FlowControl::UnconditionalBranch if inside(&i) => {
                     go((i.near_branch_target(), held));

@@ -1,14 +1,14 @@
-//! Functions that take a lock for their callers.
+//! Functions that acquire a lock for their callers.
 //!
-//! Programs wrap their locks: `Mutex::Lock()`, `safe_mutex_lock()`, a guard of their own, in
-//! several levels, some of them inlined. No list of names has them all, but they are recognised by
-//! what they do: they return with the lock held. The section's own function is the innermost one in
-//! which the lock is also released, and that is the call site that distinguishes the program's
-//! locks.
+//! Programs wrap their locks in functions such as `Mutex::Lock()` or `safe_mutex_lock()`, or in
+//! guards, in several levels, some of them inlined. No list of names has them all, but such
+//! functions are recognised by returning with the lock held. The section's own function is the
+//! innermost one in which the lock is also released. It is the call site that distinguishes the
+//! program's locks.
 //!
-//! A function that waits for a condition with a lock that it neither took nor releases is called
-//! with the lock held. So it is not the call site, like a function that takes the lock on behalf of
-//! its caller. Nor is a function that does nothing but wait for a semaphore.
+//! A function that waits for a condition with a lock that it neither acquired nor releases was
+//! called with the lock held. So it is no more the call site than a function that acquires the lock
+//! on behalf of its caller is. Nor is a function that does nothing but wait for a semaphore.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,12 +21,12 @@ use super::ways::Ways;
 use super::{effects, enter, function_at, with_code};
 use crate::file::image::{Found, Image};
 
-/// How many nested functions may take a lock on behalf of their callers.
+/// How many nested functions may acquire a lock on behalf of their callers.
 pub const LEVELS: usize = 5;
-/// Bytes of instructions that are read for all of their calls: half a second's worth.
+/// The largest code, in bytes, of which all calls are read; it takes half a second.
 const LARGEST: usize = 64 << 20;
 
-/// A function that only waits for a semaphore has no more instructions than this after the wait.
+/// The most instructions after the wait in a function that only waits for a semaphore.
 const FEW_INSTRUCTIONS: usize = 32;
 
 /// Analyses the calls that return to these addresses of a file. [`Image::returned`] has the
@@ -49,8 +49,8 @@ fn look_at<'a>(image: &Image, code: &Code, addresses: impl IntoIterator<Item = &
     }
 }
 
-/// All functions of a file that take a lock for their callers. Reads all calls of the file, or none
-/// if it is too large.
+/// All functions of a file that acquire a lock for their callers. Reads all calls of the file;
+/// empty if the file's code is too large.
 pub fn look_everywhere(image: &Image) -> &[Range<u64>] {
     image
         .wrappers
@@ -89,8 +89,8 @@ fn all_wrappers(image: &Image, code: &Code) -> Vec<Range<u64>> {
     wrappers
 }
 
-/// How many of the frames at the return address of an acquisition have returned when the lock is
-/// released, the innermost first. `None` if it is no acquisition.
+/// How many of the frames at the return address of an acquisition, counted from the innermost, have
+/// returned when the lock is released. `None` if the call is not an acquisition.
 fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
     let call = code.call_before(address)?;
     let namer: Namer = &mut |address| function_at(image, address);
@@ -111,13 +111,13 @@ fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
     Some(count(&ways, &frames, |at| image.frames(at)))
 }
 
-/// Whether a function does nothing else after a wait for a semaphore.
+/// Whether a function does nothing else after its wait for a semaphore.
 fn only_waits(ways: &Ways) -> bool {
     ways.states.len() <= FEW_INSTRUCTIONS && ways.calls.iter().all(|call| belongs_to_waiting(call))
 }
 
-/// The frames that are no longer there where the lock is released. A function without a name is one
-/// frame.
+/// The number of frames that have returned when the lock is released. A function without a name is
+/// one frame.
 fn count(ways: &Ways, frames: &[Found], at: impl Fn(u64) -> Rc<[Found]>) -> usize {
     if ways.ends.is_empty() {
         let returns = ways.returned > 0 && !ways.lost && !ways.calls.contains(UNKNOWN);
@@ -130,8 +130,8 @@ fn count(ways: &Ways, frames: &[Found], at: impl Fn(u64) -> Rc<[Found]>) -> usiz
     frames.len() - common.unwrap_or(0)
 }
 
-/// How many frames two places of one function have in common, counted from the outermost. An
-/// inlined function is the same one if it is called at the same line of the same caller.
+/// How many frames two positions in one function have in common, counted from the outermost. An
+/// inlined function is the same frame if it is called at the same line of the same caller.
 pub(super) fn common(a: &[Found], b: &[Found]) -> usize {
     let (a, b): (Vec<_>, Vec<_>) = (a.iter().rev().collect(), b.iter().rev().collect());
     let is_same = |&n: &usize| a[n].function == b[n].function && a[n - 1].line == b[n - 1].line;

@@ -2,20 +2,20 @@
 //!
 //! From the return address of an acquisition the instructions of the function are followed along
 //! all paths, until each comes to the call that releases the lock (`walk`). The instructions on the
-//! paths are counted (`count`): how many instructions, loops, reads and writes of memory that
-//! others can reach, and which functions are called. That distinguishes a counter, for which an
-//! atomic would suffice, from a section that computes, and a section that only reads from one that
-//! writes.
+//! paths are then examined (`count`): how many they are, whether they loop, how often they read and
+//! write memory that other threads can reach, and which functions they call. That distinguishes a
+//! counter, for which an atomic would suffice, from a section that computes, and a section that
+//! only reads from one that writes.
 //!
-//! Calls are not followed, but their names are kept, and the program's own functions are read for
-//! what they do to locks (`effects`). Jumps through tables, exceptions, and releases in a caller
-//! are not followed either: such a section is not `complete`. A branch on the outcome of the
-//! acquisition is followed as if the lock was acquired. A branch on the condition under which the
-//! lock was taken is followed in the same direction as then: `if (shared) lock(); ... if (shared)
-//! unlock();`.
+//! Calls are not followed, but the names of the called functions are kept, and the program's own
+//! functions are examined for what they do to locks (`effects`). Jumps through tables, exceptions,
+//! and releases in a caller are not followed either: such a section is not `complete`. A branch on
+//! the outcome of the acquisition is followed as if the lock was acquired. A branch on the
+//! condition under which the lock was acquired is followed in the same direction as before the
+//! acquisition: `if (shared) lock(); ... if (shared) unlock();`.
 //!
-//! The same paths show which functions take a lock on behalf of their callers (`held`), and which
-//! sleep again and again (`again`).
+//! The same paths show which functions acquire a lock on behalf of their callers (`held`), and
+//! which sleep again and again (`again`).
 //!
 //! Only files for x86-64 are read, and only if they are those of the recording.
 
@@ -46,13 +46,14 @@ use state::State;
 use walk::Walker;
 use ways::{Acquisition, Ways};
 
-/// Whether a function that a section calls only takes or releases a lock, by its name.
+/// Whether a function that a section calls acquires or releases a lock, judged by its name.
 pub fn takes_or_releases(call: &str) -> bool {
     matches!(names::effect(call), names::Effect::Acquire | names::Effect::Release)
 }
 
-/// The sections at these places of a file, in their order; `None` where there is no acquisition
-/// that can be read. A place that was read before, perhaps for another process, is not read again.
+/// The sections of these acquisitions of a file, in the same order; `None` for one whose
+/// instructions can't be read. An acquisition that was read before, perhaps for another process, is
+/// not read again.
 pub fn sections(image: &Image, places: &[Acquired]) -> Vec<Option<Section>> {
     let mut known = image.sections.borrow_mut();
     let is_new = |place: &Acquired| !known.contains_key(place);
@@ -65,7 +66,7 @@ pub fn sections(image: &Image, places: &[Acquired]) -> Vec<Option<Section>> {
     places.iter().map(|place| known[place].clone()).collect()
 }
 
-/// `None` if the file can't be read.
+/// Reads these sections; `None` if the file can't be read.
 fn read_all(
     image: &Image,
     places: &BTreeSet<Acquired>,
@@ -84,22 +85,22 @@ fn read_all(
     })
 }
 
-/// Does something with the instructions of a file; `None` if it can't be read.
+/// Calls a function with the instructions of a file; `None` if the file can't be read.
 fn with_code<T>(image: &Image, with: impl FnOnce(&Code) -> T) -> Option<T> {
     let cache = files::open(image.binary()?)?;
     let file = object::File::parse(&cache).ok()?;
     Code::new(&file, image.unwind()).map(|code| with(&code))
 }
 
-/// The function that begins at an address of the file; also one whose part stands elsewhere
-/// (`.cold`), anywhere in that part.
+/// The name of the function that begins at an address of the file; for an address anywhere in a
+/// function's cold part (`.cold`), the name of that part.
 fn function_at(image: &Image, address: u64) -> Option<String> {
     let (name, offset) = image.function(address)?;
     (offset == 0 || name.contains(".cold")).then_some(name)
 }
 
-/// The section of the acquisition that returns to this address of the file, and the
-/// addresses of the file that it reads or writes.
+/// The section of the acquisition that returns to `start`, an address of the file, and the
+/// addresses of the file that the section reads or writes.
 fn read(code: &Code, namer: Namer, start: u64, tries: bool) -> Option<(Section, BTreeSet<u64>)> {
     let call = code.call_before(start)?;
     let mut walker = Walker::new(code, namer, code.function(call.ip())?);
@@ -108,7 +109,7 @@ fn read(code: &Code, namer: Namer, start: u64, tries: bool) -> Option<(Section, 
 }
 
 /// All paths from a call that returns with a lock held, and the state at their beginning. `told`
-/// says whether the call gets the lock as an argument, by which its release can be recognised.
+/// says whether the call gets the lock as an argument, by which the release can be recognised.
 fn enter(walker: &mut Walker, call: &Instruction, told: bool, tries: bool) -> (Ways, State) {
     let mut state = walker.state_before(call.ip());
     let name = walker.callee(call);

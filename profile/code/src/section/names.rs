@@ -1,23 +1,23 @@
-//! What a function does to locks, by its name.
+//! What a function does to locks, judged by its name.
 //!
-//! Names are demangled. The functions of libc and OpenMP are known exactly; of all others the
-//! last part of the name says what they do: `std::mutex::unlock()`, `cache_unlock`,
-//! `std::lock_guard<std::mutex>::~lock_guard()`, `absl::MutexLock::~MutexLock()`.
+//! Names are demangled. The functions of OpenMP, and those that don't return, are known exactly.
+//! For all others, the last part of the name says what they do: `std::mutex::unlock()`,
+//! `cache_unlock`, `std::lock_guard<std::mutex>::~lock_guard()`, `absl::MutexLock::~MutexLock()`.
 
 /// What a function does to locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Takes one.
+    /// It acquires a lock.
     Acquire,
-    /// Lets one go.
+    /// It releases a lock.
     Release,
-    /// It doesn't come back.
+    /// It doesn't return.
     NoReturn,
-    /// Nothing of these.
+    /// It does none of these.
     Other,
 }
 
-/// OpenMP's functions that release, which don't say "unlock".
+/// OpenMP's functions that release a lock, whose names don't contain "unlock".
 const RELEASES: [&str; 6] = [
     "GOMP_critical_end",
     "GOMP_critical_name_end",
@@ -26,7 +26,7 @@ const RELEASES: [&str; 6] = [
     "omp_unset_nest_lock",
     "__kmpc_end_critical",
 ];
-/// And those that acquire.
+/// OpenMP's functions that acquire a lock.
 const ACQUIRES: [&str; 6] = [
     "GOMP_critical_start",
     "GOMP_critical_name_start",
@@ -35,8 +35,8 @@ const ACQUIRES: [&str; 6] = [
     "omp_set_nest_lock",
     "__kmpc_critical",
 ];
-/// Names of functions that end the program or raise an exception; the starts of names, where
-/// they end with `_` or `:`.
+/// Names of functions that don't return, or that raise an exception. An entry that ends with `_` or
+/// `:` is the beginning of names.
 const NO_RETURN: [&str; 17] = [
     "abort",
     "exit",
@@ -57,11 +57,11 @@ const NO_RETURN: [&str; 17] = [
     "core::panicking::",
 ];
 
-/// The endings before "lock" of names that take no lock.
+/// Words before "lock" at the end of names of functions that don't acquire a lock.
 const NOT_TAKEN: [&str; 9] =
     ["no", "no_", "without", "without_", "has_", "holds_", "needs_", "is_", "dead"];
 
-/// What the function of this name does.
+/// What the function of this name does to locks.
 pub fn effect(name: &str) -> Effect {
     let whole = |start: &str| !start.ends_with(['_', ':']);
     if NO_RETURN.iter().any(|n| if whole(n) { name == *n } else { name.starts_with(n) }) {
@@ -69,7 +69,8 @@ pub fn effect(name: &str) -> Effect {
     }
     let (class, last) = last_parts(name);
     let lower = last.to_ascii_lowercase();
-    // A function called `unlocked` is called with the lock held.
+    // A function with "unlocked" in its name does not release: it is called with the lock held, or
+    // works without it.
     if RELEASES.contains(&name) || lower.contains("unlock") && !lower.contains("unlocked") {
         return Effect::Release;
     }
@@ -84,18 +85,18 @@ pub fn effect(name: &str) -> Effect {
     Effect::Other
 }
 
-/// Whether it is the destructor of an object that holds a lock as long as it lives.
+/// Whether this is the destructor of a guard, an object that holds a lock as long as it lives.
 pub fn is_guard_end(name: &str) -> bool {
     last_parts(name).1.strip_prefix('~').is_some_and(names_a_guard)
 }
 
-/// Whether it is the constructor of such an object.
+/// Whether this is the constructor of a guard.
 pub fn is_guard_begin(name: &str) -> bool {
     let (class, last) = last_parts(name);
     last == class && names_a_guard(last)
 }
 
-/// Whether it waits for a condition, and has the lock when it returns.
+/// Whether the function waits for a condition, and holds the lock when it returns.
 pub fn waits_with_lock(name: &str) -> bool {
     let (class, last) = last_parts(name);
     let c = ["cond_wait", "cond_timedwait", "cond_clockwait", "cnd_wait", "cnd_timedwait"];
@@ -103,12 +104,13 @@ pub fn waits_with_lock(name: &str) -> bool {
         || class.starts_with("condition_variable") && last.starts_with("wait")
 }
 
-/// Whether it waits for a semaphore.
+/// Whether the function waits for a semaphore.
 pub fn waits_for_semaphore(name: &str) -> bool {
     ["sem_wait", "sem_timedwait", "sem_clockwait"].contains(&name)
 }
 
-/// Whether it waits for an event, or makes one: of a condition, a semaphore, a barrier or a thread.
+/// Whether the function waits for an event, or causes one: at a condition, a semaphore, a barrier
+/// or a thread.
 pub fn hands_over(name: &str) -> bool {
     let (class, last) = last_parts(name);
     let starts = ["pthread_cond_", "cnd_", "sem_", "g_cond_", "uv_cond_", "uv_sem_"];
@@ -119,14 +121,15 @@ pub fn hands_over(name: &str) -> bool {
         || class.starts_with("condition_variable") && !last.starts_with('~')
 }
 
-/// Whether a function that waits for a semaphore may call this and still do nothing but wait.
+/// Whether a function that does nothing but wait for a semaphore may call this one.
 pub fn belongs_to_waiting(name: &str) -> bool {
     waits_for_semaphore(name)
         || ["sem_trywait", "__errno_location"].contains(&name)
         || effect(name) == Effect::NoReturn
 }
 
-/// What a try or an acquisition returns when it succeeds; `None` if it returns nothing.
+/// The value that a try or an acquisition returns when it succeeds; `None` if that is unknown or
+/// there is no value.
 pub fn success(name: &str, tries: bool) -> Option<i64> {
     let zero = ["pthread_", "mtx_", "apr_", "uv_"].iter().any(|start| name.starts_with(start));
     match (zero, tries) {
@@ -136,20 +139,20 @@ pub fn success(name: &str, tries: bool) -> Option<i64> {
     }
 }
 
-/// Whether a class is a guard: it has "lock" or "guard" in its name.
+/// Whether the name of a class says that it is a guard: it contains "lock" or "guard".
 fn names_a_guard(class: &str) -> bool {
     let lower = class.to_ascii_lowercase();
     lower.contains("guard") || has_lock(&lower)
 }
 
-/// Whether the name has a "lock" that is not part of block, clock or flock.
+/// Whether the name contains a "lock" that is not part of block, clock or flock.
 fn has_lock(lower: &str) -> bool {
     let is_lock = |at: usize| !lower[..at].ends_with(['b', 'c', 'f']);
     lower.match_indices("lock").any(|(at, _)| is_lock(at))
 }
 
-/// Whether the name ends with a "lock" that is taken: in `find_nolock` the caller has the lock, and
-/// `has_lock` only asks.
+/// Whether the name ends with a "lock" that the function acquires. In `find_nolock` the caller has
+/// the lock, and `has_lock` only asks.
 fn ends_with_lock(lower: &str) -> bool {
     let not_taken = |rest: &str| {
         rest.ends_with(['b', 'c', 'f']) || NOT_TAKEN.iter().any(|word| rest.ends_with(word))

@@ -2,10 +2,10 @@
 //!
 //! Such a loop differs from work in that every round begins like the one before: the loop stores
 //! nothing, calls nothing, and carries no value from one round into the next, except for a count of
-//! the rounds. So only what another thread stores can let it end. A try of a lock in the loop also
-//! counts as such a read: an exchange, or a compare-and-exchange whose new value is the same each
-//! time. A short loop with the processor's `pause` instruction counts as such a loop, whatever it
-//! does.
+//! the rounds. So only a store of another thread can end it. A try of a lock in the loop counts as
+//! a read, not a store: an exchange, or a compare-and-exchange whose new value is the same each
+//! time. A short loop with the processor's `pause` instruction counts as such a loop, whatever else
+//! it does.
 //!
 //! Loops of many instructions, and loops that call functions, are not examined: a thread in them
 //! counts as working.
@@ -21,12 +21,12 @@ use super::state::{reads, writes};
 use super::with_code;
 use crate::file::image::Image;
 
-/// The most instructions of a loop.
+/// The most instructions of a loop that is examined.
 const LONGEST: usize = 48;
-/// Bytes of a function, at most.
+/// The most bytes of a function that is examined.
 const LARGEST: u64 = 1 << 20;
 
-/// Which of these addresses of a file lie in such a loop.
+/// For each of these addresses of a file, whether it lies in such a loop.
 pub fn spins(image: &Image, addresses: &[u64]) -> Vec<bool> {
     let known = |address| image.spins.borrow().get(address).copied();
     if addresses.iter().any(|address| known(address).is_none()) {
@@ -46,7 +46,8 @@ type Functions = HashMap<u64, Vec<Instruction>>;
 
 fn spins_at(code: &Code, address: u64, functions: &mut Functions) -> bool {
     let is_pause = |at| code.instruction(at).is_some_and(|i| i.mnemonic() == Mnemonic::Pause);
-    // `pause` takes many cycles: a thread is mostly seen there, or behind it.
+    // `pause` takes many cycles, so a sample of a thread in the loop is mostly at that instruction
+    // or behind it.
     if is_pause(address) || is_pause(address.wrapping_sub(2)) {
         return true;
     }
@@ -77,7 +78,7 @@ fn loops_around(function: &[Instruction], address: u64) -> impl Iterator<Item = 
     })
 }
 
-/// Whether each round of a loop begins as the one before.
+/// Whether each round of a loop begins like the one before.
 fn looks_only(body: &[Instruction]) -> bool {
     let calls = body.iter().any(|instruction| {
         !matches!(
@@ -114,12 +115,14 @@ fn looks_only(body: &[Instruction]) -> bool {
             offered.push(instruction.op1_register());
         }
     }
-    // A new value that is computed in each round belongs to a retried update, not to a lock.
+    // A compare-and-exchange whose new value is computed in each round is a retried update, not a
+    // try of a lock.
     let updates = offered.into_iter().any(|register| registers.of(register).written);
     looks && !updates && registers.carry_only_counts()
 }
 
-/// Whether an instruction tries to take a lock: an exchange, which may leave the word as it was.
+/// Whether an instruction may be a try of a lock: an atomic instruction that may leave the word as
+/// it was.
 fn tries(instruction: &Instruction) -> bool {
     match instruction.mnemonic() {
         Mnemonic::Xchg => true,
@@ -128,7 +131,8 @@ fn tries(instruction: &Instruction) -> bool {
     }
 }
 
-/// Whether an instruction only orders others: a locked one that changes nothing.
+/// Whether an instruction only orders others: a fence, or a locked instruction that changes
+/// nothing.
 fn is_fence(instruction: &Instruction) -> bool {
     let by_nothing = || {
         !matches!(instruction.op1_kind(), OpKind::Register | OpKind::Memory)
@@ -162,21 +166,22 @@ fn is_comparison(instruction: &Instruction) -> bool {
         && (registers(0) || registers(1))
 }
 
-/// What a loop does to its registers.
+/// The uses of registers in a loop.
 #[derive(Default)]
 struct Registers(HashMap<Register, Use>);
 
 #[derive(Default)]
 struct Use {
-    /// It is read before it is written.
+    /// The register is read before it is written.
     carried: bool,
     written: bool,
-    /// Nothing but an addition of a number writes it, and nothing but that and comparisons read it.
+    /// The register is only written by additions of a number, and only read by these and by
+    /// comparisons.
     counts: bool,
 }
 
 impl Registers {
-    /// Adds what an instruction does: it reads before it writes.
+    /// Adds the uses by an instruction, which reads before it writes.
     fn add(&mut self, instruction: &Instruction, used: &[(Register, OpAccess)]) {
         let (counts, compares) = (is_count(instruction), is_comparison(instruction));
         let address = [instruction.memory_base(), instruction.memory_index()];

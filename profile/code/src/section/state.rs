@@ -1,9 +1,10 @@
-//! What the registers and the memory hold at one point of a function.
+//! The values of registers and memory at one point of a function.
 //!
-//! Memory is a map from addresses to values. Different addresses count as different words, so a
-//! store through a pointer of unknown origin invalidates nothing. Compilers may not assume this,
-//! but it is good enough for finding what a lock protects. A call may change all that is not the
-//! function's own, and those numbers on its stack whose addresses it was given.
+//! Memory is a map from addresses to values. Addresses that were computed differently count as
+//! different words, so a store through a pointer of unknown origin invalidates nothing. Compilers
+//! may not assume this, but it is good enough for finding what a lock protects. A call may change
+//! all memory that is not the caller's own, and those numbers on the caller's stack whose addresses
+//! the called function got.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +14,17 @@ use super::value::{Base, Origin, Value, Values, Where};
 
 /// The number of general registers.
 const REGISTERS: usize = 16;
-/// Those that a called function may change: rax, rcx, rdx, rsi, rdi, r8 to r11.
+/// The registers that a called function may change: rax, rcx, rdx, rsi, rdi, r8 to r11.
 const CLOBBERED: [usize; 9] = [RAX, 1, 2, 6, RDI, 8, 9, 10, 11];
-/// Those that carry arguments.
+/// The registers that carry arguments.
 const ARGUMENTS: [usize; 6] = [RDI, 6, 2, 1, 8, 9];
-/// How far past an address that a function got it may write, in bytes.
+/// How far behind an address that a function got it may write, in bytes.
 const REACH: i64 = 256;
-/// Register 0 carries what a function returns.
+/// The register that carries a function's result.
 pub const RAX: usize = 0;
-/// Register 7 carries the first argument.
+/// The register that carries the first argument.
 pub const RDI: usize = 7;
-/// Register 5 mostly points to the function's frame.
+/// The register that mostly points to the function's frame.
 pub const FRAME: usize = 5;
 /// The stack pointer.
 pub const RSP: usize = 4;
@@ -33,9 +34,9 @@ pub const RSP: usize = 4;
 pub struct State {
     registers: [Value; REGISTERS],
     memory: BTreeMap<Value, Value>,
-    /// The last comparison, as far as it decides equality.
+    /// The two values that the last comparison compared for equality; `None` if they are unknown.
     pub compared: Option<(Value, Value)>,
-    /// Values that are known to be 0, or not to be, from the branches on the way.
+    /// Values that the branches on the path have shown to be 0 (`true`), or not to be.
     zero: BTreeMap<Value, bool>,
 }
 
@@ -47,27 +48,27 @@ impl State {
         State { registers, memory: BTreeMap::new(), compared: None, zero: BTreeMap::new() }
     }
 
-    /// What a register holds.
+    /// The value of a register.
     pub fn register(&self, register: usize) -> Value {
         self.registers[register]
     }
 
-    /// Puts something into a register.
+    /// Sets a register to a value.
     pub fn set(&mut self, register: usize, value: Value) {
         self.registers[register] = value;
     }
 
-    /// What memory holds at an address.
+    /// The value of the word at an address.
     pub fn load(&self, address: Value, values: &mut Values) -> Value {
         let known = self.memory.get(&address).copied();
         known.unwrap_or_else(|| match (address.base, address.offset) {
-            // The thread's data begin with their own address.
+            // Thread-local storage begins with its own address.
             (Base::Thread, 0) => Value::thread(0),
             _ => values.of(Origin::Load(address)),
         })
     }
 
-    /// The address that an instruction works on.
+    /// The address of a memory operand.
     pub fn address(&self, memory: &UsedMemory, values: &mut Values) -> Value {
         let local = matches!(memory.segment(), Register::FS | Register::GS);
         let scaled = (memory.index(), memory.scale());
@@ -97,12 +98,13 @@ impl State {
         }
     }
 
-    /// What a general register holds, of any width; `None` if it is another one.
+    /// The value of a general register, given by its name of any width; `None` for other registers.
     pub fn part(&self, register: Register) -> Option<Value> {
         number(register).map(|r| self.registers[r])
     }
 
-    /// Whether a conditional jump is taken, if that is known. `lock` is not null.
+    /// Whether a conditional jump is taken; `None` if that is unknown. The value `lock` is known
+    /// not to be null.
     pub fn decides(&self, jump: ConditionCode, lock: Option<Value>) -> Option<bool> {
         let (a, b) = self.compared?;
         let not_null = |value: Value| value.is_local() || Some(value) == lock;
@@ -120,7 +122,8 @@ impl State {
         }
     }
 
-    /// What follows if a conditional jump is taken: that a value is 0, or that it is not.
+    /// What is known after a conditional jump is taken: a value, and whether it is 0. `None` if
+    /// nothing is.
     pub fn tells(&self, jump: ConditionCode) -> Option<(Value, bool)> {
         let (value, zero) = self.compared.filter(|(_, b)| *b == Value::number(0))?;
         match jump {
@@ -131,25 +134,26 @@ impl State {
         }
     }
 
-    /// Notes that a value is 0 from here on, or is not.
+    /// Notes whether a value is 0 from here on.
     pub fn learn(&mut self, value: Value, zero: bool) {
         self.zero.insert(value, zero);
     }
 
-    /// Whether a value is known to be 0, or not to be.
+    /// Whether it is known if a value is 0.
     pub fn knows(&self, value: Value) -> bool {
         self.zero.contains_key(&value)
     }
 
-    /// The lock was taken. Earlier knowledge of memory is kept: a program that locks under a
-    /// condition asks for the same condition when it unlocks.
+    /// Applies the effects of an acquisition. It is still known afterwards which values are 0, even
+    /// those of shared memory: a program that locks under a condition tests the same condition when
+    /// it unlocks.
     pub fn acquire(&mut self, at: u64, values: &mut Values) {
         let zero = self.zero.clone();
         self.call(at, values);
         self.zero = zero;
     }
 
-    /// A function was called and has come back.
+    /// Applies the effects of a call that has returned.
     pub fn call(&mut self, at: u64, values: &mut Values) {
         let given: Vec<i64> = ARGUMENTS
             .iter()
@@ -193,7 +197,7 @@ impl State {
         *self != before
     }
 
-    /// Puts a value of this many bytes into memory; `None` if it is not known.
+    /// Stores a value of this many bytes in memory; `None` if the value is unknown.
     pub fn store(&mut self, address: Value, size: i64, value: Option<Value>) {
         for before in (1 - 8)..size.max(1) {
             self.memory.remove(&address.plus(before));
@@ -216,7 +220,7 @@ pub fn writes(access: OpAccess) -> bool {
     matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
 }
 
-/// The number of a general register, of any width.
+/// The number of a general register, given by its name of any width; `None` for other registers.
 pub fn number(register: Register) -> Option<usize> {
     register.is_gpr().then(|| register.full_register().number())
 }

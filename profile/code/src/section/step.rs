@@ -1,19 +1,19 @@
-//! How an instruction changes what registers and memory hold.
+//! The effects of an instruction on the values of registers and memory.
 //!
 //! This module follows instructions that move values, compute addresses, and compare. Any other
-//! instruction leaves a new value: the same for the same operation on the same values.
+//! instruction makes a new value, which is the same for the same operation on the same values.
 
 use iced_x86::{FlowControl, Instruction, InstructionInfo, Mnemonic, OpKind, Register};
 
 use super::state::{FRAME, RSP, State, number, reads, writes};
 use super::value::{Origin, Value, Values};
 
-/// Operations are numbered behind the scales of addresses, which are 1 to 8.
+/// The first number of an operation; lower numbers are scales of addresses, which are 1 to 8.
 const OPERATIONS: u32 = 16;
 
 impl State {
-    /// The state after an instruction, on the path to this address: a conditional jump adds
-    /// knowledge on either path.
+    /// The state after an instruction on the path to `to`: a conditional jump adds knowledge on
+    /// either path.
     pub fn after(&self, i: &Instruction, to: u64) -> State {
         let mut after = self.clone();
         let target = i.near_branch_target();
@@ -95,7 +95,8 @@ impl State {
         }
     }
 
-    /// The value of an operand, if it is a general register, a number or such a word.
+    /// The value of an operand that is a general register, a number, or a word in memory; `None`
+    /// for others.
     fn operand(
         &self,
         i: &Instruction,
@@ -110,12 +111,12 @@ impl State {
         if kind == OpKind::Register {
             return self.part(i.op_register(place));
         }
-        // An instruction with an operand in memory uses the first.
+        // The instructions handled here have one operand in memory.
         let address = self.address(info.used_memory().first()?, values);
         Some(self.load(address, values))
     }
 
-    /// Puts a value where the first operand says.
+    /// Stores a value in the first operand.
     fn write(
         &mut self,
         i: &Instruction,
@@ -135,7 +136,8 @@ impl State {
         }
     }
 
-    /// An operation whose result is a function of its inputs, or that is not followed.
+    /// Applies an operation that makes a new value: one that depends only on the inputs, if none of
+    /// them is a flag or a vector register, or else a value of this instruction's own.
     fn compute(&mut self, i: &Instruction, info: &InstructionInfo, values: &mut Values) {
         let mut inputs = Vec::new();
         for used in info.used_registers().iter().filter(|used| reads(used.access())) {
@@ -172,8 +174,8 @@ impl State {
     }
 }
 
-/// The result, where it is one that means something: a number, or an address on which only
-/// its offset depends.
+/// The result if it is a number, a value plus a number, or an address on the stack or in
+/// thread-local storage; otherwise `None`.
 fn arithmetic(operation: Mnemonic, a: Value, b: Value) -> Option<Value> {
     match (operation, a.known(), b.known()) {
         (Mnemonic::Add, _, Some(b)) => Some(a.plus(b)),

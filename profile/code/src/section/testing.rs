@@ -1,6 +1,7 @@
 //! Instructions for tests.
 
-/// The instructions of these lines of assembly, decoded. Label `2` is the first one, `3` is behind the last.
+/// The decoded instructions of these lines of assembly. Label `2` is at the first instruction, `3`
+/// behind the last.
 macro_rules! instructions {
     ($($line:literal),* $(,)?) => {{
         let (start, end): (usize, usize);

@@ -1,33 +1,33 @@
-//! The values of registers and words of memory, as far as following the instructions shows.
+//! The values of registers and words of memory, as far as they follow from the instructions.
 //!
 //! Two registers or words hold the same value if they were computed in the same way (value
-//! numbering): the arguments of `lock` and `unlock` are equal if they are the same variable, the
-//! same field of what the same pointer points to, and so on. Numbers are known as such, which
-//! decides branches on the outcome of the acquisition.
+//! numbering): the arguments of `lock` and `unlock` are equal if they are the address of the same
+//! variable, of the same field behind the same pointer, and so on. Values that are plain numbers
+//! are known, which decides branches on the outcome of the acquisition.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// A value: an origin, plus a number.
+/// A value: a base plus a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value {
-    /// What it starts from.
+    /// The base.
     pub base: Base,
-    /// What is added to it.
+    /// The number that is added to the base.
     pub offset: i64,
 }
 
-/// What a value starts from.
+/// The base of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Base {
     /// Zero: the value is a number, or an address of the file.
     Nothing,
-    /// The stack pointer as it was at the beginning.
+    /// The value of the stack pointer at the function's entry.
     Stack,
-    /// Somewhere in the function's own stack: what walks over an array there points to.
+    /// Some address in the function's own stack, such as a pointer that walks over an array there.
     Array,
-    /// The thread's own data.
+    /// The start of thread-local storage.
     Thread,
-    /// Something that was computed or loaded, by its number.
+    /// A value that was computed or loaded, by its number.
     Some(u32),
 }
 
@@ -42,29 +42,29 @@ impl Value {
         Value { base: Base::Stack, offset }
     }
 
-    /// An address in the thread's own data.
+    /// An address in thread-local storage.
     pub fn thread(offset: i64) -> Value {
         Value { base: Base::Thread, offset }
     }
 
-    /// The number that it is, if it is one.
+    /// The value as a number; `None` if it has another base.
     pub fn known(self) -> Option<i64> {
         (self.base == Base::Nothing).then_some(self.offset)
     }
 
-    /// This value and a number.
+    /// This value plus a number.
     pub fn plus(self, number: i64) -> Value {
         Value { base: self.base, offset: self.offset.wrapping_add(number) }
     }
 
-    /// Whether it is an address that no other thread is given: one of the function's own
-    /// stack, or of the thread's data.
+    /// Whether it is an address that other threads don't get: one in the function's own stack, or
+    /// in thread-local storage.
     pub fn is_local(self) -> bool {
         matches!(self.base, Base::Stack | Base::Array | Base::Thread)
     }
 
-    /// The value where two paths join, one with this value and one with another; `None` if it is
-    /// neither, but a different one each time.
+    /// The value after two paths join, one with this value and one with `other`; `None` if the
+    /// result is neither of them.
     pub fn or(self, other: Value) -> Option<Value> {
         let on_stack = |value: Value| matches!(value.base, Base::Stack | Base::Array);
         match self == other {
@@ -76,8 +76,7 @@ impl Value {
         }
     }
 
-    /// Whether two addresses are known to differ. Two pointers from different sources may
-    /// be the same.
+    /// Whether two addresses are known to differ. Two pointers from different sources may be equal.
     pub fn differs(self, other: Value) -> bool {
         let unknown = |value: Value| matches!(value.base, Base::Some(_) | Base::Array);
         let same = self.base == other.base && self.base != Base::Array;
@@ -85,7 +84,7 @@ impl Value {
     }
 }
 
-/// How a value came about.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The value of this register at the beginning.
@@ -94,14 +93,13 @@ pub enum Origin {
     Load(Value),
     /// Computed by this operation from these values.
     Computed(u32, Vec<Value>),
-    /// Left by the instruction at this address in this register, in a way that is not
-    /// followed.
+    /// Made by the instruction at this address in this register, in a way that is not followed.
     Made(u64, usize),
-    /// Paths with different values join at this address.
+    /// The result of joining paths with different values at this address.
     Joined(u64, Where),
 }
 
-/// A place that holds a value.
+/// A register or a word of memory that holds a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Where {
     /// A register.
@@ -110,21 +108,23 @@ pub enum Where {
     Memory(Value),
 }
 
-/// The values that were seen.
+/// All values of a walk, numbered by their origins.
 #[derive(Default)]
 pub struct Values {
     numbers: HashMap<(bool, Origin), u32>,
-    /// How each value was computed, by its number.
+    /// The origin of each value, by its number.
     origins: Vec<Origin>,
-    /// Whether a value may be another one each time round a loop.
+    /// Whether a value may differ between rounds of a loop, by its number.
     varying: Vec<bool>,
-    /// Whether a value depends on memory that others can reach, which may change.
+    /// Whether a value depends on memory that other threads can reach and that may change, by its
+    /// number.
     shared: Vec<bool>,
     in_section: bool,
 }
 
 impl Values {
-    /// The section begins: what is joined or made from now on may vary in its loops.
+    /// Notes that the section begins: values that are joined or made from now on may vary in its
+    /// loops.
     pub fn enter_section(&mut self) {
         self.in_section = true;
     }
@@ -154,14 +154,15 @@ impl Values {
         Value { base: Base::Some(number), offset: 0 }
     }
 
-    /// Whether it may be another value each time round a loop of the section.
+    /// Whether a value may differ between rounds of a loop of the section.
     pub fn varies(&self, value: Value) -> bool {
         matches!(value.base, Base::Some(number) if self.varying[number as usize])
     }
 
-    /// Whether a value is, or was computed from, what another one starts from.
+    /// Whether a value has the same base as `from`, or was computed or loaded from a value with
+    /// that base.
     pub fn comes_from(&self, value: Value, from: Value) -> bool {
-        // A value may be part of another one on many paths, so each is visited once.
+        // A value may occur many times among the inputs, so each is visited once.
         let mut seen = BTreeSet::new();
         let mut open = vec![value];
         while let Some(value) = open.pop() {
@@ -181,7 +182,7 @@ impl Values {
         false
     }
 
-    /// Whether it depends on memory that others can reach.
+    /// Whether a value depends on memory that other threads can reach.
     pub fn is_shared(&self, value: Value) -> bool {
         matches!(value.base, Base::Some(number) if self.shared[number as usize])
     }
@@ -197,7 +198,7 @@ mod tests {
         let [first, other] = [1, 2].map(|register| values.of(Origin::Entry(register)));
         let mut value = values.of(Origin::Load(first));
         for step in 0..200 {
-            // As in `x ^= x << 13`: two paths from each step to the one before.
+            // Each value has the one before it as an input twice, as in `x ^= x << 13`.
             value = values.of(Origin::Computed(step, vec![value, value.plus(1)]));
         }
         assert!(values.comes_from(value, first));

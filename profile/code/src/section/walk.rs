@@ -1,8 +1,8 @@
 //! Follows the instructions of a function along all paths.
 //!
-//! A point is an address, and how many locks were taken on the path to it besides the one whose
-//! section it is. Each point keeps one [`State`]. Where paths join, their states are joined, and
-//! the point is visited again if that changed anything.
+//! A point is an address, together with the number of locks that were acquired on the path to it
+//! besides the section's own. Each point keeps one [`State`]. When paths join, their states are
+//! joined, and the point is visited again if that changed its state.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,45 +16,47 @@ use super::state::{FRAME, RAX, RDI, State};
 use super::value::{Base, Value, Values};
 use super::ways::{Acquisition, Point, Ways};
 
-/// The number of points of one walk. Reading says little of a longer section.
+/// The most points of one walk. Reading the instructions says little about a longer section.
 const POINTS: usize = 1024;
-/// The number of points of the walk from the beginning of the function to its acquisition.
+/// The most points of the walk from the beginning of the function to its acquisition.
 const POINTS_BEFORE: usize = 4096;
-/// The number of locks taken on one way beyond the first.
+/// The most locks on one path, besides the first, that are counted.
 const NESTED: u8 = 8;
-/// The name of a called function of which only the instructions are known.
+/// The name given to a called function of which only the instructions are known.
 const UNNAMED: &str = "a function without a name";
-/// The name of an unknown called function.
+/// The name given to an unknown called function.
 pub const UNKNOWN: &str = "an unknown function";
 
-/// Follows ways through one function.
+/// Follows the paths through one function.
 pub struct Walker<'a, 'b> {
     /// The file.
     pub code: &'a Code<'a>,
-    /// Names of its functions.
+    /// Finds the names of the file's functions.
     pub namer: Namer<'b>,
-    /// The function.
+    /// The addresses of the function.
     pub function: Range<u64>,
-    /// Values so far.
+    /// The values found so far.
     pub values: Values,
     infos: InstructionInfoFactory,
 }
 
 impl<'a, 'b> Walker<'a, 'b> {
-    /// In this function of the file.
+    /// A walker in this function of the file.
     pub fn new(code: &'a Code<'a>, namer: Namer<'b>, function: Range<u64>) -> Walker<'a, 'b> {
         let infos = InstructionInfoFactory::new();
         Walker { code, namer, function, values: Values::default(), infos }
     }
 
-    /// The state before the instruction at this address, on all ways from the beginning.
+    /// The state before the instruction at this address, on all paths from the function's
+    /// beginning.
     pub fn state_before(&mut self, address: u64) -> State {
         let state = State::new(&mut self.values);
         let mut ways = self.follow((self.function.start, 0), state, None, POINTS_BEFORE);
         if let Some(state) = ways.states.remove(&(address, 0)) {
             return state;
         }
-        // For a point after a jump that can't be followed. The frame pointer is still known.
+        // No path leads to the point, for example because of a jump that can't be followed. The
+        // frame pointer is still known.
         let mut frames = ways.states.values().map(|state| state.register(FRAME));
         let frame = frames.rfind(|value| value.base == Base::Stack);
         let mut state = State::new(&mut self.values);
@@ -64,7 +66,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         state
     }
 
-    /// All ways from the acquisition that returns to `start`.
+    /// All paths from the acquisition that returns to `start`.
     pub fn section(&mut self, start: u64, state: State, acquisition: &Acquisition) -> Ways {
         self.follow((start, 0), state, Some(acquisition), POINTS)
     }
@@ -105,7 +107,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         ways
     }
 
-    /// Carries out one instruction and says where it leads.
+    /// Applies one instruction and returns the next points.
     fn step(
         &mut self,
         (at, nested): Point,
@@ -150,7 +152,7 @@ impl<'a, 'b> Walker<'a, 'b> {
                 ways.returned += usize::from(acquisition.is_some());
                 Vec::new()
             }
-            // A trap: the program ends here.
+            // A trap ends the program.
             FlowControl::Exception | FlowControl::Interrupt => Vec::new(),
             FlowControl::Next | FlowControl::XbeginXabortXend => {
                 let info = self.infos.info(i).clone();
@@ -160,8 +162,8 @@ impl<'a, 'b> Walker<'a, 'b> {
         }
     }
 
-    /// Jumps within the function, into a part of it that stands elsewhere, or to another
-    /// function instead of calling it last.
+    /// Follows a jump within the function, into its cold part, or to another function as a tail
+    /// call; `None` if the path ends with the jump.
     fn jump(
         &mut self,
         (at, nested): Point,
@@ -176,8 +178,8 @@ impl<'a, 'b> Walker<'a, 'b> {
             return Some((target, nested));
         }
         let name = self.name(target);
-        // A cold part. In a stripped file its name is lost, and it is recognised by a conditional
-        // jump to it, which compilers rarely make to another function.
+        // The target may be a cold part. In a stripped file its name is lost, so a conditional jump
+        // counts as one to a cold part: compilers rarely make one to another function.
         let part = name.as_deref().map_or(conditional, |name| name.contains(".cold"));
         if part {
             return Some((target, nested));
@@ -186,7 +188,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         None
     }
 
-    /// The way ends with a jump to another function.
+    /// Ends a path with a jump to another function.
     fn leave(
         &mut self,
         (at, nested): Point,
@@ -207,13 +209,13 @@ impl<'a, 'b> Walker<'a, 'b> {
                 ways.released += 1;
             }
             Effect::NoReturn => {}
-            // A tail call returns for this function.
+            // The function that is called last returns to this function's caller.
             Effect::Other => ways.returned += 1,
             Effect::Release | Effect::Acquire => ways.lost = true,
         }
     }
 
-    /// The path goes through a call; `None` if it ends there.
+    /// Follows a path through a call; `None` if the path ends there.
     fn call(
         &mut self,
         (at, nested): Point,
@@ -245,13 +247,14 @@ impl<'a, 'b> Walker<'a, 'b> {
         } else {
             ways.calls.insert(name);
         }
-        // A function that doesn't return may be called last.
+        // The call may be the function's last instruction, because the called function doesn't
+        // return.
         let inside = self.function.contains(&i.next_ip()) || !self.function.contains(&at);
         inside.then_some((i.next_ip(), depth))
     }
 
-    /// A function of a stripped file has no name. Its effect on locks can be read nevertheless,
-    /// unlike that of a function that is called through a pointer.
+    /// A name for a function of a stripped file. Its instructions show its effect on locks, unlike
+    /// those of a function that is called through a pointer, for which this is `None`.
     fn unnamed(&self, i: &Instruction) -> Option<String> {
         let target = i.near_branch_target();
         let is_direct =
@@ -259,7 +262,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         (is_direct && self.code.function(target).is_some()).then(|| UNNAMED.to_owned())
     }
 
-    /// What the function of this name does to locks, that is called or jumped to.
+    /// What the function of this name, which is called or jumped to, does to locks.
     fn effect(&mut self, i: &Instruction, name: &str) -> Effect {
         match effect(name) {
             Effect::Other => effects::of_call(self.code, self.namer, i),
@@ -267,7 +270,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         }
     }
 
-    /// The name of the function that is called or jumped to.
+    /// The name of the function that is called or jumped to; `None` if it is unknown.
     pub fn callee(&mut self, i: &Instruction) -> Option<String> {
         if i.flow_control() == FlowControl::Call {
             return self.name(i.near_branch_target());

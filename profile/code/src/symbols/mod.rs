@@ -1,7 +1,7 @@
 //! The meaning of the addresses of one process: positions in the code, and global variables.
 //!
 //! Everything is looked up once, when it is first needed. Equal positions get one number, whatever
-//! address they came from: a line that was inlined at ten places is still one line.
+//! address they came from: a line that was inlined ten times is still one line.
 
 pub mod on_stack;
 pub mod place;
@@ -19,13 +19,13 @@ use crate::model::{Frame, Module, Stack, SymbolSource};
 use crate::section::again::{self, Around};
 use crate::section::{held, spin};
 
-/// Bytes that processors move between their caches at a time.
+/// Bytes of a cache line, which processors move between their caches at a time.
 pub const CACHE_LINE: u64 = 64;
 
 /// The names of one process.
 pub struct Symbols {
     modules: Vec<Module>,
-    /// Places in `modules`, by first address.
+    /// Indices into `modules`, sorted by first address.
     by_address: Vec<usize>,
     build_ids: Vec<Vec<u8>>,
     images: Vec<Option<Rc<Image>>>,
@@ -36,7 +36,7 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Names for what was mapped there. No file is read before a name is requested, except to check
+    /// The names of these modules. No file is read before a name is requested, except to check
     /// files that were replaced.
     pub fn new(records: &[ModuleRecord], library: &Rc<Library>) -> Symbols {
         let records = || records.iter().filter(|record| record.start < record.end);
@@ -55,7 +55,7 @@ impl Symbols {
         }
     }
 
-    /// A stack with names, made of return addresses.
+    /// The stack of these return addresses, with names.
     pub fn stack(&mut self, addresses: &[u64]) -> Stack {
         let mut frames = Vec::new();
         let mut frames_at = Vec::new();
@@ -68,8 +68,8 @@ impl Symbols {
         Stack { addresses: addresses.to_vec(), frames, frames_at, place, cut: false, broken: false }
     }
 
-    /// Finds out which functions on these stacks took their lock on behalf of a caller, so that
-    /// [`Symbols::stack`] knows the call sites. That is read from the program's instructions, for
+    /// Finds out which functions on these stacks acquired their lock on behalf of a caller, which
+    /// [`Symbols::stack`] needs to find the call sites. It reads the program's instructions, for
     /// many stacks at a time.
     pub fn read_wrappers<'a>(&mut self, stacks: impl Iterator<Item = &'a [u64]>) {
         let mut open: BTreeSet<&[u64]> = stacks.collect();
@@ -92,7 +92,8 @@ impl Symbols {
         }
     }
 
-    /// The frame to show for a stack, by the rule of `place`, and the return address that it is of.
+    /// The frame to show for a stack, by the rule of `place`, after the return address that it
+    /// belongs to; `None` if the stack is empty.
     fn shown(&mut self, addresses: &[u64]) -> Option<(u64, usize)> {
         let mut frames = Vec::new();
         for &address in addresses {
@@ -105,7 +106,7 @@ impl Symbols {
         Some((address, frame))
     }
 
-    /// How many of the frames of a return address took a lock for their callers.
+    /// How many of the frames of a return address acquired a lock for their callers.
     fn returned(&mut self, address: u64) -> usize {
         let Some((m, at)) = self.call_in_file(address) else { return 0 };
         self.image(m).returned.borrow().get(&at).copied().unwrap_or(0)
@@ -117,7 +118,8 @@ impl Symbols {
         Some((m, address.wrapping_sub(self.modules[m].bias)))
     }
 
-    /// In which of these addresses a thread does nothing but wait for what another one stores.
+    /// For each of these addresses, whether a thread there does nothing but wait for a store of
+    /// another thread.
     pub fn spins(&mut self, addresses: &[u64]) -> Vec<bool> {
         let mut by_module: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
         for (number, &address) in addresses.iter().enumerate() {
@@ -138,8 +140,9 @@ impl Symbols {
         spins
     }
 
-    /// Whether a stack leads through a call that was recorded: from the program into the recorder. A
-    /// thread's first function is called by the recorder, which the C library has called.
+    /// Whether a stack contains a recorded call: one from the program into the recorder. (The
+    /// recorder, called by the C library, calls a thread's first function: this is not a recorded
+    /// call.)
     pub fn is_recorded(&self, stack: &[u64]) -> bool {
         let name = |&address: &u64| self.module_of(address).map(|m| self.modules[m].name());
         let calls = stack.windows(2).map(|pair| (name(&pair[0]), name(&pair[1])));
@@ -156,15 +159,15 @@ impl Symbols {
 
     /// The function that starts at this address, without its arguments.
     pub fn function(&mut self, address: u64) -> String {
-        // The frames of a return address are those of the byte before it.
+        // The frames of a return address are those of the byte before it, hence one more.
         let frames = self.frames_at(address.saturating_add(1));
         let outermost = *frames.last().expect("an address has a frame at least");
         self.frames[outermost].function.clone()
     }
 
-    /// The global variable that this address lies in: `name+0x8 (binary)`. Where its name
-    /// was stripped it is `binary+0x1234`; `None` if the address is in no module of the program's
-    /// own.
+    /// The global variable that contains an address: `name+0x8 (binary)`, or `binary+0x1234` if its
+    /// name was stripped. `None` if the address is in no module, or in an unnamed variable of a
+    /// library that wraps locks.
     pub fn variable(&mut self, address: u64) -> Option<String> {
         let m = self.module_of(address)?;
         let at = address.wrapping_sub(self.modules[m].bias);
@@ -172,7 +175,7 @@ impl Symbols {
         let module = &self.modules[m];
         let name = module.name();
         Some(match found {
-            // The runtime's own, such as OpenMP's unnamed critical section.
+            // The variable is a runtime library's own, such as OpenMP's unnamed critical section.
             found if place::is_wrapper(module) => return found.map(|(variable, _)| variable),
             Some((variable, 0)) => format!("{variable} ({name})"),
             Some((variable, offset)) => format!("{variable}+{offset:#x} ({name})"),
@@ -180,8 +183,8 @@ impl Symbols {
         })
     }
 
-    /// The other variables on the cache lines of a variable of which this many bytes are written;
-    /// none if the address is in no variable, or not all lines are in its module.
+    /// The other variables on the cache lines of `written` bytes from `address` on, which lie in a
+    /// variable; none if the address is in no variable, or in a library that wraps locks.
     pub fn beside(&mut self, address: u64, written: u64) -> Vec<String> {
         let Some(m) = self.module_of(address) else { return Vec::new() };
         if written == 0 || place::is_wrapper(&self.modules[m]) {
@@ -195,8 +198,8 @@ impl Symbols {
         beside
     }
 
-    /// The position of the instructions of a stack's call site: the module, and the return address
-    /// as one of the file.
+    /// The position of a stack's call site: the module, and the return address as an address of the
+    /// file.
     pub fn place_in_file(&mut self, stack: &Stack) -> Option<(usize, u64)> {
         let place = stack.place?;
         let mut addresses = stack.addresses.iter();
@@ -205,7 +208,7 @@ impl Symbols {
     }
 
     /// Whether the function that sleeps at a stack's call site does so again and again; `None` if that
-    /// is not known. Functions that only sleep do it for their callers.
+    /// is unknown. A function that only sleeps does it for its caller, which is then examined.
     pub fn sleeps_again(&mut self, stack: &Stack) -> Option<bool> {
         let place = stack.place?;
         let mut passed = false;
@@ -227,8 +230,8 @@ impl Symbols {
         None
     }
 
-    /// The files of modules that names were requested from, and that are another build now or gone
-    /// since they were replaced.
+    /// The files from which names were requested, but which are another build now, or were replaced
+    /// and are gone.
     pub fn replaced(&self) -> impl Iterator<Item = &str> {
         self.modules.iter().filter_map(|module| match module.symbols? {
             SymbolSource::Changed => Some(module.path.as_str()),
@@ -247,7 +250,7 @@ impl Symbols {
         &self.frames[number]
     }
 
-    /// All that was found.
+    /// All frames and modules, by number.
     pub fn into_tables(self) -> (Vec<Frame>, Vec<Module>) {
         (self.frames, self.modules)
     }
@@ -269,8 +272,8 @@ impl Symbols {
     }
 
     fn look_up(&mut self, address: u64) -> Vec<Frame> {
-        // A call that does not return may be the last instruction of its function: the byte
-        // before the return address is always in the call.
+        // The byte before the return address is always in the call, which may be the last
+        // instruction of its function if the called function does not return.
         let call = address.saturating_sub(1);
         let unnamed =
             |function, whole, module| Frame { function, whole, file: None, line: None, module };
@@ -296,7 +299,8 @@ impl Symbols {
 
     fn module_of(&self, address: u64) -> Option<usize> {
         let after = self.by_address.partition_point(|&m| self.modules[m].start <= address);
-        // Where modules overlap (one was unloaded), the latest one that covers it.
+        // If modules overlap, because one was unloaded, the one with the highest start that
+        // contains the address is found.
         let before = self.by_address[..after].iter().rev().take(8);
         before.copied().find(|&m| address < self.modules[m].end)
     }

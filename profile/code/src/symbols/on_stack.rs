@@ -1,21 +1,23 @@
 //! Variables on a stack, by the frame that they lie in.
 //!
-//! What is known is a part of the stack as it was while the frame was live. A frame ends, upwards, with
-//! the address that its function returns to. There are two ways to find it:
+//! A part of the stack is given, as it was while the frame was live. The upper end of a frame is the
+//! address that its function returns to. There are two ways to find this address:
 //!
 //! ```text
 //!        ...
 //!     T  return address of the frame       the call before it names the function, if it names one
 //!        locals, saved registers           <- the variable
-//!     S  an address in the function        where a call of its own returns to: the unwind table says how
+//!     S  an address in the function        where a call that it made returns to; the unwind table says how
 //!        frames of what it called             far up T is
 //! ```
 //!
-//! From below is tried first, and believed where the unwind table leads to a T that follows a call. What
-//! lies on a stack may be old: a frame that was there before, or an address that no function
-//! returns to. So the name is that of the frame that fits, which is nearly always the right one.
+//! The way from below, through S, is tried first. Its result counts if the unwind table leads to a T
+//! that holds an address behind a call. Words on a stack may be left over from earlier frames, or look
+//! like return addresses without being any. So the first frame that fits gives the name, which is
+//! nearly always right.
 //!
-//! The variable in the frame is read from the debug information, if it says that it lies at a fixed place.
+//! The variable's name in the frame comes from the debug information, if that gives the variable a
+//! fixed offset.
 
 use iced_x86::FlowControl;
 
@@ -35,7 +37,7 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Whether an address lies in it.
+    /// Whether the part contains an address.
     pub fn covers(&self, address: u64) -> bool {
         address.wrapping_sub(self.start) < WORD * self.words.len() as u64
     }
@@ -50,7 +52,7 @@ impl Part<'_> {
     }
 }
 
-/// A call that returns to some address: the module, and what it calls, if it says that.
+/// The call that returns to some address: its module, and its target if that is fixed.
 struct Call {
     module: usize,
     /// The return address in the file.
@@ -58,8 +60,8 @@ struct Call {
     target: Option<u64>,
 }
 
-/// A frame: its module, an address of its function in the file, and the canonical frame address, which is
-/// behind the return address.
+/// A frame: its module, an address of its function in the file, and the canonical frame address, which
+/// lies just above the return address.
 struct Frame {
     module: usize,
     at: u64,
@@ -67,8 +69,8 @@ struct Frame {
 }
 
 impl Symbols {
-    /// The variable on a stack that lies at an address: `total+0x8 on the stack of main (app)`, or its
-    /// place in the frame where it has no name; `None` if the frame is not found.
+    /// The variable on a stack that contains an address: `total+0x8 on the stack of main (app)`, or
+    /// its offset in the frame if it has no name. `None` if the frame is not found.
     pub fn stack_variable(&mut self, address: u64, part: Part<'_>) -> Option<String> {
         let frame =
             self.frame_by_callee(address, part).or_else(|| self.frame_by_caller(address, part))?;
@@ -84,7 +86,8 @@ impl Symbols {
         Some(format!("{place} on the stack of {function} ({module})"))
     }
 
-    /// By a call of the function's own, whose return address lies below the variable.
+    /// Finds the frame by a call that its function made, whose return address lies below the
+    /// variable.
     fn frame_by_callee(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
         let word = address & !(WORD - 1);
         let mut at = word;
@@ -95,9 +98,10 @@ impl Symbols {
             let end = image.unwind().and_then(|unwind| unwind.frame_end(call.at - 1));
             let cfa = match end {
                 None => continue,
-                // Behind the return the stack pointer is one word further up.
+                // After the return, the stack pointer is one word higher.
                 Some(FrameEnd::FromStack(offset)) => (at + WORD).wrapping_add_signed(offset),
-                // The frame pointer is not known: the next return address above the variable.
+                // The frame pointer is unknown, so the next return address above the variable is
+                // taken.
                 Some(FrameEnd::FromFrame) => self.return_above(word, part)?.0 + WORD,
             };
             let returns = cfa.checked_sub(WORD).and_then(|at| part.word(at));
@@ -108,7 +112,7 @@ impl Symbols {
         None
     }
 
-    /// By the call that called the function, if it says which.
+    /// Finds the frame by the call of its function, if that call has a fixed target.
     fn frame_by_caller(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
         let (at, call) = self.return_above(address & !(WORD - 1), part)?;
         Some(Frame { module: call.module, at: call.target?, cfa: at + WORD })
@@ -120,7 +124,7 @@ impl Symbols {
         places.into_iter().find_map(|at| Some((at, self.call_before(part.word(at)?)?)))
     }
 
-    /// The call that returns to an address; `None` if that is not behind a call.
+    /// The call that returns to an address; `None` if there is no call before it.
     fn call_before(&mut self, address: u64) -> Option<Call> {
         let (module, at) = self.call_in_file(address)?;
         let image = self.image_of(module);

@@ -1,20 +1,21 @@
-//! Which frame of a stack to show for it.
+//! Chooses the frame to show for a stack.
 //!
-//! A program seldom calls `pthread_mutex_lock` itself: `std::lock_guard` does, or
-//! `g_mutex_lock`, or Rust's standard library, or a function of its own that takes the lock for
-//! its caller. The line that the user can change is further out. So the rule: *the innermost
-//! frame that neither is in a library which is known to wrap locks, nor took the lock for its
-//! caller*; if all frames are such, the outermost of the program's own, or else the innermost.
+//! The code that a user writes seldom calls `pthread_mutex_lock` itself: `std::lock_guard` does, or
+//! `g_mutex_lock`, or Rust's standard library, or a function of the program that acquires the lock
+//! for its caller. The line that the user can change is in an outer frame. So the rule is: *the
+//! innermost frame that neither is in a library which is known to wrap locks, nor acquired the lock
+//! for its caller*. If there is none, it is the outermost of the program's own functions that
+//! acquired it for their callers, or else the innermost frame.
 //!
-//! Whether a function took a lock for its caller is read from the program's instructions
-//! (`section::held`). The lists below name the libraries, which often can't be read, by their
-//! source files, by their functions, and by the files that they are shipped as.
+//! The program's instructions show whether a function acquired a lock for its caller
+//! (`section::held`). The instructions of libraries often can't be read, so the lists below name
+//! libraries by their source files, their functions, and their shared files.
 
 use std::borrow::Cow;
 
 use crate::model::{Frame, Module};
 
-/// Parts of the paths of source files.
+/// Parts of the paths of libraries' source files.
 const FILES: [&str; 9] = [
     "/include/c++/",
     "/libstdc++-v3/",
@@ -27,7 +28,7 @@ const FILES: [&str; 9] = [
     "/boost/thread/",
 ];
 
-/// Starts of the names of functions.
+/// Beginnings of the names of libraries' functions.
 const FUNCTIONS: [&str; 41] = [
     "std::",
     "core::",
@@ -69,28 +70,29 @@ const FUNCTIONS: [&str; 41] = [
     "rb_native_",
     "GOMP_",
     "__kmpc_",
-    // What calls `main`: a `main` that never releases its lock takes it for no caller.
+    // `_start` calls `main`: a `main` that never releases its lock does not acquire it for a
+    // caller.
     "_start+",
 ];
 
-/// Parts of names that only say which version of a library it is.
+/// Beginnings of names that contain a library's version.
 const VERSIONS: [&str; 2] = ["absl::lts_", "absl::debian"];
 
-/// Starts of names that nevertheless count as the user's: the function that `std::thread` runs is
-/// inlined into this one.
+/// Beginnings of names of library functions that nevertheless count as the user's: the function
+/// that `std::thread` runs is inlined into this one.
 const USERS: [&str; 1] = ["std::thread::_State_impl"];
 
-/// The start of the C library's name.
+/// The beginning of the C library's file name.
 pub const LIBC: &str = "libc.so";
-/// The start of the recorder's name.
+/// The beginning of the recorder's file name.
 pub const RECORDER: &str = "libsyncline_recorder.so";
 
-/// Starts of the names of shared libraries.
+/// Beginnings of the file names of shared libraries that wrap locks.
 pub const LIBRARIES: [&str; 7] =
     [LIBC, "libpthread.so", "libstdc++.so", "libc++.so", "libgomp.so", "libomp.so", RECORDER];
 
-/// The position of the frame to show; `None` if there is no frame. With each frame comes whether it
-/// took the lock for its caller.
+/// The position of the frame to show; `None` if there is no frame. Each frame is given with whether
+/// it acquired the lock for its caller.
 pub fn users_own<'a>(
     frames: impl Iterator<Item = (&'a Frame, bool)>,
     modules: &[Module],
@@ -108,7 +110,7 @@ pub fn users_own<'a>(
     last_resort
 }
 
-/// Whether a function is a library's that is known to wrap locks.
+/// Whether a function belongs to a library that is known to wrap locks.
 pub fn wraps_locks(frame: &Frame, modules: &[Module]) -> bool {
     let file = frame.file.as_deref().unwrap_or_default();
     let name = without_version(own_name(&frame.function));
@@ -135,9 +137,9 @@ fn without_version(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A function's name without the type that it returns, which C++ templates carry, and
-/// without what a Rust name has before the type: `std::run` of `void std::run<int>(int)`,
-/// `std::Once as ...` of `<std::Once as ...>::call`.
+/// A function's name without the return type, which names of C++ templates include, and without the
+/// `<` before the type in a Rust name: `std::run` of `void std::run<int>(int)`, `std::Once as ...`
+/// of `<std::Once as ...>::call`.
 fn own_name(function: &str) -> &str {
     let function = function.strip_prefix('<').unwrap_or(function);
     let end = function.find(['<', '(']).unwrap_or(function.len());

@@ -1,9 +1,9 @@
-//! Names of functions, short enough for a line.
+//! Shortens names of functions so that they fit into a line.
 
 /// Template arguments of up to this many characters are kept.
 const SHORT_ARGUMENTS: usize = 16;
 
-/// A C++ or Rust function without its parameters, the type it returns and long template
+/// The name of a C++ or Rust function without its parameters, its return type and long template
 /// arguments: `Queue<…>::push` of `void Queue<std::pair<int, int>>::push<int>(int) const`.
 pub fn function(name: &str) -> String {
     if name.starts_with('<') {
@@ -37,7 +37,7 @@ pub fn function(name: &str) -> String {
     without_return_type(short).to_owned()
 }
 
-/// The text behind the last space that is not within brackets.
+/// The text behind the last space that is outside of brackets and not part of an operator's name.
 fn without_return_type(name: &str) -> &str {
     let mut depth = 0;
     let mut start = 0;
@@ -52,7 +52,7 @@ fn without_return_type(name: &str) -> &str {
     &name[start..]
 }
 
-/// Length of the brackets that the text starts with, and of all that they hold.
+/// The length of the bracketed text at the beginning, with its brackets.
 fn balanced(text: &str, open: char, close: char) -> usize {
     let mut depth = 0;
     for (place, c) in text.char_indices() {

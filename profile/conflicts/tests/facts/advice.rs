@@ -1,4 +1,4 @@
-//! Locks made for one advice each: the workloads' kinds, in small.
+//! Hand-made locks that each lead to one kind of advice, like small versions of the workloads.
 
 use syncline_conflicts::{Advice, LockFacts, Proposal, advise};
 use syncline_trace::layout::STOP_LIMIT;
@@ -29,7 +29,7 @@ fn a_table_of_independent_entries_is_to_be_sharded() {
     assert_eq!(lock.groups.groups, distinct.len() as u64);
     let proposal = first(&lock);
     assert_eq!(proposal.advice, Advice::Shard { pieces: distinct.len() as u64 });
-    // It was waited 2 s for; nearly all of that was needless.
+    // Threads waited 2 s for the lock; nearly all of that was needless.
     let expected = 2.0 * lock.independence().expect("pairs");
     assert!((proposal.saves_at_most - expected).abs() < 1e-9 && expected > 1.9);
     assert!((proposal.share_of_thread_time - expected / 4.0).abs() < 1e-9);
@@ -46,7 +46,8 @@ fn one_counter_in_an_otherwise_independent_table_is_to_be_split_off() {
         panic!("{:?}", first(&lock));
     };
     assert!(independence_without > 0.95, "{independence_without}");
-    // Of 2 s, though no waiting is needless while the field is there.
+    // A part of the 2 s of waiting can be saved, though none of it is needless while the field is
+    // there.
     assert!((first(&lock).saves_at_most - 2.0 * independence_without).abs() < 1e-9);
     assert_eq!(pieces_without, 50);
     assert_eq!(lock.causes[0].pairs, lock.window.conflicting);
@@ -90,8 +91,8 @@ fn of_data_that_no_section_met_twice_nothing_is_said_to_be_private() {
     assert_eq!(first(&local).advice, Advice::NothingShared, "nothing outside of the stack");
 }
 
-/// Within a budget a section of a million instructions is traced in part: no set to compare, but
-/// what it does for so long is known.
+/// Within a budget, only part of a section of a million instructions is traced. It has no set to
+/// compare, but is known to be long.
 #[test]
 fn sections_that_are_too_long_to_be_traced_are_to_be_shortened() {
     let shared = 0x5000;
@@ -124,7 +125,7 @@ fn conflicts_that_are_spread_over_fields_name_none_to_split_off() {
     assert_eq!(first(&lock).advice, Advice::Leave);
 }
 
-/// Locks that are taken at one place are judged by what each of them guards.
+/// Locks that are acquired at one call site are judged by the data that each of them guards.
 #[test]
 fn many_locks_with_a_counter_each_are_atomic() {
     let lock = facts(|thread, n| {
@@ -171,7 +172,7 @@ fn what_truly_conflicts_is_left_and_io_is_marked() {
         (0..6).fold(section(thread), |m, i| m.reads(0x5000 + 8 * i, 8).writes(0x5000 + 8 * i, 8))
     });
     assert_eq!(first(&lock).advice, Advice::Leave);
-    // What they write seems independent; that they do output is what counts.
+    // The sections write independent data, but since they do output, they get no advice by data.
     let lock =
         facts(|thread, _| section(thread).writes(0x5000 + 4096 * u64::from(thread), 8).calls(1));
     assert_eq!((first(&lock).advice, first(&lock).io), (Advice::Leave, true));

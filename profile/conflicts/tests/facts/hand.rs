@@ -1,4 +1,4 @@
-//! Traces made by hand: threads, and sections that say what they touch.
+//! Traces made by hand, from threads and sections with given accesses.
 
 use bytemuck::Zeroable;
 use syncline_conflicts::{Facts, Options, facts};
@@ -9,12 +9,12 @@ use syncline_trace::layout::{
 };
 use syncline_trace::{Section, Thread, Trace};
 
-/// Where the lock lies that sections take if nothing else is said.
+/// The address of the lock that sections acquire by default.
 pub const LOCK: u64 = 0x10_0000;
-/// Where it is acquired.
+/// The call site at which it is acquired.
 pub const SITE: u64 = 0x40_1000;
 
-/// Each thread's stack is a mebibyte from here, by its number.
+/// The lowest address of a thread's stack, which has one MiB.
 pub fn stack(thread: u32) -> u64 {
     0x7000_0000 + (u64::from(thread) << 20)
 }
@@ -23,7 +23,7 @@ pub fn stack(thread: u32) -> u64 {
 #[derive(Clone)]
 pub struct Made(pub Section);
 
-/// A section of a thread.
+/// A section of a thread, without any accesses.
 pub fn section(thread: u32) -> Made {
     let record = SectionRecord {
         lock: LOCK,
@@ -91,7 +91,7 @@ impl Made {
         self
     }
 
-    /// Calls a function by way of a word of memory.
+    /// Calls a function through a word of memory.
     pub fn calls_by(self, address: u64) -> Made {
         let mut made = self.touches(address, 8, None, false);
         for word in made.0.words.iter_mut().filter(|word| word.address == address) {
@@ -100,7 +100,7 @@ impl Made {
         made
     }
 
-    /// Adds to a word of memory by an atomic instruction.
+    /// Adds to a word of memory with an atomic instruction.
     pub fn adds_atomically(self, address: u64) -> Made {
         let mut made = self.touches(address, 8, None, false).touches(address, 8, None, true);
         for word in made.0.words.iter_mut().filter(|word| word.address == address) {
@@ -109,7 +109,8 @@ impl Made {
         made
     }
 
-    /// Executes an instruction, which may access memory in a range outside of the stack.
+    /// Executes an instruction; with a `range`, it accesses memory in that range, outside of the
+    /// stack.
     pub fn step(mut self, address: u64, times: u32, range: Option<(u64, u64)>) -> Made {
         let (low, high) = range.unwrap_or_default();
         let accesses = if range.is_some() { times } else { 0 };
@@ -135,7 +136,8 @@ impl Made {
         self
     }
 
-    /// It held the lock from one tick to another, after it had waited for so long.
+    /// Sets the ticks at which the lock was acquired and released, and the ticks that it was waited
+    /// for before.
     pub fn held(self, acquired: u64, released: u64, waited: u64) -> Made {
         self.with(|record| {
             (record.acquired, record.released, record.waited) = (acquired, released, waited);
@@ -146,7 +148,7 @@ impl Made {
     }
 }
 
-/// The trace of these sections, which held their locks in this order.
+/// A trace of these sections, which held their locks in this order.
 pub fn trace(sections: Vec<Made>) -> Trace {
     let mut threads: Vec<u32> = sections.iter().map(|made| made.0.thread).collect();
     threads.sort_unstable();
@@ -177,7 +179,7 @@ pub fn trace(sections: Vec<Made>) -> Trace {
     }
 }
 
-/// Counts of a lock.
+/// The counts of a lock at [`SITE`].
 pub fn counted(
     lock: u64,
     acquisitions: u64,
@@ -198,7 +200,7 @@ pub fn counted(
     }
 }
 
-/// The facts, with a window of 128 on 4 processors.
+/// The facts of a trace, with a window of 128, on 4 processors.
 pub fn facts_of(trace: &Trace) -> Facts {
     facts(trace, &Options { window: 128, processors: 4 })
 }

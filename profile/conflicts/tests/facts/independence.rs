@@ -1,4 +1,4 @@
-//! What is a conflict and what is not, over hand-made sections.
+//! Tests which hand-made sections conflict.
 
 use bytemuck::Zeroable;
 use syncline_recording::Op;
@@ -30,13 +30,14 @@ fn the_own_stack_and_all_known_locks_are_no_data() {
     assert_eq!(cause.field, Field::Fixed { address: 0x30_0000 });
     assert_eq!(cause.bytes, 0x0f, "without the spinlock's own bytes");
 
-    // A thread else's stack is data like any other.
+    // Another thread's stack is data like any other.
     let on_stack = |thread| section(thread).writes(stack(3), 8);
     let facts = facts_of(&trace(vec![on_stack(1), on_stack(2), section(3)]));
     assert_eq!(facts.locks[0].window.conflicting, 1);
 }
 
-/// A thread's stack is often that of one which has ended: the same addresses, and not the same data.
+/// A thread often gets the stack of one that has ended: the addresses are the same, but not the
+/// data.
 #[test]
 fn one_stack_that_two_threads_had_in_turn_is_each_ones_own() {
     let on_stack = |thread| section(thread).reads(stack(1) + 64, 8).writes(stack(1) + 64, 8);
@@ -48,7 +49,8 @@ fn one_stack_that_two_threads_had_in_turn_is_each_ones_own() {
     }
     assert_eq!(conflicting(&all), 0);
     assert_eq!(facts_of(&all).locks[0].sites[0].words, 0.0);
-    // One past the stack's last byte, and the byte before its first, are others' data.
+    // The word behind the stack's last byte, and the word before its first, are not part of the
+    // stack.
     for address in [stack(2), stack(1) - 8] {
         let beside = |thread| section(thread).writes(address, 8);
         let mut all = trace(vec![beside(1), beside(2)]);
@@ -59,7 +61,8 @@ fn one_stack_that_two_threads_had_in_turn_is_each_ones_own() {
     }
 }
 
-/// All bytes of a lock are hidden, and those beside it are not: as large as the C library's types.
+/// All bytes of a lock are hidden, and those beside it are not. The sizes are those of the C
+/// library's types.
 #[test]
 fn a_lock_is_as_large_as_its_type() {
     for (op, size) in [
@@ -111,13 +114,13 @@ fn what_has_no_whole_set_or_two_owners_is_not_compared() {
         writing(5).with(|r| r.flags |= SHARED),
     ]));
     let lock = &facts.locks[0];
-    // 4 and 5 with 1, and not with each other.
+    // Sections 4 and 5 are compared with 1, and not with each other.
     assert_eq!((lock.traced, lock.compared, lock.window.pairs), (5, 3, 2));
     assert_eq!((lock.handed_over, lock.sites[0].stopped, lock.shared_mode), (1, 1, true));
 }
 
-/// A file has the sections of one thread behind those of another; what counts is the order of the
-/// holders.
+/// A file has the sections of one thread behind those of another; they are compared in the order in
+/// which they held the lock.
 #[test]
 fn sections_are_compared_in_the_order_in_which_they_held_the_lock() {
     let writing = |thread| section(thread).writes(0x5000, 8);
@@ -142,9 +145,8 @@ fn the_window_forgets() {
     assert_eq!((conflicting(128), conflicting(129)), (0, 1));
 }
 
-/// Three threads queue for the lock: a section that waited is compared with the one that it waited
-/// for. The first sections of a site are traced besides what is drawn, so a rare site's are too
-/// many.
+/// The first sections of a site are traced in addition to drawn ones, so that sections of rare
+/// sites are over-represented.
 #[test]
 fn sections_that_were_not_drawn_are_left_out_where_enough_were() {
     let made = |n: u32, early: bool| {
@@ -163,6 +165,7 @@ fn sections_that_were_not_drawn_are_left_out_where_enough_were() {
     assert!(of(15).window.conflicting > 0, "of few, all say more");
 }
 
+/// Three threads queue for the lock: a section that waited is compared with the one that it waited for.
 #[test]
 fn contended_pairs_are_those_of_which_one_waited_for_the_other() {
     //   1  ==== 2  __====        waits for 1, same data 3       ___===   waits for 2, other data 1
@@ -197,7 +200,7 @@ fn the_mean_is_weighted_by_the_time_held() {
     assert_eq!(facts.locks[1].independence(), Some(0.0));
     assert_eq!(facts.overall.independence, Some(0.75));
     assert_eq!(facts.overall.busy, Some(3.25));
-    // The paper's own figures: 24.1 % of 15 processors are "4" (section 4.2).
+    // The figures of the paper on Syncchar: 24.1 % on 15 processors give "4" (section 4.2).
     assert_eq!(syncline_conflicts::busy(0.241, 15).round(), 4.0);
 }
 
@@ -235,7 +238,7 @@ fn a_block_that_grows_where_it_is_stays_the_same() {
     assert_eq!(facts_of(&trace(vec![one(1, 64), one(2, 128)])).locks[0].window.conflicting, 1);
 }
 
-/// Within a budget a thread that comes often is not counted each time.
+/// Within a budget, not every acquisition is counted of a thread that acquires often.
 #[test]
 fn what_may_be_an_estimate_is_told() {
     let estimated = |budget, of_one_thread| {

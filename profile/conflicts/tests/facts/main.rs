@@ -1,4 +1,4 @@
-//! What is said of sections whose address sets are known, since they are made by hand.
+//! Tests the facts and the advice for hand-made sections, whose address sets are known.
 
 mod advice;
 mod enough;

@@ -24,8 +24,8 @@ fn changes(made: Made, word: u64) -> Made {
     made.reads(word, 8).writes(word, 8)
 }
 
-/// Of a hundred sections of one thread, so many change two words that all ten of another read, and so
-/// many others one word that these read too.
+/// One thread has a hundred sections, another has ten. Of the hundred, `on_two` write two words that
+/// all of the ten read, and `on_one` others write one word that these read too.
 fn conflicting(on_two: u64, on_one: u64) -> LockFacts {
     let (one, two) = (0x5000, [0x6000, 0x7000]);
     let first = (0..100).map(|n| {
@@ -104,7 +104,7 @@ fn a_field_that_is_seldom_alone_is_not_split_off() {
 fn eight_pieces_are_worth_a_lock_each() {
     let pieces = |number: u64| {
         of_400(|thread, n| {
-            // Each of the four threads comes to each piece.
+            // Each of the four threads accesses each piece.
             let piece = n / 4 % number;
             let entry = block(0x30_0000 + 64 * piece, 64, 1 + piece);
             section(thread).changes(entry, 0).changes(entry, 8)
@@ -144,7 +144,7 @@ fn a_section_is_long_from_five_hundred_instructions_on_if_nine_tenths_are_about_
     assert_eq!(all(&sections(899, 101)), [Advice::Leave]);
 }
 
-/// What is rare among short sections is not what the lock is about.
+/// A long section that is rare among short ones does not characterise the lock.
 #[test]
 fn a_rare_long_section_makes_no_lock_long() {
     let some = |long: u64, cut: bool| {
@@ -161,8 +161,8 @@ fn a_rare_long_section_makes_no_lock_long() {
     assert!(matches!(all(&some(200, true))[..], [Advice::Shorten { .. }]));
 }
 
-/// The thread that waited, waited for a section that it depends on; that others are independent
-/// saves nothing.
+/// Each section that waited did so for a section that it depends on. The independence of other
+/// sections saves nothing.
 #[test]
 fn only_needless_waiting_can_be_saved() {
     let sections = (0..400).map(|n| {
@@ -179,7 +179,7 @@ fn only_needless_waiting_can_be_saved() {
     assert_eq!((proposal.advice, proposal.saves_at_most), (Advice::Shard { pieces: 50 }, 0.0));
 }
 
-/// A long section over one word computes, and no atomic operation does that.
+/// A long section that accesses only one word computes something that no atomic operation can.
 #[test]
 fn only_short_sections_are_one_atomic_operation() {
     let sections = |instructions: u32| {
@@ -195,7 +195,8 @@ fn only_short_sections_are_one_atomic_operation() {
     assert!(matches!(all(&sections(500))[..], [Advice::SplitField { .. }]));
 }
 
-/// What calls the system or allocates is no one atomic operation, whatever else it touches.
+/// A section that makes system calls or allocates can't be replaced by one atomic operation,
+/// whatever data it touches.
 #[test]
 fn only_memory_is_changed_by_an_atomic_operation() {
     const GETPID: u32 = 39;
@@ -219,12 +220,12 @@ fn what_is_about_data_comes_before_what_is_about_length() {
     assert!(matches!(all(&lock)[..], [Advice::Shard { pieces: 51 }, Advice::Shorten { .. }]));
 }
 
-/// One word that is only changed atomically needs neither the lock nor another operation.
+/// A word that is only changed by atomic instructions needs neither the lock nor another operation.
 #[test]
 fn what_is_atomic_already_is_told_before_what_could_be() {
     let atomic = |thread| section(thread).adds_atomically(0x5000);
     assert_eq!(all(&of_400(|thread, _| atomic(thread))), [Advice::AlreadyAtomic]);
-    // A thread that holds a lock for reading may well write by atomic instructions only.
+    // A thread that holds a lock as a reader may rightly write with atomic instructions only.
     let sharing = of_400(|thread, n| {
         let made = atomic(thread);
         if n == 7 { made.with(|r| r.flags |= SHARED) } else { made }
@@ -245,7 +246,7 @@ fn a_lock_is_for_output_if_half_of_its_sections_do_some() {
     assert_eq!(all(&calling(200)), [Advice::Leave]);
 }
 
-/// Data that is met once says nothing about whether it is shared.
+/// Data that only one section accessed says nothing about whether data is shared.
 #[test]
 fn nothing_is_shared_if_half_of_the_sections_came_to_data_again() {
     let alone = |number: u64| {

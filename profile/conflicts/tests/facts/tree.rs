@@ -1,5 +1,5 @@
-//! The binary tree of Syncchar's Figure 1, and the three sections of its Table 1 with the address
-//! sets as printed: pointers of four bytes, as on the paper's machine.
+//! The binary tree in Figure 1 of the paper on Syncchar, and the three sections of its Table 1,
+//! with the address sets as printed: pointers have four bytes, as on the paper's machine.
 
 use crate::hand::{Made, facts_of, section, trace};
 use syncline_conflicts::{Field, Sets, Window};
@@ -15,7 +15,7 @@ fn sections() -> [Made; 3] {
     ]
 }
 
-/// The addresses that two sections conflict on, by byte.
+/// The addresses of all bytes that two sections conflict on.
 fn conflict(earlier: &Made, later: &Made) -> Vec<u64> {
     let trace = trace(vec![earlier.clone(), later.clone()]);
     let sets = Sets::of(&trace, || {});
@@ -49,13 +49,13 @@ fn the_facts_of_all_three_are_those_of_the_table() {
     assert_eq!((window.pairs, window.conflicting), (3, 2));
     assert_eq!((window.sections, window.conflicting_sections), (2, 1));
     assert!((window.share() - 2.0 / 3.0).abs() < 1e-9);
-    // The later section of both pairs is the third: three addresses of four bytes.
+    // The later section of both pairs is the third, which accesses three times four bytes.
     assert_eq!(window.mean_set_bytes(), 12.0);
     assert_eq!(window.mean_conflicting_bytes(), 4.0);
     let [cause] = lock.causes[..] else { panic!("one cause") };
     assert_eq!((cause.field, cause.bytes), (Field::Fixed { address: 0x1030 }, 0b0011_1100));
     assert_eq!((cause.pairs, cause.alone), (2, 2));
     let words = lock.sites[0].words;
-    // 7 + 1, 7 + 1 and 3 addresses; 0x1030 and its like hold no two of one section.
+    // The sections have 7 + 1, 7 + 1 and 3 addresses, each in a word of its own.
     assert!((words - 19.0 / 3.0).abs() < 1e-9, "{words}");
 }

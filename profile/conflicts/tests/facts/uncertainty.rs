@@ -1,5 +1,5 @@
-//! What a sample leaves open is as large as is said: of programs whose share of independent pairs is
-//! known, samples are drawn, and 19 of 20 must be right.
+//! Tests that the stated uncertainty of a sample is right: samples are drawn from programs whose
+//! share of independent pairs is known, and 19 of 20 must be within the uncertainty.
 
 use syncline_conflicts::Comparison;
 
@@ -7,8 +7,8 @@ use crate::hand::{LOCK, SITE, counted, facts_of, section, trace};
 
 const SAMPLES: u64 = 400;
 
-/// The comparison of this many sections of four threads, of which this share writes a word that the
-/// others read.
+/// The comparison of this many sections of four threads. The share `writers` of them writes a word
+/// that the others read.
 fn sample(sections: u64, writers: f64, random: &mut fastrand::Rng) -> Comparison {
     let one = |n: u64, writes: bool| {
         let made = section(1 + n as u32 % 4).reads(0x5000, 8);
@@ -22,14 +22,14 @@ fn sample(sections: u64, writers: f64, random: &mut fastrand::Rng) -> Comparison
 fn nineteen_of_twenty_samples_are_as_near_as_they_say() {
     let mut random = fastrand::Rng::with_seed(5);
     for (sections, writers) in [(100, 0.02), (100, 0.1), (100, 0.5), (400, 0.05), (400, 0.9)] {
-        // Neither of two may write.
+        // Two sections are independent if neither of them writes.
         let conflicting = 1.0 - (1.0_f64 - writers).powi(2);
         let near = (0..SAMPLES).filter(|_| {
             let sample = sample(sections, writers, &mut random);
             (sample.share() - conflicting).abs() <= sample.uncertainty()
         });
         let near = near.count() as u64;
-        // What chance leaves of 95 % in this many samples: three standard deviations.
+        // 95 % of the samples, less three standard deviations of that number.
         let least = SAMPLES * 95 / 100 - 13;
         assert!(near >= least, "{sections} sections, {writers} write: {near} of {SAMPLES}");
     }
@@ -47,7 +47,7 @@ fn more_sections_leave_less_open_and_none_leaves_all() {
     assert!(of(800, 50) * 2.0 - of(200, 50) < 1e-9);
 }
 
-/// A lock that is hardly ever held adds little to what is open of the mean.
+/// A lock that is hardly ever held adds little to the uncertainty of the mean.
 #[test]
 fn the_means_is_that_of_the_locks_by_their_weight() {
     let apart = LOCK + 0x1000;

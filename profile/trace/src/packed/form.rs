@@ -1,4 +1,4 @@
-//! What both sides of a packed section agree on.
+//! Constants and types of the packed form that the writer and the reader share.
 
 use crate::layout::{NONE, ObjectRecord, SectionRecord, StepRecord, SystemCallRecord, WordRecord};
 
@@ -9,64 +9,67 @@ pub struct Contents<'a> {
     pub objects: &'a [ObjectRecord],
     /// Its address set, each word once, in any order.
     pub words: &'a [WordRecord],
-    /// The instructions that it executed, in any order; if one comes more than once, the reader
-    /// adds them up.
+    /// The instructions that it executed, in any order. If an instruction occurs more than once,
+    /// the reader adds up its entries.
     pub steps: &'a [StepRecord],
     /// Its system calls, each number once.
     pub system_calls: &'a [SystemCallRecord],
 }
 
-/// The state relative to which the next section of a chunk is written, besides the forms.
+/// The values of the section before, relative to which the next section of a chunk is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Before {
     pub lock: u64,
     pub site: u64,
     pub acquired: u64,
     pub incarnation: u64,
-    /// Its first word.
+    /// The address of its first word.
     pub word: u64,
 }
 
 impl Before {
-    /// The meaning of what follows a section's first word, if there is one.
+    /// The state after a section whose first word has the address `word`; `None` if it has no
+    /// words.
     pub fn after(self, section: &SectionRecord, word: Option<u64>) -> Before {
         let SectionRecord { lock, site, acquired, incarnation, .. } = *section;
         Before { lock, site, acquired, incarnation, word: word.unwrap_or(self.word) }
     }
 }
 
-/// How many times as long as the rest of a section a form may be if it is only referred to.
+/// How many times as long as the rest of a section a form may be if it is given by its number.
 pub const LONGER: usize = 4;
 /// Bytes of a form's number.
 pub const NUMBER: usize = 2;
-/// Bytes of its length.
+/// Bytes of a form's length.
 pub const LENGTH: usize = 4;
 
-/// [`WordRecord`]'s fields that follow.
+/// Bits of a word's first byte, which say which fields of [`WordRecord`] follow.
 pub mod with {
     pub const READER: u8 = 1 << 0;
     pub const WRITER: u8 = 1 << 1;
     pub const PLAINLY_READ: u8 = 1 << 2;
     pub const PLAINLY_WRITTEN: u8 = 1 << 3;
-    /// Which bytes were read; if not, all or none were.
+    /// A byte says which bytes were read; without this bit, all or none were.
     pub const READ: u8 = 1 << 4;
     pub const READ_ALL: u8 = 1 << 5;
     pub const WRITTEN: u8 = 1 << 6;
     pub const WRITTEN_ALL: u8 = 1 << 7;
 }
 
-/// Differences of addresses from here on don't share their number.
+/// Differences of addresses from this value on are written as a number of their own.
 pub const FAR: u64 = 1 << 11;
 
-/// How a step is accessed: not at all.
+/// How a step accesses memory: not at all.
 pub const NO_ACCESS: u64 = 0;
-/// Each time that it is executed, and the form says which bytes from the lowest on.
+/// A step accesses memory each time it is executed; the form has the distance from the lowest to
+/// the highest byte.
 pub const ALL_ACCESS: u64 = 1;
-/// Not always: `accesses` follows.
+/// A step does not access memory each time; the form has `accesses`.
 pub const SOME_ACCESS: u64 = 2;
-/// Each time, and the data says which bytes.
+/// A step accesses memory each time; the data has the distance.
 pub const WIDE_ACCESS: u64 = 3;
-/// An access that reaches further than this is [`WIDE_ACCESS`]: it is of several executions.
+/// From this distance on, an access is a [`WIDE_ACCESS`]: the distance comes from several
+/// executions.
 pub const WIDE: u64 = 64;
 
 const _: () = assert!(NONE == u32::MAX, "what is not known is written as 0");

@@ -1,4 +1,4 @@
-//! The side that reads, and trusts nothing.
+//! Reads packed sections, and trusts none of their bytes.
 
 use super::form::{ALL_ACCESS, Before, FAR, LENGTH, LONGER, NO_ACCESS, NUMBER, SOME_ACCESS, with};
 use crate::layout::{
@@ -6,7 +6,7 @@ use crate::layout::{
     WordRecord,
 };
 
-/// The arrays of a section, as they are read.
+/// The arrays of a section that was read.
 pub(crate) struct Arrays {
     pub objects: Box<[ObjectRecord]>,
     pub words: Box<[WordRecord]>,
@@ -24,7 +24,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Reads a section; `None` if the bytes are no section.
+    /// Reads a section; `None` if the bytes are not a section.
     pub(crate) fn read(&mut self, bytes: &[u8]) -> Option<(SectionRecord, Arrays)> {
         let (number, rest) = bytes.split_first_chunk::<NUMBER>()?;
         let (form, rest) = match u16::from_le_bytes(*number) {
@@ -55,7 +55,7 @@ impl Reading {
                 Some(SystemCallRecord { number: form.small()?, times: form.small()? })
             })?,
         };
-        // The rest is padding to a word.
+        // Only padding to a word may be left.
         if !form.rest.is_empty() || data.rest.len() >= 8 {
             return None;
         }
@@ -96,7 +96,7 @@ impl Eye<'_> {
         Some(from.wrapping_add(unzigzag(self.number()?)))
     }
 
-    /// This many elements, each of which takes this many bytes at least.
+    /// Reads `count` elements, each of which takes at least `least` bytes.
     fn array<T>(
         &mut self,
         count: u32,
@@ -114,7 +114,7 @@ impl Eye<'_> {
         Some(all.into_boxed_slice())
     }
 
-    /// The record's fields that are not the form's.
+    /// Reads the record's fields that are not part of the form.
     fn head(&mut self, before: Before) -> Option<SectionRecord> {
         let mut s: SectionRecord = bytemuck::Zeroable::zeroed();
         s.lock = self.difference(before.lock)?;
@@ -131,7 +131,7 @@ impl Eye<'_> {
         Some(s)
     }
 
-    /// The record's fields that are the form's.
+    /// Reads the record's fields that are part of the form.
     fn counts(&mut self, s: &mut SectionRecord) -> Option<()> {
         s.op = self.small()?;
         s.instructions = self.number()?;
@@ -210,12 +210,12 @@ impl Eye<'_> {
     }
 }
 
-/// A difference whose sign is its lowest bit.
+/// Decodes a difference whose sign is its lowest bit.
 fn unzigzag(number: u64) -> u64 {
     number >> 1 ^ (number & 1).wrapping_neg()
 }
 
-/// Each instruction once, although it may be part of several blocks of code.
+/// Adds up the steps of each instruction, which may be part of several blocks of code.
 fn added_up(mut steps: Vec<StepRecord>) -> Box<[StepRecord]> {
     steps.sort_unstable_by_key(|step| step.address);
     steps.dedup_by(|later, kept| {

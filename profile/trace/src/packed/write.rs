@@ -1,4 +1,4 @@
-//! The side that writes, from inside the program.
+//! Writes packed sections, from inside the traced program.
 
 use core::fmt;
 
@@ -22,18 +22,18 @@ impl fmt::Debug for Writing {
 }
 
 impl Writing {
-    /// To an empty chunk.
+    /// The state of an empty chunk.
     pub const fn new() -> Writing {
         let before = Before { lock: 0, site: 0, acquired: 0, incarnation: 0, word: 0 };
         Writing { before, forms: Forms { count: 0, known: [Known::NOTHING; FORMS] } }
     }
 
-    /// Writes a section to a place of the chunk, and says how many bytes it takes. The four counts
-    /// of its record are taken from the contents.
+    /// Writes a section to a position in the chunk, and returns the number of its bytes. The four
+    /// counts of its record are taken from the contents.
     ///
     /// # Errors
-    /// How many bytes it would take, at most, if there is no room for it. The state is reset then,
-    /// and what was written after the position is invalid.
+    /// If there is no room for the section: the most bytes that it would take. The state stays the
+    /// same; bytes behind the position may have been overwritten.
     pub fn write(
         &mut self,
         chunk: &mut [u8],
@@ -83,7 +83,7 @@ impl Default for Writing {
 #[derive(Clone)]
 struct Forms {
     count: u16,
-    /// By their bytes; if two have the same slot, the later one.
+    /// The known forms, by a hash of their bytes; of two with the same slot, the later one.
     known: [Known; FORMS],
 }
 
@@ -102,7 +102,7 @@ impl Known {
 }
 
 impl Forms {
-    /// The number of a form that the chunk has.
+    /// The number of a form that the chunk has; `None` if it does not have it, or it was forgotten.
     fn find(&self, form: &[u8], chunk: &[u8]) -> Option<u16> {
         let mixed = mix(form);
         let known = self.known[usize::from(mixed) % FORMS];
@@ -114,7 +114,7 @@ impl Forms {
 
     /// Gives the next number to a form of the chunk.
     fn add(&mut self, at: usize, length: usize, chunk: &[u8]) {
-        // Behind the last number forms are not counted any more.
+        // After the last number, forms get no numbers any more.
         let Some(number) = self.count.checked_add(1) else { return };
         self.count = number;
         let mixed = mix(&chunk[at..at + length]);
@@ -123,7 +123,7 @@ impl Forms {
     }
 }
 
-/// A number that differs for most different bytes (in the manner of FxHash).
+/// A hash of these bytes (similar to FxHash).
 fn mix(bytes: &[u8]) -> u16 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let (eights, rest) = bytes.as_chunks::<8>();
@@ -153,7 +153,7 @@ impl Pen<'_> {
 
     #[inline]
     fn number(&mut self, mut number: u64) {
-        // Most are short.
+        // Most numbers are short.
         if number < 1 << 14
             && let Some(places) = self.to.get_mut(self.at..self.at + 2)
         {
@@ -238,7 +238,7 @@ impl Pen<'_> {
             let access = access(step);
             let difference = zigzag(step.address.wrapping_sub(address));
             address = step.address;
-            // Nearly all are this near, and in the same block as the one before.
+            // Nearly all steps are this close to the one before, and were executed as often.
             let (near, again) = (difference < FAR, step.times == times);
             let first = if near { difference } else { FAR };
             self.number(first << 3 | u64::from(again) << 2 | access);
@@ -298,14 +298,14 @@ impl Pen<'_> {
     }
 }
 
-/// A difference with its sign as the lowest bit.
+/// Encodes a difference, with its sign as the lowest bit.
 #[inline]
 fn zigzag(difference: u64) -> u64 {
     let difference = difference as i64;
     (difference << 1 ^ difference >> 63) as u64
 }
 
-/// How a step is accessed.
+/// How a step accesses memory.
 #[inline]
 fn access(step: &StepRecord) -> u64 {
     match step.accesses {

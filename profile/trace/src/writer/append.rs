@@ -1,4 +1,4 @@
-//! A thread's writer: whole records, one behind the other, in chunks of its own.
+//! A thread's writer, which appends whole records in chunks of its own.
 
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -14,12 +14,12 @@ use crate::layout::{
 };
 use crate::packed::{Contents, Writing};
 
-/// The first section of a chunk takes up to this many bytes more than one that is written relative
-/// to another: six numbers of at most ten bytes each.
+/// How many bytes longer the first section of a chunk may be than one that is written relative to
+/// another section: six numbers of at most ten bytes each.
 const LONGER_IF_FIRST: usize = 60;
 
 /// Appends a thread's records to the file. It belongs to that thread. Calls must not overlap, so it
-/// must not be used in a signal handler that may have interrupted one.
+/// must not be used in a signal handler that may have interrupted a call.
 #[derive(Debug)]
 pub struct Writer {
     file: File,
@@ -29,17 +29,19 @@ pub struct Writer {
     used: usize,
     /// The state relative to which the chunk's sections are written.
     writing: Writing,
-    /// Not for two threads at once.
+    /// Makes the type neither `Send` nor `Sync`.
     not_sync: PhantomData<*mut ()>,
 }
 
 impl File {
-    /// A thread's writer; `None` if there is no room for its record, or in a forked child.
+    /// A writer for a new thread; `None` if there is no room for the thread's record, or in a
+    /// forked child.
     ///
-    /// `started` is in ticks; the stack is what [`Writer::set_stack`] may change.
+    /// `started` is in ticks. [`Writer::set_stack`] can change the stack's bounds later.
     pub fn thread(self, tid: u32, stack: Range<u64>, started: u64) -> Option<Writer> {
         let (record, index) = self.thread_record()?;
-        // SAFETY: the record was claimed for this thread, and is zero. `tid` makes it visible.
+        // SAFETY: the record was claimed for this thread, and is zero. Readers ignore it until
+        // `tid` is stored, with Release after the other fields.
         unsafe {
             (*record).stack_low = stack.start;
             (*record).stack_high = stack.end;
@@ -80,7 +82,7 @@ impl Writer {
         }
     }
 
-    /// The thread's name, and that it ended at this tick (0 if it goes on).
+    /// Notes the thread's name, and the tick at which it ended (0 if it still runs).
     pub fn set_name_and_end(&mut self, name: &[u8], ended: u64) {
         if self.file.is_ours() {
             // SAFETY: the record is this thread's own, in the mapped file.
@@ -92,15 +94,16 @@ impl Writer {
         }
     }
 
-    /// Another writer of the same thread's records, which begins a chunk of its own: for code that
-    /// writes them while the thread may be writing too.
+    /// Another writer of this thread's records, with a chunk of its own: for code that writes
+    /// records of the thread while the thread may be writing too.
     pub fn beside(&self) -> Writer {
         Writer::new(self.file, self.record, self.index)
     }
 
-    /// Appends a section. The four counts of `section` are set here.
+    /// Appends a section. The four counts of its record are taken from `contents`.
     ///
-    /// False if there is no room for it, which is counted, or in a forked child.
+    /// False if there is no room for it, in which case a dropped record is counted, or in a forked
+    /// child.
     pub fn section(&mut self, section: &SectionRecord, contents: &Contents<'_>) -> bool {
         if !self.file.is_ours() {
             return false;
@@ -120,18 +123,19 @@ impl Writer {
         self.finish(RECORD_SECTION, written)
     }
 
-    /// Writes a section to the chunk; how many bytes it takes, or would take.
+    /// Writes a section to the chunk. Returns the number of its bytes, or, if there is no room, the
+    /// most bytes that it would take.
     fn write(&mut self, section: &SectionRecord, contents: &Contents<'_>) -> Result<usize, usize> {
         let at = self.used + size_of::<RecordHeader>();
         let mut none: [u8; 0] = [];
         let chunk = if self.chunk.is_null() { &raw mut none[..] } else { self.chunk };
-        // SAFETY: empty, or this thread's own and real; no other thread writes to it, and no thread
-        // reads what is not a whole record.
+        // SAFETY: the chunk is empty, or mapped with its pages allocated. Only this thread writes
+        // to it, and no thread reads beyond the whole records.
         let chunk = unsafe { &mut *chunk };
         self.writing.write(chunk, at, section, contents)
     }
 
-    /// Appends counts; the same lock and site may come again and adds up.
+    /// Appends counts. Several records of one lock and site are added up by the reader.
     ///
     /// False as for [`Writer::section`].
     pub fn count(&mut self, count: &CountRecord) -> bool {
@@ -169,25 +173,27 @@ impl Writer {
     fn room(&mut self) -> &mut [u8] {
         let start = self.used + size_of::<RecordHeader>();
         let Some(length) = self.chunk.len().checked_sub(start) else { return &mut [] };
-        // SAFETY: this much of the chunk, which is this thread's own, is not used yet; it is real
-        // and was zero.
+        // SAFETY: the chunk is this thread's own, its pages are allocated and were zero, and this
+        // part of it holds no record yet.
         unsafe { core::slice::from_raw_parts_mut(self.chunk.cast::<u8>().add(start), length) }
     }
 
-    /// Turns what was written to [`Writer::room`] into a record; false if it is too long for one.
+    /// Turns the bytes written to [`Writer::room`] into a record; false if they are too many for
+    /// one.
     fn finish(&mut self, kind: u32, written: usize) -> bool {
-        // A chunk is a multiple of that long, so there is room.
+        // The chunk's size is a multiple of 8, so there is room for the padding.
         let length = (written + size_of::<RecordHeader>()).next_multiple_of(8);
         let Ok(length_field) = u32::try_from(length) else {
             self.file.count_dropped();
             return false;
         };
         let header = RecordHeader { kind, length: length_field };
-        // SAFETY: there is room for it before what was written; a record begins at a multiple of 8.
+        // SAFETY: there is room for the header before the bytes that were written; a record begins
+        // at a multiple of 8.
         unsafe { self.chunk.cast::<u8>().add(self.used).cast::<RecordHeader>().write(header) };
         self.used += length;
         // SAFETY: the chunk begins with its header, and this word is only stored by this thread.
-        // Release, so that a reader of the word (Acquire, or by a read of the file) finds the records.
+        // Release, so that a reader of the word (with Acquire, or through the file) finds the records.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.chunk.cast::<ChunkHeader>()).used) }
             .store(self.used as u64, Ordering::Release);
         true
@@ -205,7 +211,8 @@ impl Writer {
         let size = chunk.len() as u64;
         let header =
             ChunkHeader { magic: CHUNK_MAGIC, thread: self.index, size, used: used as u64 };
-        // SAFETY: the chunk is new, real, ours, and begins at a page.
+        // SAFETY: the chunk is new, its pages are allocated, only this thread has it, and it begins
+        // at a page.
         unsafe { chunk.cast::<ChunkHeader>().write(header) };
         self.chunk = chunk;
         self.used = used;

@@ -1,4 +1,4 @@
-//! The beginning of a process's file.
+//! Creates a process's file.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{Ordering, fence};
@@ -13,16 +13,17 @@ use super::file::File;
 use crate::layout::{CHUNK, HEADER_SIZE, Header, MAGIC, ThreadRecord, VERSION};
 
 const MODULES: u32 = 1024;
-/// A record is not used again, since threads are compared with other threads only.
+/// The number of records for threads. A record is not reused when its thread ends, since sections
+/// are compared by thread.
 const THREADS: u32 = 65_536;
 const EM_X86_64: u32 = 62;
 
-/// The beginning of a new file.
+/// The values that a new file begins with.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The folder of the trace.
     pub folder: &'a Folder,
-    /// Bytes that the file may become.
+    /// The most bytes that the file may have.
     pub max_size: u64,
     /// [`Header::clock`]
     pub clock: u32,
@@ -54,7 +55,7 @@ impl File {
             alive.cast::<u32>().write(1);
         }
         let file = ProcessFile::create(start.folder, "trace", start.max_size, HEADER_SIZE)?;
-        // SAFETY: the first page is mapped, real and zero, and no other thread knows it yet.
+        // SAFETY: the first page is mapped, allocated and zero, and no other thread knows it yet.
         unsafe { fill_header(file.base.cast(), file.size, start) };
         Ok(File::new(file.base, alive.cast()))
     }
@@ -83,8 +84,8 @@ unsafe fn fill_header(header: *mut Header, size: u64, start: &Start<'_>) {
     h.arena_offset = next;
     h.arena_capacity = (size - next) / CHUNK * CHUNK;
     describe_program(&mut h.arguments, &mut h.executable);
-    // Pairs with nothing in this process: a reader of the file that sees the magic is to see
-    // what was stored before it.
+    // Pairs with nothing in this process: a reader of the file that sees the magic must also see
+    // the stores before it.
     fence(Ordering::Release);
     h.magic = MAGIC;
 }

@@ -1,4 +1,4 @@
-//! The mapped file: what is where, and how records and chunks of it are claimed.
+//! The mapped file: access to its parts, and claims of records and chunks.
 
 use core::ptr::{null_mut, slice_from_raw_parts_mut};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -9,11 +9,12 @@ use syncline_recording::layout::{ModuleRecord, Region};
 
 use crate::layout::{CHUNK, Header, ThreadRecord};
 
-/// This part of the room, as a divisor, is reserved for counts: they are few and small, and without
-/// them the size of the population that the sections sample would be unknown.
+/// The room divided by this is reserved for counts. They are few and small, and without them it
+/// would be unknown how many sections the traced ones are a sample of.
 const KEPT: u64 = 16;
 
-/// A process's file, mapped for the rest of the process's life. Copies are the same file.
+/// A process's file, mapped for the rest of the process's life. All copies of this value refer to
+/// the same file.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
     base: *mut u8,
@@ -21,8 +22,8 @@ pub struct File {
     alive: *const u32,
 }
 
-// SAFETY: the mappings stay for the life of the process, and are written to as the layout says:
-// atomically, or by one thread only.
+// SAFETY: the mappings stay for the life of the process. Each part of the file is either accessed
+// atomically, or written by one thread only.
 unsafe impl Send for File {}
 // SAFETY: as above.
 unsafe impl Sync for File {}
@@ -34,7 +35,8 @@ impl File {
 
     /// Whether this process made the file; false in a forked child.
     pub fn is_ours(self) -> bool {
-        // SAFETY: the page stays mapped. No thread writes to it but the kernel at a fork.
+        // SAFETY: the page stays mapped. No thread writes to it; the kernel wipes it in a forked
+        // child.
         unsafe { self.alive.read_volatile() != 0 }
     }
 
@@ -46,15 +48,15 @@ impl File {
         self.base.wrapping_add(offset as usize)
     }
 
-    /// A place for a thread's record, and its number; `None` if there is no room for it, or in a
-    /// forked child.
+    /// Claims a thread's record, and returns it with its index; `None` if there is no room for it,
+    /// or in a forked child.
     pub(super) fn thread_record(self) -> Option<(*mut ThreadRecord, u32)> {
         // SAFETY: the region is the header's.
         let (record, index) = unsafe { self.claim(&raw mut (*self.header()).threads)? };
         Some((record.cast(), index))
     }
 
-    /// Adds a module; false if there is no room.
+    /// Adds a module; false if there is no room, or in a forked child.
     pub fn module(self, module: &ModuleRecord) -> bool {
         // SAFETY: the region is the header's, and the record is claimed for this module.
         unsafe {
@@ -66,27 +68,30 @@ impl File {
         true
     }
 
-    /// The modules that were added so far. One that is being added may still be zero.
+    /// The modules that were added so far. The record of one that is just being added may still be
+    /// zero.
     pub fn modules(self) -> impl Iterator<Item = ModuleRecord> {
-        // SAFETY: `count` is only touched atomically, the rest is not written any more.
+        // SAFETY: `count` is only touched atomically, and the other fields are not written any
+        // more.
         let (offset, count) = unsafe {
             let region = &raw mut (*self.header()).modules;
             let count = AtomicU32::from_ptr(&raw mut (*region).count).load(Ordering::Acquire);
             ((*region).offset, count.min((*region).capacity))
         };
         let records: *mut ModuleRecord = self.at(offset).cast();
-        // SAFETY: the records lie in the mapped file; any bytes are a record.
+        // SAFETY: the records lie in the mapped file, and any bytes are a valid record.
         (0..count as usize).map(move |i| unsafe { records.add(i).read_volatile() })
     }
 
-    /// Adds to what tracing cost, in ticks.
+    /// Adds ticks to the cost of tracing.
     pub fn add_cost(self, ticks: u64) {
         // SAFETY: the word is only touched atomically.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.header()).cost_ticks) }
             .fetch_add(ticks, Ordering::Relaxed);
     }
 
-    /// Says what inspecting cost besides, and the process's processor time, up to now; all in ticks.
+    /// Stores the other cost of inspecting, the process's processor time, and the time at which
+    /// these were read, all in ticks.
     pub fn set_processor_time(self, besides: u64, processor: u64, now: u64) {
         // SAFETY: the words are only touched atomically.
         let words = unsafe {
@@ -99,10 +104,10 @@ impl File {
         }
     }
 
-    /// Says why the program is left alone. The first reason stays.
+    /// Stores why the program is left alone. If there is a reason already, it stays.
     pub fn leave_alone(self, why: &str) {
-        // SAFETY: the field lies in the mapped header; a reader that sees half of a sentence sees
-        // text.
+        // SAFETY: the field lies in the mapped header; a reader that sees only part of a sentence
+        // still sees text.
         unsafe {
             let field = &raw mut (*self.header()).left_alone;
             if (*field)[0] == 0 {
@@ -112,7 +117,7 @@ impl File {
         }
     }
 
-    /// Says that the process ends, at this tick.
+    /// Notes the tick at which the process ends.
     pub fn end(self, ticks: u64) {
         if self.is_ours() {
             // SAFETY: the word is only touched atomically.
@@ -157,12 +162,12 @@ impl File {
         }
     }
 
-    /// Hands out a chunk of at least this many bytes, real and zero; null and empty if there is no
-    /// room. Sections don't get the room that is reserved for counts.
+    /// Hands out a chunk of at least this many bytes, which are allocated and zero; null and empty
+    /// if there is no room. Sections don't get the room that is reserved for counts.
     pub(super) fn chunk(self, bytes: u64, for_sections: bool) -> *mut [u8] {
         let none = slice_from_raw_parts_mut(null_mut(), 0);
         let size = bytes.next_multiple_of(CHUNK);
-        // SAFETY: these words are only touched atomically; the others stay as they are.
+        // SAFETY: these words are only touched atomically, and the others are not written any more.
         let (used, full, capacity, offset) = unsafe {
             let h = self.header();
             (
@@ -191,8 +196,8 @@ impl File {
     /// Removes a full chunk from the process's memory. Its data stays in the file, and is paged in
     /// when it is accessed again.
     pub(super) fn let_go(self, chunk: *mut [u8]) {
-        // SAFETY: whole pages of a shared mapping of a file: no byte of it changes. If the kernel
-        // refuses, they stay.
+        // SAFETY: these are whole pages of a shared mapping of a file, of which no byte changes. If
+        // the kernel refuses, the pages stay in memory.
         let _ = unsafe { madvise(chunk.cast(), chunk.len(), Advice::LinuxDontNeed) };
     }
 }

@@ -1,8 +1,8 @@
 //! Writes a trace from inside the program that is traced.
 //!
-//! Nothing here allocates, takes a lock, or waits. It makes plain system calls, and [`modules`]
-//! asks the loader; so everything except `modules` may be used where the program's own allocator
-//! may not be called.
+//! Nothing here allocates, acquires a lock, or waits. It makes plain system calls; only [`modules`]
+//! asks the loader. So everything except `modules` may be used where the program's own allocator
+//! must not be called.
 //!
 //! ```no_run
 //! use syncline_trace::layout::{SectionRecord, WordRecord};
@@ -17,7 +17,7 @@
 //! # }
 //! ```
 //!
-//! A forked child shares the mapping. Its writers notice that and drop what they get: the child
+//! A forked child shares the mapping. The writers notice that and drop all records: the child
 //! creates its own file.
 
 mod append;

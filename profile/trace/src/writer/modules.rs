@@ -1,4 +1,4 @@
-//! The objects that are loaded, for names.
+//! Notes the loaded objects, whose files give names to addresses.
 
 use rustix::fs::{CWD, readlinkat_raw};
 use syncline_interpose::for_each_loaded;
@@ -6,8 +6,8 @@ use syncline_recording::layout::ModuleRecord;
 
 use super::file::File;
 
-/// Adds the loaded objects that the file does not have yet. Takes the loader's lock: for the
-/// start, the end, and where code turns up that no module covers.
+/// Adds the loaded objects that the file does not have yet. Acquires the loader's lock, so it is
+/// only called at the start, at the end, and when code is found that no module covers.
 pub fn note_loaded(file: File) {
     for_each_loaded(|object| {
         let place = (object.start, object.end, object.bias);

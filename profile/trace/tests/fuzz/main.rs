@@ -1,8 +1,8 @@
-//! The reader against damaged traces: whatever the bytes are, it answers with a value or an
-//! error, never panics, and takes no more memory than a small multiple of the file.
+//! Tests the reader with damaged traces: whatever the bytes are, it returns a value or an error,
+//! never panics, and takes no more memory than a multiple of the file's size.
 //!
-//! The damage follows from fixed seeds, so that a failure comes again; the message of a failure
-//! names the seed.
+//! The damage follows from fixed seeds, so that a failure can be repeated; its message names the
+//! seed.
 
 mod damage;
 #[path = "../../../recording/tests/fuzz/memory.rs"]
@@ -18,13 +18,14 @@ use syncline_trace::{Error, Trace, trace_files};
 
 use crate::sample::{last_chunk, sample};
 
-/// A section of no words takes 32 bytes in the file and ten times that when read; an instruction one
-/// byte and 32, or a quarter of one where the form is an earlier section's; a list that grows takes up
-/// to three times what it holds.
+/// The most bytes of memory per byte of the file. A section without words takes 32 bytes in the file,
+/// and ten times as many when read. An instruction takes one byte in the file, or a quarter of one if
+/// the form is an earlier section's, and 32 bytes when read. A growing list takes up to three times
+/// the size of its elements.
 const MEMORY_FACTOR: usize = 160;
 const MEMORY_FLOOR: usize = 64 << 10;
 
-/// Reads the bytes as a trace, and touches all that came out.
+/// Reads the bytes as a trace, and uses everything in the result.
 #[track_caller]
 fn read(path: &Path, bytes: &[u8], what: &str) -> Result<Trace, Error> {
     fs::write(path, bytes).expect("a file to read");
@@ -102,7 +103,7 @@ fn every_length() {
     }
 }
 
-/// Every word of the structure that the reader goes by, with every value that is special.
+/// Replaces words of the structure that the reader relies on by each special value.
 #[test]
 fn every_word_with_every_special_value() {
     let (folder, whole) = (folder(), sample());
@@ -128,7 +129,7 @@ fn thousands_of_random_damages() {
         let bytes = damage::damaged(&whole, &places, seed);
         readable += u64::from(read(&path, &bytes, &format!("seed {seed}")).is_ok());
     }
-    // Otherwise the damage is too coarse to get past the first checks, or none at all.
+    // Otherwise the damage is too coarse to get past the first checks, or there is none at all.
     assert!((CASES / 20..CASES).contains(&readable), "{readable} of {CASES} were readable");
 }
 

@@ -1,5 +1,5 @@
-//! A small trace with something of everything, made by hand: three chunks, of which the second
-//! was claimed and never used, and the last is cut behind its records.
+//! A small trace with records of all kinds, made by hand. It has three chunks: the second was
+//! claimed and never used, and the last is cut off behind its records.
 
 use bytemuck::{Pod, Zeroable, bytes_of};
 use syncline_recording::Op;
@@ -13,7 +13,7 @@ use syncline_trace::packed::{Contents, Writing};
 
 /// The number of threads of the sample.
 pub const THREADS: usize = 2;
-/// The number of sections of each thread. Two at a time have one form.
+/// The number of sections of each thread. Each two sections have the same form.
 pub const SECTIONS: usize = 6;
 
 const CAPACITY: usize = 4;
@@ -35,12 +35,12 @@ pub fn sample() -> Vec<u8> {
     file
 }
 
-/// Where the last chunk begins: a file that ends before it has lost records.
+/// The offset of the last chunk: a file that ends before it has lost records.
 pub fn last_chunk() -> usize {
     ARENA_AT + 2 * CHUNK as usize
 }
 
-/// Where the words are that the reader goes by.
+/// The offsets of the words that the reader relies on.
 pub fn structure() -> Vec<usize> {
     let header = (0..208).step_by(4);
     let threads = (THREADS_AT..ARENA_AT).step_by(8);
@@ -81,7 +81,7 @@ fn chunk(thread: u32) -> Vec<u8> {
         ..CountRecord::zeroed()
     };
     append(&mut records, RECORD_COUNT, bytes_of(&count));
-    append(&mut records, 77, &[1; 16]); // of a kind that is not known
+    append(&mut records, 77, &[1; 16]); // of an unknown kind
     let used = (size_of::<ChunkHeader>() + records.len()) as u64;
     let header = ChunkHeader { magic: CHUNK_MAGIC, thread, size: CHUNK, used };
     [bytes_of(&header), &records].concat()
@@ -93,7 +93,7 @@ fn append(records: &mut Vec<u8>, kind: u32, bytes: &[u8]) {
     records.extend(bytes);
 }
 
-/// Appends a section, told from those before it.
+/// Appends a section, written relative to those before it.
 fn section(records: &mut Vec<u8>, writing: &mut Writing, number: usize) {
     let words = words(number);
     let record = SectionRecord {

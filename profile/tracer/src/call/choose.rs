@@ -1,17 +1,18 @@
 //! Which sections are traced.
 //!
-//! Each acquisition of a lock has the same chance, whatever its call site is and whether it waited,
-//! so that the traced pairs of sections represent the program's. Hence:
+//! Each acquisition of a lock is traced with the same probability, whatever its call site and
+//! whether or not it waited. So the traced pairs of sections represent the program's. For this:
 //!
-//! - an acquisition that stands for fewer (`thread::often`) than another is passed over more often
-//!   in the same proportion, at random: each is one section if it is traced;
-//! - where the budget was used up, the first acquisition that finds it is passed over: it is one after
-//!   a long pause more often than others are.
+//! - an acquisition that is looked at stands for several others that were not (`thread::often`). A
+//!   traced section counts as one in any case, so an acquisition that stands for fewer is passed
+//!   over at random, in proportion;
+//! - the first acquisition that finds the budget allowing traces again is passed over: acquisitions
+//!   after a long pause would otherwise be traced too often.
 //!
 //! There are exceptions for sections that would hardly be chosen at random: locks with much waiting
 //! have gaps of their own (`process::waits`), and the first sections of each call site are also
-//! traced ([`Choice::Early`]); the latter are left out of results that depend on how often a site
-//! is traced.
+//! traced ([`Choice::Early`]); results that depend on how often a site is traced leave early
+//! sections out.
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
@@ -20,28 +21,27 @@ use crate::engine::choice::Choice;
 use crate::thread::Thread;
 use crate::{clock, heap};
 
-/// If the budget allows, the next section to trace is up to twice this many acquisitions away, at
-/// random, so that it does not keep step with the program.
+/// If the budget allows, the next section to trace is at most twice this many acquisitions away.
+/// The distance is random, so that it does not fall in step with a pattern of the program.
 const GAP: u32 = 8;
-/// The value of [`GAP`] once the budget is used up.
+/// Used in place of [`GAP`] while the budget is used up.
 const LONG_GAP: u32 = 128;
 
-/// Sections of a watched lock are traced at shorter gaps at first, since there may be few of them: gaps
-/// of 1 until a thread has acquired this many times, and longer after each further time that many,
-/// up to [`GAP`].
+/// Sections of a watched lock are traced at shorter gaps at first, since there may be few of them: in
+/// place of [`GAP`], the thread's acquisitions divided by this number are used, from 1 to [`GAP`].
 const SOON: u32 = 64;
 
 /// This many sections of a call site are traced as soon as the budget allows: a site that is rarely
-/// reached would hardly be met at random.
+/// reached would hardly be drawn at random.
 const FIRST: u32 = 32;
-/// Once a lock has had this many, it is passed over the more often the more it has had, whatever
-/// the site, and leaves the budget to others: analysis looks at windows of a hundred sections, and
-/// memory is not endless.
+/// After this many traced sections of a lock, further ones are drawn ever more rarely, whatever
+/// their call site, which leaves the budget to other locks. The analysis looks at windows of a
+/// hundred sections, and memory is limited.
 const MANY: u32 = 4096;
 
-/// Whether this section, of a lock at a call site, is to be traced. `is_rare` says that the site may
-/// have had fewer than [`FIRST`], and is cleared when it has had more. The acquisition stands for
-/// this many.
+/// Whether this section, of a lock at a call site, is to be traced, and why. `is_rare` says that
+/// fewer than [`FIRST`] sections of the site may have been traced; it is cleared when that many have
+/// been. The acquisition stands for `stands_for` acquisitions.
 #[inline]
 pub fn choose(
     thread: &mut Thread,
@@ -71,15 +71,16 @@ fn drawn_if(is_drawn: bool) -> Choice {
     if is_drawn { Choice::Drawn } else { Choice::Passed }
 }
 
-/// Whether an acquisition that stands for this many is counted as one that stands for the most.
-/// That is random, with a probability such that no site of a lock is traced more often only because
-/// it is sampled more often.
+/// Whether an acquisition that stands for `stands_for` is counted as one that stands for `most`.
+/// The answer is random, with the ratio of the two as its probability: no site of a lock is traced
+/// more often only because it is sampled more often.
 #[inline]
 fn is_fair(thread: &mut Thread, stands_for: u32, most: u32) -> bool {
     stands_for >= most || thread.random(most) < stands_for
 }
 
-/// Whether this one of those that are watched is to be traced: at random, waited for or not.
+/// Whether this section of a watched lock is to be traced: at random, whether or not the
+/// acquisition waited.
 #[cold]
 fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bool {
     if thread.countdown == 0 {
@@ -108,8 +109,8 @@ fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bo
     drawn
 }
 
-/// Does work before a lock is tried that would lengthen the hold afterwards. The next acquisition,
-/// of a lock at a call site, stands for this many.
+/// Does work before a lock is tried, if the work would lengthen the hold when done later. The
+/// acquisition that follows, of a lock at a call site, stands for `stands_for`.
 pub fn prepare(thread: &mut Thread, (lock, site): (u64, u64), stands_for: u32) {
     if thread.countdown > thread.most.max(stands_for) {
         let watch = thread.process.waits.watch(lock, site).map(|watch| thread.draws[watch]);
@@ -150,8 +151,8 @@ fn ask(thread: &mut Thread, (lock, site): (u64, u64), is_rare: &Cell<bool>) -> C
     choice
 }
 
-/// Subtracts the acquisitions that passed by from the budget, and plans its next check if one was
-/// due. Returns whether the budget allowed tracing at the last check.
+/// Charges the acquisitions that were passed over to the budget, and plans the budget's next check
+/// if one was due. Returns whether the budget allowed tracing at the last check.
 fn account(thread: &mut Thread, may_trace: bool) -> bool {
     let (allocations, frees) = heap::thread_counts();
     let allocator = allocations.wrapping_add(frees);

@@ -1,9 +1,9 @@
-//! What an interposed function does with a call: counts it, begins and ends sections.
+//! What an interposed function does with a call: it counts the call, and begins and ends sections.
 //!
 //! ```text
-//!   (this file)   what is counted, and where a section begins and ends
+//!   (this file)   counts acquisitions, and begins and ends sections
 //!   choose        which sections are traced
-//!   start         tracing one
+//!   start         begins to trace a section
 //! ```
 
 pub mod choose;
@@ -41,8 +41,8 @@ impl Call {
         unsafe { self.acquired_after(by, caller, false, Choice::Passed) };
     }
 
-    /// Like [`Call::acquired`], for an acquisition that may be the end of a wait for a condition.
-    /// The section is then traced if its part before the wait was.
+    /// Like [`Call::acquired`], for an acquisition that may end a wait for a condition. In that
+    /// case the section is traced if its part before the wait was traced (`before`).
     ///
     /// # Safety
     /// Same requirements as [`enter`](crate::section::enter), with the same caller.
@@ -104,8 +104,8 @@ impl Call {
         thread.busy = false;
     }
 
-    /// A lock is about to be released. The section, if it was traced and nothing else is, is to be
-    /// finished after the release.
+    /// A lock is about to be released. If that ends the thread's only traced section, returns its
+    /// context, which the caller finishes after the release.
     #[inline]
     pub fn releasing(&mut self, lock: usize) -> Option<&'static mut Context> {
         match self {
@@ -133,10 +133,11 @@ impl Call {
         }
     }
 
-    /// A wait for a condition is about to release a mutex, however often it is held. Whether its
-    /// section was traced, and why.
+    /// A wait for a condition is about to release a mutex, however often it is held. Returns
+    /// whether the mutex's section was traced, and why.
     ///
-    /// The traced section is written at once: after the wait, others wait for the lock again.
+    /// The traced section is written at once: after the wait, this thread holds the lock again, and
+    /// writing would make other threads wait.
     pub fn waiting(&mut self, lock: usize) -> Choice {
         let Call::Traced(context) = self else {
             let _ = self.releasing(lock);
@@ -154,7 +155,7 @@ impl Call {
         choice
     }
 
-    /// Takes the context from the thread if nothing is traced in it any more.
+    /// Takes the context from the thread if none of its traced sections is open any more.
     fn detach(&mut self) -> Option<&'static mut Context> {
         let Call::Traced(context) = self else { return None };
         if !context.engine().held.is_empty() {

@@ -8,8 +8,8 @@ use crate::section::Caller;
 use crate::thread::Thread;
 use crate::{aside, clock, tls};
 
-/// Takes a context for this thread, for a section that was chosen in this way; `None` if there is
-/// none, or the section can't be traced.
+/// Takes a context for this thread, to trace a section for which `choice` was made; `None` if no
+/// context is free, or the section can't be traced.
 pub fn start(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'static mut Context> {
     aside::allowed(|| take(thread, caller, choice))?
 }
@@ -39,7 +39,7 @@ fn take(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'static 
     Some(context)
 }
 
-/// Whether the program runs on the stack that it has given handlers of signals.
+/// Whether the caller runs on the thread's alternate stack for signal handlers.
 fn is_on_alternate_stack(caller: Caller) -> bool {
     let stack = syncline_interpose::alternate_stack();
     caller.addr().wrapping_sub(stack.ss_sp.addr()) < stack.ss_size

@@ -1,9 +1,9 @@
-//! From translated code into the engine's Rust code and back, with the whole state of the
-//! processor kept: general registers, flags, x87 and vector registers.
+//! The transition from translated code into the engine's Rust code and back. It keeps the whole
+//! state of the processor: general registers, flags, x87 and vector registers.
 //!
-//! The engine runs on a stack of its own, so the program's red zone stays as it is. `iretq`
-//! returns: it restores flags, stack pointer and instruction pointer at once, and code that was
-//! written meanwhile is fetched again.
+//! The engine runs on a stack of its own, so the program's red zone stays as it is. The way back is
+//! `iretq`: it restores flags, stack pointer and instruction pointer at once, and serializes, so
+//! that code that was written meanwhile is fetched anew.
 
 use core::arch::naked_asm;
 use core::mem::offset_of;
@@ -11,7 +11,8 @@ use core::mem::offset_of;
 use super::dispatch;
 use crate::engine::context::Context;
 
-/// Jumped to by translated code with the context in rdi, whose program's value is saved.
+/// Entered by a jump of translated code, with the context in rdi; the program's value of rdi has
+/// been saved.
 #[unsafe(naked)]
 pub unsafe extern "C" fn enter() {
     naked_asm!(

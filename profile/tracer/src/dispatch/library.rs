@@ -1,4 +1,4 @@
-//! Where this library's own code lies: it is never translated.
+//! The address range of this library's own code, which is never translated.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -7,7 +7,7 @@ use syncline_interpose::for_each_loaded;
 static START: AtomicU64 = AtomicU64::new(0);
 static END: AtomicU64 = AtomicU64::new(0);
 
-/// Whether an address is one of ours.
+/// Whether an address is in this library.
 #[inline]
 pub fn contains(address: u64) -> bool {
     if END.load(Relaxed) == 0 {
@@ -21,7 +21,7 @@ fn find() {
     let own = find as *const () as u64;
     for_each_loaded(|object| {
         if (object.start..object.end).contains(&own) {
-            // Relaxed: a thread that sees only one of them finds both by itself.
+            // Relaxed: a thread that sees only one of the two stores looks both values up itself.
             START.store(object.start, Relaxed);
             END.store(object.end, Relaxed);
         }

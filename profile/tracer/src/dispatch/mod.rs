@@ -1,11 +1,11 @@
-//! The answer to each exit of translated code.
+//! Handles each exit of translated code.
 //!
 //! ```text
 //!   enter         from translated code to here and back, with all registers kept
-//!   (this file)   translates what is missing, links it, empties the log, ends tracing
-//!   library       where this library's own code lies, which is called and not translated
-//!   system_calls  what the kernel reads and writes
-//!   syscall       the C library's function of this name, which is translated as what it does
+//!   (this file)   makes and links missing translations, empties the log, ends tracing
+//!   library       the addresses of this library's own code, which is called and not translated
+//!   system_calls  the memory that the kernel reads and writes in system calls
+//!   syscall       the interposed function of this name, for which the C library's is translated
 //! ```
 
 pub mod enter;
@@ -25,7 +25,8 @@ use crate::section::{drain, stopped};
 use crate::{aside, ending, process, tls};
 use system_calls::Before;
 
-/// Called by [`enter`](enter::enter); sets where to continue.
+/// Handles an exit of translated code and sets the address to continue at; called by
+/// [`enter`](enter::enter).
 pub unsafe extern "C" fn dispatch(context: &mut Context) {
     context.state = IN_ENGINE;
     context.next = match aside::within(|| go_on(context)) {
@@ -42,7 +43,7 @@ pub unsafe extern "C" fn dispatch(context: &mut Context) {
     context.state = TRACING;
 }
 
-/// Where the program itself continues.
+/// The address at which the program continues in its own code.
 fn natively(context: &mut Context) -> u64 {
     let (exit, argument) = (Exit::of(context.exit), context.argument as usize);
     let target = context.target;
@@ -64,7 +65,7 @@ fn go_on(context: &mut Context) -> u64 {
             let link = context.engine().exits.links[argument];
             let generation = context.generation();
             let host = translation(context, link.target);
-            // The jump is gone if the cache was emptied.
+            // If the cache was emptied, the jump that would be linked is gone.
             if context.generation() == generation {
                 let place = (&raw const *context).addr() as u64;
                 Emitter { context: place, at: link.at }.jump(host);
@@ -133,7 +134,7 @@ fn stop(context: &mut Context, at: u64, why: u32) -> u64 {
     at
 }
 
-/// Where an address of the program is translated.
+/// The address of the translation of `target`, which is translated if it has not been yet.
 fn translation(context: &mut Context, target: u64) -> u64 {
     if let Some(host) = context.engine().index.get(target) {
         context.table()[usize::from(target as u16)] = [target, host];
@@ -145,7 +146,7 @@ fn translation(context: &mut Context, target: u64) -> u64 {
         context.recycle();
     }
     let host = if target == syscall::syscall as *const () as u64 {
-        // The engine sees each system call by itself.
+        // The C library's function is translated: the engine sees its system call.
         context.translate(syscall::behind())
     } else if library::contains(target) {
         let mut emit = context.emitter();

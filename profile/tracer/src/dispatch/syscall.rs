@@ -1,7 +1,8 @@
-//! `syscall`, by which a program may forbid itself what tracing needs ([`crate::sandbox`]).
+//! `syscall`, with which a program may forbid itself system calls that tracing needs
+//! ([`crate::sandbox`]).
 //!
-//! It is here, and not with the other interposed functions, since in a section the C library's own
-//! function is translated instead.
+//! It is not among the other interposed functions because in a traced section the C library's own
+//! function is translated in its place.
 
 use core::arch::naked_asm;
 use core::ffi::{c_long, c_void};
@@ -13,19 +14,19 @@ use syncline_interpose::Symbol;
 use crate::sandbox::forbids;
 use crate::section::{Caller, leaving_alone};
 
-/// What [`syscall`] jumps to, once it was looked up.
+/// The function that [`syscall`] jumps to; null until it was looked up.
 static BEHIND: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 /// The C library's `syscall`.
 pub fn behind() -> u64 {
     static SYMBOL: Symbol = Symbol::new(c"syscall", None);
     let found = SYMBOL.get();
-    // Relaxed: all threads find the same.
+    // Relaxed: all threads find the same address.
     BEHIND.store(found, Relaxed);
     found as u64
 }
 
-/// Looks at a call of [`syscall`] that may forbid something.
+/// Leaves the program alone if this call of [`syscall`] forbids system calls that tracing needs.
 unsafe extern "C" fn notice(number: u64, a: u64, b: u64, c: u64, caller: Caller) {
     behind();
     if let Some(why) = forbids(number, a, b, c) {
@@ -34,8 +35,8 @@ unsafe extern "C" fn notice(number: u64, a: u64, b: u64, c: u64, caller: Caller)
     }
 }
 
-/// The arguments are passed on as they are, the last of them on the stack. Only two system call
-/// numbers are checked; programs that wait by futexes call this often.
+/// Passes the arguments on as they are, the last one on the stack. Only two system call numbers are
+/// checked, because programs that wait on futexes call this often.
 ///
 /// # Safety
 /// Same requirements as the C library's function of this name.

@@ -1,5 +1,5 @@
-//! System calls in a section: executed as they are, from translated code. What the kernel reads
-//! and writes for the common ones is in a table; the others are only counted.
+//! System calls in a section. Translated code executes them unchanged. A table says which memory
+//! the kernel reads and writes in the common ones; the others are only counted.
 
 use syncline_trace::layout::{STOP_CLONE, STOP_FORK, STOP_OTHER};
 
@@ -18,31 +18,33 @@ pub enum Before {
     LeaveAlone(&'static str),
 }
 
-/// How many bytes.
+/// The number of bytes that the kernel accesses.
 #[derive(Clone, Copy)]
 enum Size {
-    /// This many.
+    /// A fixed number of bytes.
     Is(u64),
-    /// As many as this argument says, times a size.
+    /// The value of this argument, times a size.
     Argument(usize, u64),
-    /// An array with as many elements as this argument says, each of a size: in each element, this
-    /// many bytes from an offset on.
+    /// In an array: the argument with the number of elements, the size of an element, and in each
+    /// element the offset and number of the bytes.
     Field(usize, u64, u64, u64),
-    /// As many as the result says, times a size.
+    /// The call's result, times a size.
     Result(u64),
-    /// Up to the zero byte.
+    /// Up to and including a zero byte.
     Text,
-    /// The parts of a vector of this many (an argument), up to the result.
+    /// The buffers of an array of `iovec`, of which this argument is the length; as many bytes in
+    /// all as the result says.
     Vector(usize),
 }
 
-/// An argument that points to memory, whether that is written, and how many bytes.
+/// The number of an argument that points to memory, whether that memory is written, and how many
+/// bytes.
 type Effect = (usize, bool, Size);
 
 const READ: bool = false;
 const WRITTEN: bool = true;
 
-/// What the kernel does to memory, when the call succeeds.
+/// The memory that the kernel reads and writes if the call succeeds.
 fn effects(number: i64) -> &'static [Effect] {
     use Size::{Argument, Field, Is, Result, Text, Vector};
     match number {
@@ -100,7 +102,7 @@ fn effects(number: i64) -> &'static [Effect] {
     }
 }
 
-/// Looks at a system call that is about to be made.
+/// Decides how to handle a system call that is about to be made.
 pub fn before(context: &mut Context) -> Before {
     const RDI: usize = 7;
     const RSI: usize = 6;
@@ -121,7 +123,8 @@ pub fn before(context: &mut Context) -> Before {
             return Before::Stop(if is_thread { STOP_CLONE } else { STOP_FORK });
         }
         libc::SYS_clone | libc::SYS_fork | libc::SYS_vfork => return Before::Stop(STOP_FORK),
-        // No way back, or one that the translated code doesn't know.
+        // These don't return, or not to an address that translated code knows, or they may change
+        // the FS base.
         libc::SYS_execve
         | libc::SYS_execveat
         | libc::SYS_exit
@@ -130,7 +133,7 @@ pub fn before(context: &mut Context) -> Before {
         | libc::SYS_arch_prctl => return Before::Stop(STOP_OTHER),
         _ => {}
     }
-    // Only where what tracing costs is measured.
+    // The clock is read only if the cost of tracing this section is measured.
     let made = context.engine().began.map(|_| clock::of_thread());
     context.engine().pending = Some(Pending { number, arguments, made });
     Before::Native

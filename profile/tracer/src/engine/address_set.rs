@@ -1,4 +1,4 @@
-//! An address set: words of eight bytes, with the bytes that were read and written.
+//! An address set: words of eight bytes, each with the bytes that were read and written.
 
 use syncline_trace::layout::{NONE, PLAINLY_READ, PLAINLY_WRITTEN, WordRecord};
 
@@ -9,23 +9,24 @@ const SMALLEST: usize = 256;
 /// set, which adds no information and costs as much as a thousand others.
 const LARGEST: usize = 1 << 17;
 
-/// How many more words an access checks each time it leaves the part of the set that it knows.
+/// How many more words are checked each time an access is outside of the part of the set that is
+/// known to be covered.
 const AHEAD: usize = 32;
 
 /// How memory is accessed.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
-    /// All bits if it is read, or none.
+    /// All bits if the memory is read, otherwise none.
     read: u8,
-    /// All bits if it is written, or none.
+    /// All bits if the memory is written, otherwise none.
     written: u8,
-    /// What to say of the word.
+    /// The flags that the word's record gets.
     flags: u16,
 }
 
 impl How {
-    /// By an instruction of the program. One that the processor does as one step (`atomic`) is not
-    /// plain; what a jump reads, to know where it goes, is not read for itself.
+    /// An access by an instruction of the program. A write of an atomic instruction is not a plain
+    /// one, nor is a read that only gives a jump its target.
     pub fn new(read: bool, write: bool, atomic: bool, jump: bool) -> How {
         let all = |is: bool| if is { 0xff } else { 0 };
         let plainly = |is: bool, flag: u16| if is { flag } else { 0 };
@@ -37,14 +38,14 @@ impl How {
         }
     }
 
-    /// Whether such an access to all of a word would add nothing to it.
+    /// Whether an access of this kind to all of the word would add nothing to its record.
     #[inline]
     fn is_all_in(self, record: &WordRecord) -> bool {
         self.read & !record.read | self.written & !record.written == 0
             && self.flags & !record.flags == 0
     }
 
-    /// By the kernel, which either writes or reads it.
+    /// An access by the kernel, which either writes or reads.
     pub fn by_kernel(writes: bool) -> How {
         How::new(!writes, writes, false, false)
     }
@@ -52,27 +53,29 @@ impl How {
 
 /// See the top of this file.
 pub struct Words {
-    /// Something was left out, since the set would have become too large.
+    /// Accesses were left out, since the set would have become too large.
     pub is_cut: bool,
     /// Open addressing: index in `records` plus 1, or 0. Memory that a large set needed is kept for
-    /// the next one, and left out of use until then: a small set is to be small in the caches.
+    /// the next large set. Smaller sets use only the beginning of it, so that they stay small in
+    /// the caches.
     index: Vec<u32>,
-    /// This many slots of it are in use, a power of two; the others are 0.
+    /// The number of slots of the index that are in use, a power of two; the others are 0.
     slots: usize,
     records: Vec<WordRecord>,
 }
 
-/// Where an instruction found its word the last time: it often finds the same one again, or the
-/// one that came into the set next.
+/// The number of the word that an instruction accessed last. It often accesses the same one again,
+/// or the one that was added to the set next.
 #[derive(Clone, Copy)]
 pub struct Hint(u32);
 
 impl Hint {
-    /// Nowhere yet.
+    /// The instruction has accessed no word yet.
     pub const NONE: Hint = Hint(0);
 }
 
-/// Memory around an address of which each byte is in the set, as one access finds it.
+/// A range of memory around an address whose bytes are all in the set already, for accesses of one
+/// kind.
 #[derive(Clone, Copy)]
 pub struct Covered {
     start: u64,
@@ -80,7 +83,7 @@ pub struct Covered {
 }
 
 impl Covered {
-    /// None is known.
+    /// No range is known.
     pub const NOTHING: Covered = Covered { start: 0, end: 0 };
 
     /// Whether these bytes are in the set.
@@ -91,8 +94,8 @@ impl Covered {
         before < length && bytes <= length - before
     }
 
-    /// The lowest and the highest address at which an access of this many bytes lies in it; it is
-    /// large enough for one.
+    /// The lowest and the highest address at which an access of this many bytes lies in the range,
+    /// which must be large enough for it.
     pub fn starts(&self, bytes: u64) -> (u64, u64) {
         (self.start, self.end - bytes)
     }
@@ -117,8 +120,9 @@ impl Words {
         self.is_cut = false;
     }
 
-    /// Finds out what around an access that was just made is in the set, as it is accessed there.
-    /// False if not all of its words are: then nothing is known of its surroundings.
+    /// After an access: finds the range around it whose words are in the set, accessed in the same
+    /// way, and stores it in `covered`. False, with `covered` unchanged, if not all words of the
+    /// access itself are.
     pub fn cover(
         &self,
         covered: &mut Covered,
@@ -139,7 +143,7 @@ impl Words {
             let record = self.records.get(number);
             record.is_some_and(|record| record.address == word && how.is_all_in(record))
         };
-        // Its words were added to the set one after the other, or are not in it.
+        // Only words that were added to the set one after the other are found.
         let last = hint.0 as usize;
         let count = ((end - start) / 8) as usize;
         if last + 1 < count || !(0..count).all(|n| is_full(last - n, end - 8 * (n as u64 + 1))) {

@@ -1,4 +1,4 @@
-//! The description of translated code: enough to read its log.
+//! The description of translated code, from which its log can be read.
 
 use super::address_set::How;
 
@@ -7,8 +7,8 @@ pub const BLOCKS: usize = 1 << 15;
 
 /// A basic block of the program, translated.
 ///
-/// Each time it runs it logs an entry: its number, and below it some words, which
-/// [`Block::accesses`] describes.
+/// Each time a block runs it logs an entry: the block's number, and at lower addresses some words,
+/// which [`Block::accesses`] describes.
 pub struct Block {
     /// The program's address of its first instruction.
     pub start: u64,
@@ -16,26 +16,26 @@ pub struct Block {
     pub host: u64,
     /// Distances of its instructions from `start`.
     pub steps: Box<[u16]>,
-    /// How many of those access memory.
+    /// How many of its instructions access memory.
     pub memory_steps: u32,
     /// What its instructions access, in order.
     pub accesses: Box<[Access]>,
-    /// Each of these is as many bytes each time, and nothing but its address is logged.
+    /// Whether each access has a fixed number of bytes, so that nothing but its address is logged.
     pub is_plain: bool,
 }
 
 /// An access of an instruction to memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
-    /// Which of the block's instructions.
+    /// The number of the instruction in the block.
     pub step: u16,
     /// The instruction's address.
     pub by: u64,
     /// Whether it reads and writes, and in which way.
     pub how: How,
-    /// Whether the thread's base is to be added.
+    /// Whether the base of the FS segment is to be added to the address.
     pub in_fs: bool,
-    /// The first address, before that.
+    /// The first address, without that base.
     pub address: Address,
     /// Which bytes from there on.
     pub shape: Shape,
@@ -46,17 +46,17 @@ pub struct Access {
 pub enum Address {
     /// Known at translation.
     Known(u64),
-    /// A word of the entry, and what is to be added to it.
+    /// The number of a word of the entry, and what is to be added to the word.
     Slot(u16, i32),
 }
 
-/// Which bytes an access touches. A slot is the place of a word in the entry.
+/// Which bytes an access touches. Fields of type `u16` are numbers of words in the entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// This many bytes.
+    /// A fixed number of bytes.
     Plain(u32),
-    /// A string instruction: elements of `size` bytes from the address on, up to where its
-    /// register was found afterwards, upwards or downwards.
+    /// A string instruction: elements of `size` bytes from the address on, upwards or downwards, up
+    /// to the value that its register had afterwards.
     String {
         /// The register after the instruction.
         after: u16,
@@ -66,19 +66,19 @@ pub enum Shape {
     /// What a compare-and-exchange writes: nothing unless the zero flag was set after it. (The
     /// processor then writes back the old value, which changes nothing.)
     Exchange {
-        /// Its low byte is the zero flag.
+        /// A word whose low byte is the zero flag.
         zero: u16,
         /// Bytes.
         size: u32,
     },
-    /// A bit far from the address.
+    /// A bit of a bit string, which may be far from the address.
     Bit {
         /// The number of the bit.
         number: u16,
-        /// Bytes of the operand, to which the bit's place is rounded down.
+        /// Bytes of the operand; the operand that contains the bit is accessed.
         size: u32,
     },
-    /// Those elements whose bit is set.
+    /// The elements of a vector whose bit in a mask is set.
     Elements {
         /// The mask.
         mask: u16,
@@ -87,7 +87,7 @@ pub enum Shape {
         /// How many elements there are.
         count: u32,
     },
-    /// As many elements as bits are set.
+    /// As many elements as bits of a mask are set, one after the other.
     Packed {
         /// The mask.
         mask: u16,
@@ -96,7 +96,7 @@ pub enum Shape {
         /// How many bits count.
         count: u32,
     },
-    /// All bytes if any bit is set.
+    /// All bytes if any bit of a mask is set, otherwise none.
     IfAny {
         /// The mask.
         mask: u16,
@@ -105,7 +105,7 @@ pub enum Shape {
         /// Bytes.
         size: u32,
     },
-    /// Elements here and there.
+    /// Elements at indices that are given by a vector, where their bit in a mask is set.
     Gather {
         /// The mask.
         mask: u16,
@@ -113,7 +113,7 @@ pub enum Shape {
         indices: u16,
         /// Bytes of an index.
         index_size: u32,
-        /// What an index is multiplied with.
+        /// The factor of an index.
         scale: u32,
         /// Bytes of an element.
         size: u32,
@@ -123,7 +123,7 @@ pub enum Shape {
 }
 
 impl Access {
-    /// Its first address, with the words that the block logged.
+    /// Its first address, computed from the words that the block logged (`slots`).
     #[inline]
     pub fn start(&self, slots: &[u64], fs: u64) -> u64 {
         let at = match self.address {
@@ -133,8 +133,8 @@ impl Access {
         if self.in_fs { at.wrapping_add(fs) } else { at }
     }
 
-    /// Calls `touch(address, bytes)` for each piece of memory that it touched from its first address
-    /// on, with the words that the block logged.
+    /// Calls `touch(address, bytes)` for each piece of memory that was touched. `at` is the first
+    /// address, `slots` are the words that the block logged.
     pub fn other_pieces(&self, at: u64, slots: &[u64], touch: &mut dyn FnMut(u64, u64)) {
         let slot = |n: u16| slots[usize::from(n)];
         match self.shape {

@@ -1,4 +1,5 @@
-//! Translated code in a context's cache: made, given up, and taken up again.
+//! Translated code in a context's cache: it is made and discarded here, and tracing is resumed in
+//! it.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -6,8 +7,8 @@ use super::context::{Context, SUSPENDED, TABLE};
 use super::emit::Emitter;
 use super::translate::Translator;
 
-/// Makes the first context and what the decoder needs, which takes a millisecond that no section
-/// should take longer for.
+/// Makes the first context and the decoder's tables. That takes a millisecond, by which no section
+/// should be lengthened.
 pub fn warm_up(thread: u32) {
     /// Goes into the cache and is never run.
     extern "C" fn nothing() {}
@@ -25,7 +26,8 @@ impl Context {
     /// Empties the cache.
     pub fn recycle(&mut self) {
         let mut emit = self.cache();
-        // SAFETY: the table is part of the mapping, and wholly this context's: zeros again.
+        // SAFETY: the table is part of the private mapping and used by this context only; its pages
+        // read as zeros afterwards.
         unsafe {
             let table = self.table();
             libc::madvise(table.as_mut_ptr().cast(), TABLE * 16, libc::MADV_DONTNEED);
@@ -40,13 +42,14 @@ impl Context {
         engine.at = emit.at;
     }
 
-    /// Writes behind what is translated.
+    /// An emitter that writes behind the existing translations.
     pub fn emitter(&mut self) -> Emitter {
         let context = (&raw const *self).addr() as u64;
         Emitter { context, at: self.engine().at }
     }
 
-    /// Translates the block at an address, for which there is room.
+    /// Translates the block at `target`, for which there must be room in the cache. Returns the
+    /// translation's address.
     pub fn translate(&mut self, target: u64) -> u64 {
         let emit = self.emitter();
         let engine = self.engine();
@@ -61,8 +64,8 @@ impl Context {
         host
     }
 
-    /// Resumes tracing where a function of this library returns to: its return address, at
-    /// `caller`, is replaced by code that continues there.
+    /// Arranges that tracing resumes when a function of this library returns: its return address,
+    /// at `caller`, is replaced by the address of code that continues in the translation.
     ///
     /// # Safety
     /// `caller` is the stack pointer at the function's entry, and the function returns normally

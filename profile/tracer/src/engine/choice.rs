@@ -3,10 +3,10 @@
 /// Whether a section is traced, and why.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// It is not.
+    /// It is not traced.
     Passed,
-    /// By a draw, as each acquisition of the lock may be.
+    /// It was drawn at random, as each acquisition of the lock may be.
     Drawn,
-    /// As one of the first of its call site.
+    /// It is one of the first sections of its call site.
     Early,
 }

@@ -1,19 +1,19 @@
 //! Whether the program's code may change while a section runs.
 //!
-//! Each block compares the program's code with what was translated. In memory that is not writable,
-//! code changes only by a system call of this or another thread: there it is compared when a block
-//! runs for the first time in a stretch of tracing, and again after system calls and calls of
-//! functions that lock. In memory that can be written to, it is compared each time.
+//! Each block compares the program's code with the code that was translated. Code in memory that is
+//! not writable changes only by a system call of this or another thread. Such code is compared when
+//! a block runs for the first time after tracing started or resumed, and after each system call and
+//! call of a locking function. Code in writable memory is compared each time.
 
 use crate::files::{Mapping, mappings};
 
-/// What is known of the mappings of code.
+/// The executable mappings, as far as they are known.
 pub struct Code {
     executable: Vec<Mapping>,
 }
 
 impl Code {
-    /// Nothing.
+    /// No mapping is known yet.
     pub const fn new() -> Code {
         Code { executable: Vec::new() }
     }

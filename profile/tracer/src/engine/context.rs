@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   Context     fields that translated code addresses relative to itself
-//!   cache       translated code, which is thereby good for every thread
-//!   table       where a jump to an address of the program that is not known before goes on
-//!   stack       of the engine's own functions
-//!   unsure      a byte for each block: 0 if the program's code is known to be what was translated
-//!   log         what ran and where it accessed memory, written downwards
+//!   cache       translated code, which every thread that has the context can run
+//!   table       for jumps with computed targets: where the target's translation is
+//!   stack       the stack of the engine's own functions
+//!   unsure      a byte for each block: 0 if the program's code is known to be unchanged
+//!   log         the blocks that ran and their accesses to memory, written downwards
 //! ```
 //!
 //! Since the code is the context's, no other thread executes it while it is written or recycled. It
@@ -23,19 +23,19 @@ use super::processor;
 use crate::alloc::map;
 use crate::aside;
 
-/// Bytes of the cache. When it is full all of it is given up: 4 MiB hold some 60,000
-/// instructions, more than the sections of a program run over and over.
+/// Bytes of the cache. When it is full, all of it is discarded. 4 MiB hold some 60,000
+/// instructions, which is more than a program's sections execute repeatedly.
 const CACHE: usize = 4 << 20;
-/// The number of slots of the table, found by the low 16 bits of an address.
+/// The number of slots of the table, which is indexed by the low 16 bits of an address.
 pub const TABLE: usize = 1 << 16;
 const STACK: usize = 256 << 10;
-/// Bytes of the log that are filled before it is read: some 10,000 accesses, few enough to be in the
-/// cache still.
+/// Bytes of the log that are filled before it is read. They hold some 10,000 accesses, few enough to
+/// be still in the processor's cache.
 pub const LOG: usize = 1 << 17;
-/// The log may only be entered with this much room left: more than a block can take.
+/// A block may run only if this much room is left in the log: more than a block can fill.
 const LOG_RESERVE: usize = 1 << 16;
-/// The log lies at a multiple of this, so that bits 16 to 23 of the place in it say how many
-/// times [`LOG_RESERVE`] are left: a test that needs no flag.
+/// The log is aligned to this, so that bits 16 to 23 of an address in it say how many times
+/// [`LOG_RESERVE`] are left: a test that changes no flag of the processor.
 const LOG_ALIGN: usize = 1 << 24;
 /// The number of contexts of a process: this many threads can be traced at a time.
 const MOST: usize = 64;
@@ -53,7 +53,7 @@ pub const SUSPENDED: u64 = 1;
 /// [`Context::state`]: in the engine.
 pub const IN_ENGINE: u64 = 2;
 
-/// See the top of this file. Fields above `engine` are known to assembly and translated code.
+/// See the top of this file. Assembly and translated code use the fields before `engine`.
 #[repr(C, align(4096))]
 pub struct Context {
     /// The program's values of registers that translated code uses for itself.
@@ -66,13 +66,13 @@ pub struct Context {
     pub next: u64,
     /// The program's address that an indirect jump leads to.
     pub target: u64,
-    /// Where translated code jumps to with all registers restored.
+    /// The address that translated code jumps to after all registers are restored.
     pub jump: u64,
     /// The lowest byte of the log that is in use.
     pub log: u64,
-    /// Why the engine was entered, and what about it.
+    /// Why the engine was entered.
     pub exit: u64,
-    /// See `exit`.
+    /// The argument of `exit`, such as the number of a block.
     pub argument: u64,
     /// The end of the engine's stack.
     pub stack: u64,
@@ -80,9 +80,9 @@ pub struct Context {
     pub entry: u64,
     /// [`TRACING`] and its like.
     pub state: u64,
-    /// The stack pointer at the entry of the function of [`SUSPENDED`].
+    /// The stack pointer at the entry of the function that the section called, if [`SUSPENDED`].
     pub suspended_at: u64,
-    /// Which vector state is saved.
+    /// The components of vector state that are saved, as a mask for `xsave`.
     pub vector_mask: u64,
     /// Vector state, as `xsave` writes it.
     pub vectors: Vectors,
@@ -105,19 +105,19 @@ impl Context {
             let context = place.load(Ordering::Acquire);
             if context.is_null() {
                 let fresh = aside::work(|| Context::create(thread))??;
-                // Release: with the Acquire above, its fields are there.
+                // Release, with the Acquire above: its fields are visible.
                 let (order, old) = (Ordering::AcqRel, core::ptr::null_mut());
                 if place.compare_exchange(old, fresh, order, Ordering::Relaxed).is_ok() {
                     // SAFETY: this thread is its owner.
                     return Some(unsafe { &mut *fresh });
                 }
-                // SAFETY: another thread took the slot; no thread knows this one.
+                // SAFETY: another thread took the slot, so no other thread knows this context.
                 unsafe { Context::discard(fresh) };
                 continue;
             }
             // SAFETY: contexts in the pool stay mapped; `owner` is only touched atomically.
             let owner = unsafe { &(*context).owner };
-            // Acquire: with the Release of `give_back`, what its last owner did is there.
+            // Acquire, with the Release of `give_back`: the writes of its last owner are visible.
             let free = owner.compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed);
             if free.is_ok() {
                 // SAFETY: this thread is its owner now.
@@ -127,7 +127,7 @@ impl Context {
         None
     }
 
-    /// Lends it to the next.
+    /// Makes the context free for the next thread.
     pub fn give_back(&mut self) {
         // Release: see `take`.
         self.owner.store(0, Ordering::Release);
@@ -147,7 +147,8 @@ impl Context {
             return None;
         }
         let context: *mut Context = base.cast();
-        // SAFETY: zeroed memory of the right size is a context, but for its engine.
+        // SAFETY: zeroed memory of the right size is a valid context except for its engine, which
+        // is set here.
         unsafe {
             (*context).stack = base.add(STACK_AT + STACK - 64).addr() as u64;
             (*context).log_base = log.addr() as u64;
@@ -177,23 +178,23 @@ impl Context {
         unsafe { &mut *self.engine }
     }
 
-    /// One past the log's first entry.
+    /// The end of the log, below which the first entry is written.
     pub fn log_top(&self) -> u64 {
         self.log_base + (LOG + LOG_RESERVE) as u64
     }
 
-    /// Whether there is room in the log for an event. A block may leave less than it found, but
-    /// never less than this.
+    /// Whether there is room in the log for an event. A block may use part of the reserve, but
+    /// always leaves more than this.
     pub fn has_room(&self) -> bool {
         self.log - self.log_base > LOG_RESERVE as u64 / 4
     }
 
-    /// Forgets what was logged.
+    /// Discards what was logged.
     pub fn empty_log(&mut self) {
         self.log = self.log_top();
     }
 
-    /// Where translated code may be written at first.
+    /// An emitter at the beginning of the cache.
     pub fn cache(&self) -> Emitter {
         let context = (&raw const *self).addr() as u64;
         Emitter { context, at: context + HEADER as u64 }
@@ -204,7 +205,7 @@ impl Context {
         (&raw const *self).addr() as u64 + TABLE_AT as u64
     }
 
-    /// The table's places: an address of the program, and where its translation is.
+    /// The table's slots: an address of the program, and that of its translation.
     pub fn table(&mut self) -> &mut [[u64; 2]; TABLE] {
         // SAFETY: part of the mapping, and this context's own.
         unsafe { &mut *((&raw mut *self).byte_add(TABLE_AT).cast()) }
@@ -212,8 +213,7 @@ impl Context {
 }
 
 impl Context {
-    /// The program's code may have changed: it is compared again with what was translated, by each
-    /// block when it runs next.
+    /// The program's code may have changed: each block compares it again when it runs next.
     pub fn doubt_code(&mut self) {
         let blocks = self.engine().count();
         // SAFETY: part of the mapping, and this context's own; there are no more blocks than bytes.

@@ -1,8 +1,8 @@
 //! Writes machine code into a context's cache.
 //!
-//! Only what the engine itself adds is made here, and none of it changes a flag: the program's
-//! flags stay in the processor from one of its instructions to the next. Registers are numbers
-//! as in the encoding (0 = rax, 1 = rcx, 2 = rdx, 3 = rbx, 4 = rsp, ...).
+//! Only instructions that the engine adds are made here, and none of them changes a flag: the
+//! program's flags stay in the processor from one of its instructions to the next. Registers are
+//! numbers as in the encoding (0 = rax, 1 = rcx, 2 = rdx, 3 = rbx, 4 = rsp, ...).
 
 /// A general register's number.
 pub type Reg = u8;
@@ -15,7 +15,7 @@ pub const RDX: Reg = 2;
 /// See [`RAX`].
 pub const RSP: Reg = 4;
 
-/// A place in the cache where code is written.
+/// A position in the cache at which code is written.
 #[derive(Clone, Copy)]
 pub struct Emitter {
     /// The context's first byte; its fields are addressed relative to the instruction.
@@ -27,8 +27,8 @@ pub struct Emitter {
 impl Emitter {
     /// Writes bytes as they are.
     pub fn bytes(&mut self, bytes: &[u8]) {
-        // SAFETY: the translator makes sure of the room before each block, and only the thread
-        // that has the context writes to its cache.
+        // SAFETY: there is room, which is checked before each block is translated, and only the
+        // thread that owns the context writes to its cache.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at as *mut u8, bytes.len()) };
         self.at += bytes.len() as u64;
     }
@@ -132,7 +132,7 @@ impl Emitter {
         self.bytes(&[0x40 | reg >> 3, 0x50 | reg & 7]);
     }
 
-    /// `setz reg`, the low byte; the others stay.
+    /// `setz reg`: sets the low byte and keeps the others.
     pub fn set_if_zero(&mut self, reg: Reg) {
         self.bytes(&[0x40 | reg >> 3, 0x0f, 0x94, 0xc0 | reg & 7]);
     }
@@ -162,13 +162,13 @@ impl Emitter {
         self.bytes(&[0xc0 | (reg & 7) << 3 | vector & 7]);
     }
 
-    /// `jmp target`, which must be in reach.
+    /// `jmp target`, which must be within 2 GiB.
     pub fn jump(&mut self, target: u64) {
         self.bytes(&[0xe9]);
         self.word(target.wrapping_sub(self.at + 4) as u32);
     }
 
-    /// `jmp [rip]`, with the target behind it: reaches everywhere.
+    /// `jmp [rip]`, followed by the target's address: reaches everywhere.
     pub fn jump_far(&mut self, target: u64) {
         self.bytes(&[0xff, 0x25, 0, 0, 0, 0]);
         self.bytes(&target.to_le_bytes());
@@ -217,7 +217,7 @@ impl Emitter {
 pub struct Memory {
     /// The base register.
     pub base: Option<Reg>,
-    /// The index register (never rsp) and what it is multiplied with.
+    /// The index register (never rsp) and its scale.
     pub index: Option<(Reg, u32)>,
     /// What is added.
     pub displacement: i32,

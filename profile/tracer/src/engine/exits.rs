@@ -1,12 +1,12 @@
-//! Where translated code is left, and why: into another block, into the engine, into the program.
+//! The exits of translated code: into another block, into the engine, into the program.
 //!
-//! How that is done is written by `translate/leave.rs`.
+//! `translate/leave.rs` writes the code of the exits.
 
-/// Why the engine is entered: what `Context::exit` says.
+/// The reason why the engine is entered, as `Context::exit` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Exit {
-    /// A jump to a known address leads to code that is not linked yet; the link's number.
+    /// A jump to a known address is not linked yet; the argument is the link's number.
     Link,
     /// The table does not know `Context::target`.
     LookUp,
@@ -14,11 +14,11 @@ pub enum Exit {
     Full,
     /// The program's code of this block has changed.
     Stale,
-    /// Before the system call of this site.
+    /// A system call is about to be made; the argument is its site's number.
     BeforeCall,
-    /// After it.
+    /// The system call of the site with this number has returned.
     AfterCall,
-    /// Tracing ends at [`Exits::stops`] of this number.
+    /// Tracing ends; the argument is an index of [`Exits::stops`].
     Stop,
 }
 
@@ -30,15 +30,15 @@ impl Exit {
     }
 }
 
-/// Why tracing stops: an instruction that is not followed.
+/// The reason for a stop at an instruction that is not followed.
 pub const UNKNOWN: u32 = syncline_trace::layout::STOP_UNKNOWN;
 
 /// A jump that leads to the engine until its target is translated.
 #[derive(Clone, Copy)]
 pub struct Link {
-    /// Where the jump is.
+    /// The address of the jump in the cache.
     pub at: u64,
-    /// Where the program goes.
+    /// The address of the program that it leads to.
     pub target: u64,
 }
 
@@ -47,28 +47,28 @@ pub struct Link {
 pub struct Site {
     /// Its address in the program.
     pub instruction: u64,
-    /// The one behind it.
+    /// The address of the instruction behind it.
     pub next: u64,
-    /// Where it is executed.
+    /// The address of its copy in the cache, which is executed.
     pub host: u64,
 }
 
-/// What exits refer to by number.
+/// The code that exits share, and the lists that they refer to by number.
 pub struct Exits {
-    /// Leads into the engine, with why and what about it stored.
+    /// Code that enters the engine, after the reason and its argument were stored.
     pub common: u64,
-    /// Leads to `Context::target`, wherever it is.
+    /// Code that continues at `Context::target`, in translation if there is one.
     pub resume: u64,
     /// Jumps that may have to be linked.
     pub links: Vec<Link>,
     /// System calls.
     pub sites: Vec<Site>,
-    /// Where tracing stops, and why.
+    /// Stops of tracing: the address at which the program continues, and why.
     pub stops: Vec<(u64, u32)>,
 }
 
 impl Exits {
-    /// Nothing is known yet.
+    /// Without any exits.
     pub fn new() -> Exits {
         Exits { common: 0, resume: 0, links: Vec::new(), sites: Vec::new(), stops: Vec::new() }
     }

@@ -1,10 +1,10 @@
-//! Which addresses of the program are translated, and where.
+//! An index from addresses of the program to their translations.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Scatters an address. The standard hasher asks the system for random numbers and keeps them
-/// in the thread, which this library must not do inside another program.
+/// A hasher for addresses. The standard one asks the system for random numbers and keeps them in
+/// thread-local storage, which this library must not do inside another program.
 #[derive(Default)]
 pub struct Scatter(u64);
 
@@ -23,31 +23,31 @@ impl Hasher for Scatter {
     }
 }
 
-/// From an address of the program to its translation.
+/// For each translated address of the program, the address of its translation.
 pub struct Index(HashMap<u64, u64, BuildHasherDefault<Scatter>>);
 
 impl Index {
-    /// Nothing is translated.
+    /// An index without entries.
     pub fn new() -> Index {
         Index(HashMap::default())
     }
 
-    /// Where the translation is.
+    /// The address of the translation; `None` if there is none.
     pub fn get(&self, address: u64) -> Option<u64> {
         self.0.get(&address).copied()
     }
 
-    /// Notes where it is; replaces what was there.
+    /// Notes the address of a translation, in place of an older one.
     pub fn insert(&mut self, address: u64, host: u64) {
         self.0.insert(address, host);
     }
 
-    /// Forgets one.
+    /// Removes one entry.
     pub fn remove(&mut self, address: u64) {
         self.0.remove(&address);
     }
 
-    /// Forgets all.
+    /// Removes all entries.
     pub fn clear(&mut self) {
         self.0.clear();
     }

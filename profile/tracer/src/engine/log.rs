@@ -1,12 +1,13 @@
-//! What happens between two blocks is logged, and the log is read.
+//! Logs events that happen between two blocks, and reads the log.
 
 use super::Engine;
 use super::context::Context;
 use super::replay::{EVENT, Event};
 
 impl Context {
-    /// Reads what was logged, where nothing may be written. Nothing is taken from the last entry if
-    /// its block was interrupted in the middle: it is not known which of its words are there.
+    /// Reads what was logged, at times when no section may be written to the trace. The last entry
+    /// is ignored if its block was `interrupted`: it is unknown which words of the entry have been
+    /// stored.
     pub fn drain_but(&mut self, interrupted: bool) {
         let (top, bottom) = (self.log_top(), self.log);
         let Engine { sections, blocks, .. } = self.engine();
@@ -17,7 +18,7 @@ impl Context {
 
     /// Logs an event.
     pub fn happened(&mut self, event: Event) {
-        // The code that says so may be changing what is kept for the thread.
+        // Sections are not written here: the caller may be changing the thread's state.
         if !self.has_room() {
             self.drain_but(false);
         }

@@ -4,19 +4,19 @@
 //!   a lock function returns ... into a context's code (cache.rs: `resume`)
 //!        v
 //!   translated blocks (translate, operands.rs, emit.rs), linked to each other; they log
-//!   what ran and where it accessed memory (block.rs says how to read that)
-//!        |  what is not translated yet, system calls, a full log (exits.rs)
+//!   that they ran and which memory they accessed (block.rs describes the log)
+//!        |  missing translations, system calls, a full log (exits.rs)
 //!        v
-//!   `crate::dispatch` answers, on a stack of the context's
+//!   `crate::dispatch` handles the exit, on the context's stack
 //!        |
 //!   a call of a function of this library leaves translated code by a jump, with the program's
-//!   own return address; the function takes the section up again when it returns, or ends it
+//!   own return address; the function resumes tracing when it returns, or ends the section
 //!        v
 //!   after the release: the log becomes records (replay.rs, open.rs)
 //! ```
 //!
-//! Which sections are traced, and what happens to them, is decided by the callers: nothing here
-//! knows of the process, its threads or its file.
+//! The callers decide which sections are traced and what happens to them: nothing here knows of the
+//! process, its threads or its file.
 
 pub mod address_set;
 pub mod block;
@@ -53,36 +53,36 @@ use rseq::Rseq;
 pub struct Engine {
     /// The state of the program's sections that are being traced.
     pub sections: Sections,
-    /// The locks whose sections are open, with how often each is held.
+    /// The locks whose sections are open, and how many times each is held.
     pub held: Vec<(u64, u32)>,
-    /// Why the section is traced in which all others lie.
+    /// Why the section is traced for which the context was taken.
     pub choice: Choice,
-    /// A handler of the program ran in the middle and used a lock.
+    /// A signal handler of the program interrupted the section and used a lock.
     pub handler_ran: bool,
-    /// The thread's processor time when the context was taken, in nanoseconds; `None` if what this
-    /// section costs is not measured.
+    /// The thread's processor time when the context was taken, in nanoseconds; `None` if the cost
+    /// of this section is not measured.
     pub began: Option<u64>,
-    /// The part of its time since then that system calls of the program took.
+    /// The part of the thread's processor time since then that system calls of the program took.
     pub in_kernel: u64,
-    /// Why the program is to be left alone, once the engine is left.
+    /// Why the program is to be left alone when the engine returns; `None` if it is not.
     pub forbids: Option<&'static str>,
-    /// Whether others waited for the end of a section.
+    /// Whether other threads waited for the end of a section.
     pub others_waited: bool,
-    /// Blocks of the heap that a section touched, while its record is made.
+    /// The blocks of the heap that a section touched; filled while its record is made.
     pub objects: Vec<ObjectRecord>,
     /// The blocks of the cache, by number.
     pub blocks: Vec<Block>,
-    /// Whether the program's code may change.
+    /// The mappings of code, which say whether the program's code may change.
     pub code: Code,
-    /// Where an address of the program is translated.
+    /// The translations by address of the program.
     pub index: Index,
-    /// Where translated code is left.
+    /// The exits of translated code.
     pub exits: Exits,
     /// How often the cache was emptied.
     pub generation: u64,
-    /// Where the next block goes.
+    /// The address in the cache at which the next block is written.
     pub at: u64,
-    /// What the kernel will have written when a system call returns.
+    /// The system call that has not returned yet.
     pub pending: Option<Pending>,
     rseq: Rseq,
     factory: InstructionInfoFactory,
@@ -90,7 +90,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// With an empty cache.
+    /// An engine with an empty cache.
     pub fn new() -> Engine {
         Engine {
             sections: Sections::new(),

@@ -1,9 +1,9 @@
 //! A section in progress: what it has touched and executed so far.
 //!
-//! Sections run the same blocks over and over, and mostly touch the same memory again. So a block
-//! that ran keeps for each word of its entries a [`Window`]: the range of values with which its
-//! accesses add nothing, neither to the address set nor to the bounds of an instruction. An entry
-//! whose words are all in their windows is only counted (`touched.rs`).
+//! Sections run the same blocks over and over, and mostly touch the same memory again. So for each
+//! word of a block's entries there is a [`Window`]: the range of values for which the block's
+//! accesses add nothing to the address set or to the bounds of an instruction. An entry whose words
+//! are all in their windows is only counted (`touched.rs`).
 
 use syncline_trace::layout::{SectionRecord, StepRecord, SystemCallRecord};
 
@@ -13,12 +13,12 @@ use super::touched::{Touched, Window};
 
 /// See the top of this file.
 pub struct Open {
-    /// What will be written.
+    /// The section's record.
     pub record: SectionRecord,
     /// Its address set.
     pub words: Words,
-    /// What its instructions did; an instruction that is part of several blocks occurs several
-    /// times.
+    /// Counts and bounds of its instructions. An instruction that is part of several blocks occurs
+    /// several times.
     pub steps: Vec<StepRecord>,
     /// Its system calls.
     pub calls: Vec<SystemCallRecord>,
@@ -37,37 +37,37 @@ struct Ran {
     times: u32,
     /// How often it had run when its accesses were last examined one by one.
     looked_at: u32,
-    /// Its windows hold.
+    /// Whether its windows are valid.
     has_windows: bool,
-    /// When its windows are made next, and after how many times then: the rarer, the less they were
-    /// of use.
+    /// Its windows are made next when it has run this many times, and again after `wait` more runs.
+    /// `wait` doubles each time, unless the windows were of use.
     next_windows: u32,
     wait: u32,
-    /// Where its accesses begin in [`Open::touched`].
+    /// The index of its first access in [`Open::touched`].
     first: usize,
-    /// Where its words begin in [`Open::windows`]; [`NO_WINDOWS`] if they have none yet.
+    /// The index of its first word in [`Open::windows`]; [`NO_WINDOWS`] if the words have none yet.
     first_window: usize,
 }
 
 const NO_WINDOWS: usize = usize::MAX;
 
-/// Windows in which this many entries lay one after the other were of use.
+/// Windows were of use if this many entries in a row lay in them.
 const ENOUGH: u32 = 8;
 
 /// A block's windows are made at least once in this many runs of it.
 const LONGEST_WAIT: u32 = 64;
 
-/// What does not change while a thread is traced.
+/// Bounds and bases that don't change while a thread is traced.
 #[derive(Clone, Copy)]
 pub struct Bases {
     /// The thread's stack: its lowest address and one past the last.
     pub stack: (u64, u64),
-    /// The thread's base for `fs`.
+    /// The thread's FS base.
     pub fs: u64,
 }
 
 impl Open {
-    /// Of nothing.
+    /// An empty section.
     pub fn new() -> Open {
         // SAFETY: a record is plain numbers.
         let record = unsafe { core::mem::zeroed() };
@@ -83,7 +83,7 @@ impl Open {
         }
     }
 
-    /// Empties it.
+    /// Removes all but the counts of blocks, which [`Open::fold`] has removed.
     pub fn clear(&mut self) {
         self.words.clear();
         self.steps.clear();
@@ -107,7 +107,7 @@ impl Open {
         self.look_at(index, block, slots, bases);
     }
 
-    /// Takes the accesses of a block that has just run one by one.
+    /// Examines one by one the accesses of a block that has just run.
     fn look_at(&mut self, index: usize, block: &Block, slots: &[u64], bases: Bases) {
         let ran = &mut self.blocks[index];
         let touched = &mut self.touched[ran.first..][..block.accesses.len()];
@@ -118,7 +118,7 @@ impl Open {
             let at = access.start(slots, bases.fs);
             let words = &mut self.words;
             match access.shape {
-                // Nearly all are such.
+                // Nearly all accesses have this shape.
                 Shape::Plain(size) => touched.touch(words, access, at, size.into(), bases.stack),
                 _ => access.other_pieces(at, slots, &mut |address, bytes| {
                     if bytes > 0 {
@@ -126,7 +126,8 @@ impl Open {
                     }
                 }),
             }
-            // Accesses within the windows are counted like this one.
+            // Runs within the windows are counted as if they accessed the same side of the stack's
+            // bounds as this run.
             ran.has_windows &= was_outside == touched.outside;
         }
         if passed_over >= ENOUGH {
@@ -140,7 +141,7 @@ impl Open {
         }
     }
 
-    /// Computes with which words of an entry, around these, its block would add nothing.
+    /// Computes the ranges of words around these for which the block would add nothing.
     #[inline(never)]
     fn make_windows(&mut self, index: usize, block: &Block, slots: &[u64], bases: Bases) {
         let ran = &mut self.blocks[index];
@@ -190,7 +191,7 @@ impl Open {
         self.blocks.len() - 1
     }
 
-    /// Turns counts of blocks into counts of instructions.
+    /// Turns the counts of blocks into counts of instructions, and forgets the blocks.
     pub fn fold(&mut self, blocks: &[Block]) {
         for mut ran in self.blocks.drain(..) {
             self.indices[ran.block as usize] = 0;
@@ -220,8 +221,8 @@ impl Open {
     }
 }
 
-/// Counts what was done since the accesses were looked at, up to the time with this number; how
-/// often the block was passed over.
+/// Counts the accesses of the runs, up to run number `times`, that were not examined one by one.
+/// Returns how many runs these were.
 fn settle(ran: &mut Ran, touched: &mut [Touched], times: u32) -> u32 {
     let since = times - ran.looked_at;
     if since == 0 {

@@ -1,5 +1,5 @@
-//! Which memory an instruction accesses, and which values must be noted when it runs to compute
-//! that.
+//! The memory that an instruction accesses, and the values that must be noted when it runs to
+//! compute its addresses.
 
 use iced_x86::{
     Code, EncodingKind, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
@@ -15,41 +15,42 @@ pub struct Operand {
     pub read: bool,
     /// Whether it is written.
     pub write: bool,
-    /// Whether it lies in the thread's segment.
+    /// Whether it is addressed through the FS segment.
     pub in_fs: bool,
-    /// Where it begins.
+    /// Its first address.
     pub place: Place,
     /// How many bytes it covers from there.
     pub extent: Extent,
 }
 
-/// Where an operand begins.
+/// The first address of an operand.
 #[derive(Clone, Copy)]
 pub enum Place {
-    /// At an address that the instruction itself contains.
+    /// An address that the instruction itself contains.
     Known(u64),
-    /// At an address that is computed when it runs.
+    /// An address that is computed when the instruction runs.
     Computed(Memory),
 }
 
-/// How far an operand reaches, and what determines that.
+/// The bytes that an operand covers, and what they depend on.
 #[derive(Clone, Copy)]
 pub enum Extent {
     /// A fixed number of bytes.
     Plain(u32),
-    /// From this register before to this register after, in elements.
+    /// From this register's value before the instruction to its value afterwards, in elements of
+    /// this size.
     String(Reg, u32),
     /// A number of bytes that is accessed only if the zero flag is set afterwards.
     Exchange(u32),
-    /// By a bit's number in this register.
+    /// The operand, of this many bytes, that contains the bit whose number is in this register.
     Bit(Reg, u32),
-    /// By a mask, in these ways.
+    /// The elements that a mask selects in one of several ways.
     Masked(Mask, By),
-    /// By a vector of indices, and a mask.
+    /// The elements that a vector of indices and a mask select.
     Gather {
-        /// Which elements.
+        /// The mask of the elements that are accessed.
         mask: Mask,
-        /// The vector register, and its bytes.
+        /// The vector register with the indices.
         indices: Register,
         /// Bytes of an index.
         index_size: u32,
@@ -62,29 +63,30 @@ pub enum Extent {
     },
 }
 
-/// Where a mask is.
+/// The source of a mask.
 #[derive(Clone, Copy)]
 pub enum Mask {
-    /// In a mask register.
+    /// A mask register.
     Register(u8),
-    /// In the signs of the elements of a vector: its number, bytes of an element, 256 bits.
+    /// The signs of a vector's elements: the register's number, bytes of an element, and whether it
+    /// has 256 bits.
     Signs(u8, u32, bool),
-    /// In the signs of the bytes of a vector: its number, and whether that is an mm register.
+    /// The signs of a vector's bytes: the register's number, and whether it is an MMX register.
     ByteSigns(u8, bool),
 }
 
-/// What a mask selects: element size and count.
+/// The elements that a mask selects.
 #[derive(Clone, Copy)]
 pub enum By {
-    /// A bit for each element.
+    /// Those whose bit is set: bytes of an element, and how many elements there are.
     Elements(u32, u32),
-    /// As many elements as bits.
+    /// As many as bits are set, one after the other: bytes of an element, and how many bits count.
     Packed(u32, u32),
-    /// All bytes or none: bytes, and how many bits count.
+    /// All or none: bytes in all, and how many bits count.
     IfAny(u32, u32),
 }
 
-/// An instruction whose operands are not known.
+/// The error of an instruction whose operands are not known.
 pub struct Unknown;
 
 /// A register's number in the encoding.
@@ -153,7 +155,7 @@ fn extent(instruction: &Instruction, memory: &UsedMemory) -> Result<Extent, Unkn
     let size = memory.memory_size().size() as u32;
     let element = memory.memory_size().element_size() as u32;
     if instruction.is_string_instruction() {
-        // With a prefix to repeat, only the instruction itself knows the size of an element.
+        // With a repeat prefix, only the instruction itself has the size of an element.
         let size = instruction.memory_size().size() as u32;
         return Ok(Extent::String(number(memory.base()), size));
     }
@@ -178,7 +180,7 @@ fn extent(instruction: &Instruction, memory: &UsedMemory) -> Result<Extent, Unkn
         M::Xsave | M::Xsave64 | M::Xsaveopt | M::Xsaveopt64 => {
             Extent::Plain(processor::xsave_bytes(false))
         }
-        // What is restored is mostly what the loader has saved, which uses the compact form.
+        // The state that is restored was mostly saved by the loader, which uses the compact form.
         M::Xsavec | M::Xsavec64 | M::Xrstor | M::Xrstor64 => {
             Extent::Plain(processor::xsave_bytes(true))
         }
@@ -198,7 +200,7 @@ fn gather(instruction: &Instruction, memory: &UsedMemory) -> Result<Extent, Unkn
     let stored = instruction.op0_kind() == OpKind::Memory;
     let data = instruction.op_register(u32::from(stored));
     if is_evex && (instruction.op_count() < 2 || !data.is_vector_register()) {
-        return Err(Unknown); // The prefetching ones.
+        return Err(Unknown); // A gather or scatter that only prefetches.
     }
     let count = (indices.size() as u32 / index_size).min(data.size() as u32 / size);
     let mask = if is_evex {
@@ -221,7 +223,7 @@ fn masked(instruction: &Instruction, size: u32, element: u32) -> Result<Extent, 
     let name = format!("{:?}", instruction.mnemonic());
     let starts = |names: &[&str]| names.iter().any(|n| name.starts_with(n));
     let mask = mask_register(instruction)?;
-    // As many elements as the widest vector has.
+    // A broadcast has as many mask bits as the widest vector has elements.
     let widest = (0..instruction.op_count())
         .filter(|&n| instruction.op_kind(n) == OpKind::Register)
         .map(|n| instruction.op_register(n))

@@ -1,4 +1,4 @@
-//! A system call that a section has made, until it is known what it did.
+//! A system call of a section that has not returned yet.
 
 /// A system call that has been made.
 #[derive(Clone, Copy)]
@@ -7,12 +7,13 @@ pub struct Pending {
     pub number: u64,
     /// Its arguments.
     pub arguments: [u64; 6],
-    /// When it was made, in the thread's own time.
+    /// The thread's processor time when it was made, in nanoseconds; `None` if that is not
+    /// measured.
     pub made: Option<u64>,
 }
 
 impl Pending {
-    /// Whether code may be writable behind it that was not before.
+    /// Whether the call may make code writable that was not writable before.
     pub fn frees_code(&self) -> bool {
         let Pending { number, arguments, .. } = *self;
         let rights = (libc::PROT_WRITE | libc::PROT_EXEC) as u64;

@@ -1,11 +1,11 @@
-//! The features of this processor that matter to an engine which saves all of its state.
+//! The processor's features that the engine must know to save all of its state.
 
 use core::arch::x86_64::{__cpuid_count, _xgetbv};
 
-/// x87, SSE, AVX and the three parts of AVX-512.
+/// The state components of x87, SSE, AVX, and the three of AVX-512.
 const KNOWN: u64 = 0b1110_0111;
 
-/// The parts of the vector state that this system has enabled.
+/// The components of [`KNOWN`] that the system has enabled, a bit each; 0 without `xsave`.
 pub fn vector_mask() -> u64 {
     const OSXSAVE: u32 = 1 << 27;
     if __cpuid_count(1, 0).ecx & OSXSAVE == 0 {
@@ -16,12 +16,12 @@ pub fn vector_mask() -> u64 {
 
 #[target_feature(enable = "xsave")]
 fn read_control_register() -> u64 {
-    // SAFETY: the caller has looked for OSXSAVE.
+    // SAFETY: the caller has checked OSXSAVE.
     unsafe { _xgetbv(0) }
 }
 
 fn xgetbv() -> u64 {
-    // SAFETY: called only where OSXSAVE is set.
+    // SAFETY: called only if OSXSAVE is set.
     unsafe { read_control_register() }
 }
 
@@ -30,13 +30,13 @@ pub fn has_avx512bw() -> bool {
     __cpuid_count(7, 0).ebx & 1 << 30 != 0
 }
 
-/// The most bytes that `xsave` writes, for all enabled parts except tiles. With `compact`, of its
-/// compact form, which leaves out disabled parts.
+/// The most bytes that `xsave` writes for all enabled components except tiles; with `compact`, in
+/// the compact form, which leaves out disabled components.
 ///
-/// Tiles are 8 KiB, and code that does not use them does not save them. The loader, which saves the
-/// state at the first call of a function in a section, leaves them out too.
+/// Tiles are 8 KiB, and code that does not use them does not save them. Nor does the loader, which
+/// saves the state when a function is called for the first time.
 pub fn xsave_bytes(compact: bool) -> u32 {
-    /// x87 and SSE, and the header.
+    /// Bytes of the state of x87 and SSE, and of the header.
     const FIRST: u32 = 576;
     const TILE_CONFIGURATION: u32 = 17;
     const ALIGNED: u32 = 1 << 1;

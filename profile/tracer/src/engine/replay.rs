@@ -1,8 +1,8 @@
-//! Turns the log into sections: what each of them touched and executed.
+//! Turns the log into sections, each with what it touched and executed.
 //!
 //! The log is a sequence of entries: blocks that ran, and events in between, such as the beginning
-//! and the end of a section, in the order in which they happened. A section that lies in another
-//! has a record of its own, and what it did is part of both.
+//! and the end of a section, in the order in which they happened. A section inside another has a
+//! record of its own; what it did is part of both records.
 
 use syncline_trace::layout::{STOP_LIMIT, STOP_NONE, SectionRecord, SystemCallRecord};
 
@@ -10,11 +10,13 @@ use super::address_set::{Hint, How};
 use super::block::{BLOCKS, Block};
 use super::open::{Bases, Open};
 
-/// Entries with this number are events; their one word is the event's place.
+/// Entries with this number are events; their one word is the event's index in
+/// [`Sections::events`].
 pub const EVENT: u32 = 0x4000_0000;
 
-/// The number of a block's entries: the block's own, and above it how many words lie below, so that
-/// the next entry is found without a look at the block.
+/// The number in a block's entries. Its low bits are the block's own number, its high bits say how
+/// many words the entry has, so that the next entry is found without reading the block's
+/// description.
 pub fn entry_number(block: u32, slots: u16) -> u32 {
     let number = block | u32::from(slots) << BLOCKS.ilog2();
     debug_assert!(number < EVENT);
@@ -24,19 +26,20 @@ pub fn entry_number(block: u32, slots: u16) -> u32 {
 /// Something that happened between two blocks.
 #[derive(Clone, Copy)]
 pub enum Event {
-    /// A section began. (The counts of blocks of the heap are the thread's, not the section's.)
+    /// A section began. (The record's counts of allocations and frees are those of the thread up to
+    /// now.)
     Begin(SectionRecord),
-    /// The section of this lock ended.
+    /// A section ended.
     End(End),
-    /// The kernel read or wrote memory, for this instruction.
+    /// The kernel read or wrote memory in a system call.
     Kernel {
         /// The first address.
         address: u64,
         /// How many bytes.
         bytes: u64,
-        /// Written, not read.
+        /// Whether the kernel wrote the memory; otherwise it read it.
         write: bool,
-        /// The instruction of the system call.
+        /// The address of the system call's instruction.
         by: u64,
     },
     /// A system call of this number.
@@ -48,37 +51,37 @@ pub enum Event {
 pub struct End {
     /// Its lock.
     pub lock: u64,
-    /// When, in ticks.
+    /// When the lock was released, in ticks.
     pub released: u64,
-    /// More flags for it.
+    /// Flags that the section's record gets in addition.
     pub flags: u32,
-    /// Why tracing stopped there, if the section did not end.
+    /// Why tracing stopped before the section's end; [`STOP_NONE`] if it did not.
     pub stopped: u32,
-    /// Blocks that the thread allocated and freed so far.
+    /// The numbers of blocks that the thread had allocated and freed by then.
     pub heap: (u32, u32),
 }
 
 /// The sections of one stretch of tracing.
 #[expect(clippy::vec_box, reason = "they go from list to list, and are large")]
 pub struct Sections {
-    /// Those that have not ended.
+    /// Sections that have not ended.
     pub open: Vec<Box<Open>>,
-    /// Those that have ended, and are not written yet.
+    /// Sections that have ended but are not written yet.
     done: Vec<Box<Open>>,
-    /// Emptied ones, to be used again.
+    /// Emptied sections, whose memory is used again.
     spare: Vec<Box<Open>>,
-    /// Events, to which the log refers.
+    /// The events that the log refers to.
     pub events: Vec<Event>,
     /// The thread's stack.
     pub stack: (u64, u64),
-    /// The thread's base for `fs`.
+    /// The thread's FS base.
     pub fs: u64,
-    /// Instructions so far.
+    /// The instructions of this stretch of tracing so far.
     pub instructions: u64,
 }
 
 impl Sections {
-    /// None.
+    /// No sections.
     pub fn new() -> Sections {
         Sections {
             open: Vec::new(),
@@ -91,11 +94,11 @@ impl Sections {
         }
     }
 
-    /// Reads the log from its top down to `bottom`; of the last block if `but_last` nothing. Sections
-    /// that end are given to `write`, or else kept.
+    /// Reads the log from its top down to `bottom`, without the last block if `but_last` is set.
+    /// Sections that end are given to `write`, or kept if that is `None`.
     ///
     /// # Safety
-    /// The log lies there, made by these blocks.
+    /// A log that these blocks have written lies between `bottom` and the top.
     pub unsafe fn replay(
         &mut self,
         blocks: &[Block],
@@ -105,14 +108,15 @@ impl Sections {
     ) {
         let mut at = top;
         while at > bottom {
-            // SAFETY: each entry ends in its number, and its words lie below.
+            // SAFETY: each entry ends with its number, and its words lie below it.
             let number = unsafe { ((at - 8) as *const u64).read() } as u32;
             if number >= EVENT {
                 at -= 16;
                 // SAFETY: as above.
                 let place = unsafe { (at as *const u64).read() };
                 self.happened(self.events[place as usize], blocks);
-                // While its memory is still in the caches, and to be used by the next one.
+                // Written now, while its memory is still in the caches; the next section uses the
+                // memory again.
                 if let Some(write) = &mut write {
                     self.write_done(write);
                 }
@@ -181,12 +185,12 @@ impl Sections {
         }
     }
 
-    /// Keeps what is known by blocks, before they are given up.
+    /// Turns counts of blocks into counts of instructions, before the blocks are discarded.
     pub fn fold(&mut self, blocks: &[Block]) {
         self.open.iter_mut().for_each(|open| open.fold(blocks));
     }
 
-    /// Gives up those that are done.
+    /// Writes and empties the sections that have ended.
     pub fn write_done(&mut self, write: &mut dyn FnMut(&mut Open)) {
         for mut open in self.done.drain(..) {
             write(&mut open);

@@ -1,9 +1,10 @@
-//! Restartable sequences (`rseq`): the kernel knows by the addresses of its code whether a thread
-//! was interrupted in one, so a translated one would not be restarted. They have to run natively.
+//! Restartable sequences (`rseq`): the kernel restarts a sequence if a thread was interrupted at an
+//! address inside it. A translation has other addresses and would not be restarted, so sequences
+//! have to run natively.
 //!
 //! A sequence begins when the address of its descriptor is stored into the thread's `rseq` area.
-//! Two patterns are recognised: a store to glibc's area, and an instruction-relative load of a
-//! descriptor's address before a store through any register.
+//! Two patterns are recognised: a store to glibc's area, and a `lea`, relative to the instruction
+//! pointer, of a descriptor's address, which comes before a store through any register.
 
 use iced_x86::{Instruction, Mnemonic};
 
@@ -11,10 +12,10 @@ use super::operands::{Operand, Place};
 
 /// The bytes before the abort address of a sequence, on x86.
 const SIGNATURE: u32 = 0x5305_3053;
-/// A sequence lies in the function that begins it: not further away than this.
+/// A sequence lies in the function that begins it, so less than this many bytes away.
 const NEAR: u64 = 1 << 20;
 
-/// A descriptor, as the kernel defines it.
+/// A sequence's descriptor, as the kernel defines it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Descriptor {
@@ -24,10 +25,11 @@ struct Descriptor {
     abort: u64,
 }
 
-/// Recognises them.
+/// Recognises the beginning of a sequence.
 #[derive(Clone, Copy)]
 pub struct Rseq {
-    /// Where glibc's area has its pointer, relative to the thread's base.
+    /// The offset of the pointer to the descriptor in glibc's area from the FS base; `None` without
+    /// such an area.
     pointer: Option<u64>,
 }
 
@@ -58,11 +60,12 @@ fn takes_descriptor(instruction: &Instruction) -> bool {
     if !at.is_multiple_of(8) || !is_readable(at) || !is_readable(last) {
         return false;
     }
-    // SAFETY: aligned, and both ends can be read.
+    // SAFETY: aligned, and both ends can be read; a page lies either before or behind a boundary
+    // between them.
     let descriptor = unsafe { (at as *const Descriptor).read() };
     let near = |address: u64| address.abs_diff(instruction.ip()) < NEAR;
     let signature = descriptor.abort.wrapping_sub(4);
-    // SAFETY: four bytes that can be read.
+    // SAFETY: the four bytes can be read.
     descriptor.version_and_flags == 0
         && near(descriptor.start)
         && near(descriptor.abort)

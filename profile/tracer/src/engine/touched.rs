@@ -1,5 +1,5 @@
-//! What an access of a block has done in a section, and the values of an entry's words with which
-//! it does nothing new.
+//! What an access of a block has done in a section, and the values of an entry's words for which it
+//! would do nothing new.
 //!
 //! ```text
 //!                   all bytes known to be in the set
@@ -13,24 +13,24 @@
 use super::address_set::{Covered, Hint, Words};
 use super::block::{Access, Shape};
 
-/// What an access did.
+/// The effects of one access of a block, over all its runs in a section.
 #[derive(Clone, Copy)]
 pub struct Touched {
     /// How often it touched something outside of the stack.
     pub accesses: u32,
-    /// Whether it did so the last time.
+    /// Whether it was outside of the stack the last time.
     pub outside: bool,
-    /// Where it was found in the set the last time.
+    /// Its position in the address set the last time.
     pub hint: Hint,
-    /// The lowest and the last address outside of the stack.
+    /// The lowest and the highest byte that it touched outside of the stack.
     pub low: u64,
     /// See `low`.
     pub high: u64,
-    /// What around its address is in the set.
+    /// The range around its address that is known to be in the set.
     pub covered: Covered,
 }
 
-/// Values of a word of an entry with which nothing new is touched: this many from the first one on.
+/// The values of an entry's word for which nothing new is touched: `count` values from `first` on.
 #[derive(Clone, Copy)]
 pub struct Window {
     first: u64,
@@ -38,7 +38,7 @@ pub struct Window {
 }
 
 impl Touched {
-    /// Nothing yet.
+    /// The access has touched nothing yet.
     pub const NOTHING: Touched = Touched {
         accesses: 0,
         outside: false,
@@ -67,7 +67,7 @@ impl Touched {
         }
     }
 
-    /// How far the access may go down and up from its address and do nothing new.
+    /// How far the access may move down and up from its address without doing anything new.
     pub fn room(
         &mut self,
         access: &Access,
@@ -96,7 +96,7 @@ impl Touched {
 }
 
 impl Window {
-    /// All values but one, which stands for all of them.
+    /// Every value except `u64::MAX`; taken for the window of all values.
     pub const ALL: Window = Window { first: 0, count: u64::MAX };
 
     #[inline(always)]
@@ -104,7 +104,7 @@ impl Window {
         value.wrapping_sub(self.first) >= self.count
     }
 
-    /// Leaves this many values below and above this one.
+    /// Narrows the window to at most this many values below and above `value`.
     pub fn narrow(&mut self, value: u64, down: u64, up: u64) {
         if self.count == Window::ALL.count {
             *self = Window { first: value.wrapping_sub(down), count: down + up + 1 };

@@ -1,22 +1,24 @@
-//! Blocks by address: a table over the whole address space, of which only what is used is real.
+//! Blocks by address: a table for the whole address space, of which only the used parts take
+//! memory.
 //!
 //! ```text
-//! roots    one word for each 2 MiB of addresses: where the leaf for them is
-//! leaf     two words for each 16 bytes: size and serial, site, of the block that starts there
-//!          one word for each 4 KiB: the block that the page's first byte lies in
+//! roots    one word for each 2 MiB of addresses: the address of their leaf
+//! leaf     two words for each 16 bytes: size and serial number, and call site, of a block that starts there
+//!          one word for each 4 KiB: the start of a block that covers the page's first byte
 //! ```
 //!
-//! A block is noted where it starts, and in each further page that it reaches. An address inside
-//! a block is found through the page's word if that block is live, since then no other one begins
-//! between; or else by walking back to the nearest start in its page. That takes 256 steps at most,
-//! and is done for traced sections only; noting a block takes a look-up and two stores.
+//! A block is noted where it starts, and in each further page that it reaches. The block of an
+//! address is found through the word of the address's page if the block noted there is live and
+//! covers the address, since then no other block starts between. Otherwise it is found by walking
+//! back to the nearest start in the page. The walk has 256 steps at most, and is done for traced
+//! sections only. Noting a block takes a look-up and two stores.
 //!
 //! A freed block stays noted as freed, until another block starts at the same address. A later
 //! block may cover its start, so a live block that covers an address is preferred.
 //!
-//! No other thread writes the words of a block while its thread does: it was just given this
-//! memory, or is about to give it back. A thread that looks may see one word of an old and one of a
-//! new block.
+//! While a thread writes the words of a block, no other thread does: the thread has just got this
+//! memory, or is about to free it. A thread that reads may see one word of an old block and one of
+//! a new block.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{
@@ -27,15 +29,15 @@ use syncline_trace::layout::ObjectRecord;
 
 use crate::aside;
 
-/// Bits of an address that a program may have.
+/// Bits of an address in user space.
 const ADDRESS_BITS: u32 = 47;
-/// A leaf is for this many bytes, as a power of 2.
+/// The binary logarithm of the number of bytes of address space that a leaf is for.
 const LEAF_BITS: u32 = 21;
-/// Blocks start at multiples of this: what `malloc` aligns to.
+/// Blocks start at multiples of this, the alignment of `malloc`.
 const GRANULE: u64 = 16;
 const PAGE: u64 = 4096;
-/// Pages behind this of a larger block are not noted: it would cost as much as the block is large,
-/// and a program that reserves more than 1 GiB rarely touches it all.
+/// The pages of a block behind its first gibibyte are not noted: the cost grows with the block's
+/// size, and a program that reserves more than 1 GiB rarely touches all of it.
 const LARGEST: u64 = 1 << 30;
 
 const ROOTS: usize = 1 << (ADDRESS_BITS - LEAF_BITS);
@@ -49,9 +51,11 @@ const FREED: u64 = 1 << 63;
 
 /// A block that starts here.
 struct Start {
-    /// Its size, and above it which of the blocks here it is.
+    /// Its size in the low bits, and in the high 16 bits its serial number among the blocks that
+    /// started here.
     size: AtomicU64,
-    /// Its site, and [`FREED`]; 0 if no block ever started here.
+    /// The call site of its allocation, and [`FREED`] if it was freed; 0 if no block ever started
+    /// here.
     site: AtomicU64,
 }
 
@@ -63,12 +67,12 @@ struct Leaf {
 
 static TABLE: AtomicPtr<AtomicPtr<Leaf>> = AtomicPtr::new(null_mut());
 
-/// Maps zeroed memory of which only what is touched takes space; null if there is none.
+/// Maps zeroed memory, of which only touched pages take space; null if the mapping fails.
 fn map<T>() -> *mut T {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping at a place of the kernel's choice. The system call and not libc's
-    // function, which the program may have replaced.
+    // SAFETY: a new mapping at an address of the kernel's choice. It is the system call and not
+    // libc's function, which the program may have replaced.
     let mapped = aside::allowed(|| unsafe {
         libc::syscall(libc::SYS_mmap, 0usize, size_of::<T>(), access, kind, -1isize, 0usize)
     });
@@ -80,10 +84,11 @@ fn unmap<T>(mapping: *mut T) {
     aside::allowed(|| unsafe { libc::syscall(libc::SYS_munmap, mapping, size_of::<T>()) });
 }
 
-/// What a word points to, mapped when it is first needed; `None` if there is no memory for it.
+/// The object that a word points to, which is mapped when it is first needed; `None` if there is no
+/// memory for it.
 fn get_or_map<T, M>(word: &AtomicPtr<T>) -> Option<&'static T> {
-    // Acquire pairs with the exchange below: the zeros are the kernel's, and must not be read
-    // before.
+    // Acquire pairs with the exchange below: the object's zeros must not be read before its
+    // address.
     let mut found = word.load(Acquire);
     if found.is_null() {
         let new = map::<M>().cast::<T>();
@@ -102,14 +107,15 @@ fn get_or_map<T, M>(word: &AtomicPtr<T>) -> Option<&'static T> {
     Some(unsafe { &*found })
 }
 
-/// The root of an address; `None` if it is not a program's.
+/// The word with the leaf of an address; `None` if the address is not in user space, or if there is
+/// no table and none is made.
 fn root(address: u64, make: bool) -> Option<&'static AtomicPtr<Leaf>> {
     if address >> ADDRESS_BITS != 0 {
         return None;
     }
     let first = match make {
         true => get_or_map::<AtomicPtr<Leaf>, [AtomicPtr<Leaf>; ROOTS]>(&TABLE)?,
-        // SAFETY: the table is mapped for good once it is there.
+        // SAFETY: the table is never unmapped.
         false => unsafe { TABLE.load(Acquire).as_ref()? },
     };
     // SAFETY: the table has a word for each leaf of the address space.
@@ -120,7 +126,7 @@ fn leaf(address: u64, make: bool) -> Option<&'static Leaf> {
     let root = root(address, make)?;
     match make {
         true => get_or_map::<Leaf, Leaf>(root),
-        // SAFETY: a leaf is mapped for good once it is there.
+        // SAFETY: a leaf is never unmapped.
         false => unsafe { root.load(Acquire).as_ref() },
     }
 }
@@ -133,7 +139,7 @@ fn page_of(leaf: &Leaf, address: u64) -> &AtomicU64 {
     &leaf.pages[(address / PAGE) as usize % PAGES]
 }
 
-/// Notes a block that a thread was just given.
+/// Notes a block that was just allocated.
 pub fn allocated(start: u64, size: u64, site: u64) {
     if start == 0 || !start.is_multiple_of(GRANULE) {
         return;
@@ -146,7 +152,7 @@ pub fn allocated(start: u64, size: u64, site: u64) {
     reach(start, 0, size);
 }
 
-/// Notes that a block was not freed after all, and its new size if it has one.
+/// Notes that a block was not freed after all, and its new size if its size changed.
 pub fn kept(start: u64, size: Option<u64>) {
     if let Some(leaf) = leaf(start, false)
         && start.is_multiple_of(GRANULE)
@@ -161,7 +167,7 @@ pub fn kept(start: u64, size: Option<u64>) {
     }
 }
 
-/// Notes the pages that a block reaches behind its first `from` bytes.
+/// Notes a block in the pages that it reaches behind its first `from` bytes.
 fn reach(start: u64, from: u64, size: u64) {
     let end = start.saturating_add(size.min(LARGEST));
     let mut page = (start + from.min(LARGEST)).next_multiple_of(PAGE);
@@ -229,7 +235,7 @@ fn covering(leaf: &Leaf, start: u64, address: u64) -> Option<(ObjectRecord, bool
     }
     let word = entry.size.load(Relaxed);
     let (size, serial) = (word & LOW, word >> 48);
-    // A block of no bytes has an address, which must not be accessed.
+    // A block of no bytes covers no address, not even its own.
     (address - start < size)
         .then_some((ObjectRecord { start, size, site: site & LOW, serial }, site & FREED == 0))
 }

@@ -1,4 +1,4 @@
-//! Which block of the heap an address lies in.
+//! Finds the block of the heap that an address lies in.
 //!
 //! ```text
 //! index   notes of blocks, by address, without a lock
@@ -7,9 +7,9 @@
 //!
 //! The notes are made by the functions that allocate and free (`interpose/heap.rs`).
 //!
-//! There is no log, so the time of an allocation is unknown: the block that covers an address is
-//! looked up when a section is written, right after its end. A block that was freed in the section
-//! is still found, until its memory is used again.
+//! Times of allocations are not kept. So the block that covers an address is looked up when a
+//! section is written, right after its end. A block that was freed in the section is still found,
+//! until its memory is used again.
 
 pub mod index;
 pub mod words;
@@ -25,7 +25,7 @@ pub fn block_of(address: u64) -> Option<ObjectRecord> {
     index::find(address)
 }
 
-/// How many blocks the calling thread has allocated and freed, each wrapping around.
+/// How many blocks the calling thread has allocated and freed; both counts wrap around.
 pub fn thread_counts() -> (u32, u32) {
     (words::allocations(), words::frees())
 }

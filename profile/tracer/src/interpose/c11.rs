@@ -1,5 +1,5 @@
-//! C11's `mtx_*` and `cnd_*`, which glibc does not route through `pthread_*`. They are the same
-//! objects underneath.
+//! C11's `mtx_*` and `cnd_*`, which glibc does not route through `pthread_*`. The objects are the
+//! same.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,5 +1,5 @@
-//! `pthread_cond_*wait`. Each exists in libc in an old and a new version with different code, of
-//! which the default of `dlsym` may be either; hence the version.
+//! `pthread_cond_*wait`. libc has an old and a new version of the first two, with different code,
+//! and `dlsym` may return either by default; hence the version is given.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,8 +1,8 @@
 //! `malloc` and its family, and C++'s operator new: the functions that allocate and free.
 //!
 //! Each passes the call on and notes the outcome. A block is noted as freed before it is freed,
-//! since another thread may be given its memory at once. If C++'s operator new calls `malloc`, the
-//! site is that of the operator's caller, and not the one in the C++ library.
+//! since another thread may get its memory at once. If C++'s operator new calls `malloc`, the
+//! block's call site is that of the operator, and not the one in the C++ library.
 
 use core::ffi::{c_int, c_void};
 
@@ -40,7 +40,7 @@ mod real {
     functions!(real);
 }
 
-/// The caller; operator new's caller, if operator new called us.
+/// The call site: the one of operator new if that made the call, otherwise the caller's.
 ///
 /// # Safety
 /// `caller` is the stack pointer that [`entry!`] passes.
@@ -71,8 +71,8 @@ fn taken(block: *mut c_void) {
 }
 
 /// Passes on a call that resizes a block, and notes the result: the same block, another one, or, if
-/// it failed, the old one. It is noted as freed meanwhile: once it was moved, another thread may be
-/// given its memory at once.
+/// the call failed, the old one. The block is noted as freed during the call, because another
+/// thread may get its memory as soon as it was moved.
 fn moved(
     block: *mut c_void,
     size: usize,
@@ -92,7 +92,8 @@ fn moved(
     after
 }
 
-/// What the entries jump to, with the same names; `caller` is the stack pointer at the entry.
+/// The functions that the entries of the same names jump to; `caller` is the stack pointer at the
+/// entry.
 #[allow(non_snake_case, reason = "the names are C++'s")]
 mod imp {
     use super::*;
@@ -155,7 +156,7 @@ mod imp {
         size: usize,
         caller: *const u64,
     ) -> c_int {
-        // SAFETY: the caller's own promises, passed on; the entry passes `caller`; where the call
+        // SAFETY: the caller's own promises, passed on; the entry passes `caller`; if the call
         // succeeds, the block's address is stored.
         unsafe {
             let site = site(caller);
@@ -173,14 +174,16 @@ mod imp {
                 pub unsafe extern "C-unwind" fn $name($($arg: $type,)* caller: *const u64) -> *mut c_void {
                     // SAFETY: the caller's own promises, passed on; the entry passes `caller`.
                     unsafe {
-                        // One operator calls another: the array's the plain one, by a jump, whose
-                        // return address is ours then. The outermost is the program's call.
+                        // One operator may reach another: that for arrays jumps to the plain one,
+                        // whose return address then lies in this library. Only the outermost
+                        // operator is called by the program.
                         let is_outermost = words::caller_of_new() == 0;
                         if is_outermost {
                             words::set_caller_of_new(return_address(caller));
                         }
                         let block = real::$name($($arg),*);
-                        // An operator of the program's own may take its memory elsewhere.
+                        // The program's own operator may not call `malloc`, which would have reset
+                        // the word.
                         if is_outermost {
                             words::set_caller_of_new(0);
                         }

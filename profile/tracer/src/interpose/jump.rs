@@ -1,4 +1,4 @@
-//! `longjmp` and its like: tracing ends there.
+//! `longjmp` and similar functions, at which tracing ends.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! The functions that this library stands in front of: what each of them means.
+//! The interposed functions, and what each of them does to a lock.
 
 mod c11;
 mod cond;
@@ -22,7 +22,7 @@ use crate::{clock, thread};
 enum Got {
     /// The lock is held now.
     Yes,
-    /// It is not.
+    /// The lock was not acquired.
     No,
 }
 
@@ -33,18 +33,19 @@ impl Got {
     }
 }
 
-/// Of locks that don't show their waiters.
+/// The `has_waiters` of locks whose memory does not show their waiters.
 fn unknown() -> bool {
     false
 }
 
-/// What can't be tried.
+/// The `attempt` of calls that are not preceded by a try.
 const UNTRIED: Option<fn() -> Option<c_int>> = None;
 
-/// Acquires: tries first, which tells whether it had to wait.
+/// Acquires a lock. It tries first if there is an `attempt`, to find out whether the call has to
+/// wait.
 ///
 /// # Safety
-/// The calls are the program's own; `caller` is the entry's.
+/// The closures make the program's own calls; `caller` is the one that the entry passes.
 #[inline(always)]
 unsafe fn acquire<R: Copy>(
     (op, lock, shared): (Op, usize, bool),
@@ -80,10 +81,10 @@ unsafe fn acquire<R: Copy>(
                 (result, clock::now().saturating_sub(before).max(1), holder)
             }
         };
-        // A lock that can't be tried counts as not waited for.
+        // An acquisition without a try before it counts as one that did not wait.
         let waited = if tries { waited } else { 0 };
         if let Got::Yes = got(result) {
-            // An acquisition that waited stands for itself, and is never passed over.
+            // An acquisition that waited stands for itself only, and is never passed over.
             let stands_for = if waited > 0 { 1 } else { stands_for };
             if stands_for > 0 {
                 call.acquired(Acquired { lock, op, shared, waited, holder, stands_for }, caller);
@@ -94,7 +95,7 @@ unsafe fn acquire<R: Copy>(
     }
 }
 
-/// Releases. `has_waiters` says whether others are known to wait for it.
+/// Releases a lock. `has_waiters` says whether threads are known to wait for it.
 ///
 /// # Safety
 /// Same requirements as [`acquire`].
@@ -121,7 +122,7 @@ unsafe fn release<R>(
     }
 }
 
-/// Waits for a condition: the section ends before, and another one begins after.
+/// Waits for a condition: the section ends before the wait, and another one begins after it.
 ///
 /// # Safety
 /// Same requirements as [`acquire`].

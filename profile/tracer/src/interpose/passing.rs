@@ -1,15 +1,15 @@
-//! The fast path, for locks that are taken again and again.
+//! The fast path, for locks that are acquired often.
 //!
-//! Within a budget most acquisitions at a busy call site are passed over (`thread::often`), and
-//! nothing has to be done at their release. Both are decided here, by a dozen instructions that
-//! need no frame, before anything else is checked. This is only a shortcut: calls
-//! that it can't pass over go to `imp`, which comes to the same result.
+//! Within a budget, most acquisitions at a busy call site are passed over (`thread::often`), and
+//! nothing has to be done at their release. A dozen instructions without a stack frame decide this
+//! here, before anything else is checked. This is only a shortcut: other calls go to `imp`, which
+//! would come to the same result.
 //!
-//! An acquisition is passed over if its call site allows it, and if the lock's word says that the
-//! lock is free, so that the acquisition will not wait: all acquisitions that wait are counted.
+//! An acquisition is passed over if its call site allows it and the lock's word says that the lock
+//! is free. All acquisitions that wait must be counted, and one of a free lock will not wait.
 
-/// Exports a function of this name: some instructions that jump to `2f` for the slow path, and
-/// their operands. An acquisition that does not jump is passed over.
+/// Exports a function of this name. The given instructions, which use the given operands, jump to
+/// `2f` for the slow path; a call at which they don't jump is passed over.
 macro_rules! past {
     ($name:ident [$($instructions:literal)*] [$($operands:tt)*]) => {
         /// # Safety
@@ -37,16 +37,16 @@ macro_rules! past {
     };
 }
 
-/// `locks! { fn NAME if word & MASK == FREE; }` exports a function that acquires what its argument
-/// points to, whose first four bytes say by these bits whether it is free. The module next to it
-/// has the slow path in `imp` and the C library's function in `real`, both under the same name.
+/// `locks! { fn NAME if word & MASK == FREE; }` exports a function that acquires the lock that its
+/// argument points to. The lock is free if these bits of its first four bytes have this value. The
+/// invoking module has the slow path in its module `imp` and the C library's function in `real`,
+/// both under the same name.
 macro_rules! locks {
     ($(fn $name:ident if word & $mask:literal == $free:literal;)*) => {
         $($crate::interpose::passing::past! {
             $name
             [
-                // The call site is in one of two places among the thread's own words, as `often`
-                // has it.
+                // The call site is in one of two slots of the thread's storage, as in `often`.
                 "mov rax, qword ptr [rsp]"
                 "imul r11d, eax, {mix}"
                 "shr r11d, {shift}"
@@ -80,14 +80,16 @@ macro_rules! locks {
     };
 }
 
-/// `unlocks! { fn NAME; }` exports a function that releases what its argument points to, as [`locks!`].
+/// `unlocks! { fn NAME; }` exports a function that releases the lock that its argument points to, like
+/// [`locks!`].
 macro_rules! unlocks {
     ($(fn $name:ident;)*) => {
         $($crate::interpose::passing::past! {
             $name
             [
                 "mov rax, qword ptr [rip + syncline_inspect_thread@GOTTPOFF]"
-                // Nothing is traced, and this lock's time is not being measured.
+                // The shortcut holds if nothing is traced and the hold of this lock is not being
+                // timed.
                 "cmp qword ptr fs:[rax + {context}], 0"
                 "jne 2f"
                 "cmp qword ptr fs:[rax + {timed}], rdi"

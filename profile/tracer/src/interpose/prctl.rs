@@ -1,4 +1,4 @@
-//! `prctl`, by which a program may forbid itself what tracing needs ([`crate::sandbox`]).
+//! `prctl`, with which a program may forbid itself what tracing needs ([`crate::sandbox`]).
 
 use core::ffi::{c_int, c_ulong};
 
@@ -33,7 +33,7 @@ mod imp {
         d: c_ulong,
         caller: Caller,
     ) -> c_int {
-        // SAFETY: the program's own call; it takes as many arguments as the option has.
+        // SAFETY: the program's own call; the kernel reads as many arguments as the option has.
         unsafe {
             if let Some(why) = forbids(libc::SYS_prctl as u64, option as u64, a, b) {
                 leaving_alone(caller, why);

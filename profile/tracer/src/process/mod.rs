@@ -18,37 +18,40 @@ use waits::Waits;
 
 /// See the top of this file.
 pub struct Process {
-    /// The options of the inspection.
+    /// The inspection's options.
     pub options: &'static Options,
-    /// The file.
+    /// The trace's file of this process.
     pub file: File,
     /// When tracing began, in ticks.
     pub started: u64,
-    /// What tracing has cost, in ticks, without costs beyond the budget's savings.
+    /// What tracing has taken of the budget, in ticks. It is raised when too much unused budget has
+    /// been saved up.
     pub spent: AtomicU64,
     /// All that tracing has cost, in ticks.
     cost: AtomicU64,
-    /// The other costs of inspecting, whether anything was traced or not, in ticks.
+    /// The costs of inspecting other than tracing, in ticks.
     besides: AtomicU64,
-    /// What it may have cost when that was last worked out, and when that was, in ticks.
+    /// What tracing may have cost when that was last computed, and the time of that computation, in
+    /// ticks.
     allowed: AtomicU64,
     allowed_at: AtomicU64,
-    /// What one look at a thread's processor time takes, in nanoseconds.
+    /// The nanoseconds that one reading of a thread's processor time takes.
     clock_cost: u64,
-    /// Whether no section finds room any more.
+    /// Whether the file has no room for further sections.
     full: AtomicBool,
-    /// What threads wait for.
+    /// The locks that threads wait for.
     pub waits: Waits,
     /// Parts of stacks that sections wrote to.
     pub stacks: Stacks,
-    /// Sections traced within a budget, by call site and by lock; those whose place is the same share it.
+    /// Sections traced within a budget, by call site and by lock; those with the same slot share it.
     sites: [AtomicU32; PLACES],
     locks: [AtomicU32; PLACES],
-    /// Threads by their number: the kernel's, and the file's plus 1 below it.
+    /// Threads, by the kernel's number: this number in the high half, and the number in the file
+    /// plus 1 in the low half.
     threads: [AtomicU64; THREADS],
 }
 
-/// How many threads are found by number. If there are more, some are not known as holders.
+/// How many threads can be found by number. If there are more, some are not recognised as holders.
 const THREADS: usize = 4096;
 /// The number of slots for call sites, and for locks.
 const PLACES: usize = 4096;
@@ -68,7 +71,8 @@ const READY: u32 = 2;
 const ABSENT: u32 = 3;
 static STAGE: AtomicU32 = AtomicU32::new(UNREAD);
 
-/// The process; `None` if this is no inspection, its file can't be made, or it is left alone.
+/// The process, which is begun if necessary; `None` if this is no inspection, its file can't be
+/// made, another call is beginning it, or it is left alone.
 #[inline]
 pub fn current() -> Option<&'static Process> {
     if aside::is_closed() {
@@ -77,7 +81,7 @@ pub fn current() -> Option<&'static Process> {
     existing().or_else(begin)
 }
 
-/// The process, if it has begun.
+/// The process; `None` if it has not begun.
 #[inline]
 pub fn existing() -> Option<&'static Process> {
     // SAFETY: never freed.
@@ -85,14 +89,15 @@ pub fn existing() -> Option<&'static Process> {
     process.filter(|process| process.file.is_ours())
 }
 
-/// Begins a process, or one that was forked.
+/// Begins tracing in a process, or in a forked child.
 #[cold]
 fn begin() -> Option<&'static Process> {
     let stage = STAGE.load(Ordering::Acquire);
     if stage == ABSENT || stage == BUSY {
         return None;
     }
-    // A thread that arrives while it begins is not traced: it may be a handler on this very thread.
+    // A call that arrives meanwhile is not traced and does not wait: it may come from a signal
+    // handler on this very thread.
     STAGE.compare_exchange(stage, BUSY, Ordering::AcqRel, Ordering::Relaxed).ok()?;
     if stage == UNREAD {
         sandbox::begin();
@@ -103,7 +108,7 @@ fn begin() -> Option<&'static Process> {
     let process = aside::work(|| {
         let began = clock::of_thread();
         let process = make()?;
-        // The end, which writes and takes down what was made, costs about as much.
+        // The end, which writes the counts and the files that are loaded, costs about as much.
         process.add_besides(2 * clock::of_thread().saturating_sub(began));
         Some(process)
     });
@@ -162,23 +167,23 @@ fn make() -> Option<Box<Process>> {
 }
 
 impl Process {
-    /// Notes that a section found no room: tracing others would cost time for nothing.
+    /// Notes that the file had no room for a section: tracing others would be a waste of time.
     pub fn file_is_full(&self) {
         self.full.store(true, Ordering::Relaxed);
     }
 
-    /// Whether sections still find room.
+    /// Whether the file still has room for sections.
     #[inline]
     pub fn has_room(&self) -> bool {
         !self.full.load(Ordering::Relaxed)
     }
 
-    /// How many sections of a call site were traced within a budget.
+    /// The count of sections of a call site that were traced within a budget.
     pub fn traced_at(&self, site: u64) -> &AtomicU32 {
         &self.sites[place(site)]
     }
 
-    /// How many sections of a lock were traced within a budget.
+    /// The count of sections of a lock that were traced within a budget.
     pub fn traced_of(&self, lock: u64) -> &AtomicU32 {
         &self.locks[place(lock)]
     }
@@ -189,7 +194,7 @@ impl Process {
         self.threads[tid as usize % THREADS].store(entry, Ordering::Relaxed);
     }
 
-    /// A thread's number in the file, by the kernel's.
+    /// A thread's number in the file, by the kernel's number; `None` if it is unknown.
     pub fn thread(&self, tid: u32) -> Option<u32> {
         let entry = self.threads[tid as usize % THREADS].load(Ordering::Relaxed);
         (entry >> 32 == u64::from(tid) && tid != 0).then(|| (entry & LOW_HALF) as u32 - 1)

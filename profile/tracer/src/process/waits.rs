@@ -1,60 +1,60 @@
 //! The locks that threads wait for, which get the budget first.
 //!
-//! Randomly chosen sections mostly belong to locks that are taken often, and not to those that cost
+//! Randomly chosen sections mostly belong to locks that are acquired often, not to those that cost
 //! time: the contended lock of a server may have one acquisition in ten, and less than one in a
 //! thousand of the cheap sections. So waits are summed as they happen, by family: a lock, or the
-//! locks that threads wait for at one call site, as a report shows them. The three most waited for
-//! are *watched* until [`ENOUGH`] of their sections are traced, and then make room for the next.
-//! Watched families come before all others, which leave a part of the budget unused meanwhile
-//! ([`Waits::any`]).
+//! locks that threads wait for at one call site, grouped as in a report. The three most waited for
+//! are *watched* until [`ENOUGH`] of their sections are traced, and then make room for the next
+//! family. Watched families come before all others, which leave a part of the budget unused
+//! meanwhile ([`Waits::any`]).
 //!
-//! Only a family is chosen, and never one of its acquisitions, which are drawn at random whether
-//! they waited or not (`call::choose`): so the results for a lock hold for all its sections.
+//! Only families are chosen in this way. A family's acquisitions are drawn at random, whether or
+//! not they waited (`call::choose`), so the results for a lock hold for all its sections.
 //!
-//! All of this is done in waits, which cost microseconds anyway. Others look at [`Waits::watch`], a
-//! line of the cache that rarely changes.
+//! All of this is done by threads that have just waited, which took microseconds anyway. Other
+//! acquisitions only read [`Waits::watch`], a cache line that rarely changes.
 //!
-//! All is a hint: nothing depends on the order in which another thread sees it, so accesses are
-//! relaxed but for the flag of the thread that changes the three.
+//! All values are hints: nothing depends on the order in which other threads see them. So accesses
+//! are relaxed, except those to the flag of the thread that changes the three.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
-/// This many families are watched.
+/// The number of families that are watched at a time.
 pub const WATCHED: usize = 3;
 /// The number of sections of a family that is enough. A report needs 200 (`syncline_conflicts`),
 /// and some of the traced sections can't be compared.
 pub const ENOUGH: u32 = 256;
-/// A family replaces a watched one that is waited for less by this part, as a divisor, lest two that
-/// are alike replace each other for ever.
+/// A family replaces a watched one only if its waiting is more by over 1 / `MARGIN` of the other's,
+/// so that two similar families don't replace each other for ever.
 const MARGIN: u64 = 8;
-/// The number of slots for families, and how many are looked at for a site. If others have them
-/// all, it shares the first.
+/// The number of slots for families, and how many of them are tried for a call site. If other sites
+/// have all of these, the site shares the first.
 const FAMILIES: usize = 1 << 9;
 const PROBES: usize = 8;
-/// The number of slots for locks that were waited for; one that loses its slot may be of another
-/// family next time.
+/// The number of slots for locks that were waited for. A lock that loses its slot may be put into
+/// another family next time.
 const LOCKS: usize = 1 << 12;
 /// Bits of a lock's word that name its family. Addresses have 47 bits.
 const FAMILY_BITS: u32 = 16;
 
-/// A lock, or those that are waited for at one call site.
+/// A lock, or the locks that are waited for at one call site.
 #[derive(Default)]
 struct Family {
     /// The call site where it was waited for first; 0 if it never was.
     site: AtomicU64,
     /// The lock that was waited for there.
     lock: AtomicU64,
-    /// Ticks that were waited.
+    /// The ticks that threads waited for it.
     waited: AtomicU64,
     /// Sections that were traced while it was watched.
     traced: AtomicU32,
-    /// Whether it is one of the three, or was and has enough.
+    /// Whether it is one of the three, or was one until it had enough sections.
     is_first: AtomicBool,
 }
 
-/// One of the three; zeros if there is none.
+/// The lock and call site of one of the three; zeros if there is none.
 #[derive(Default)]
 struct Watch {
     lock: AtomicU64,
@@ -65,7 +65,7 @@ struct Watch {
 #[derive(Default)]
 #[repr(align(64))]
 struct Watches {
-    /// How many there are.
+    /// How many families are watched.
     number: AtomicU32,
     these: [Watch; WATCHED],
 }
@@ -73,11 +73,12 @@ struct Watches {
 /// See the top of this file.
 pub struct Waits {
     watches: Watches,
-    /// The families of the three, plus 1; 0 for none.
+    /// The number of each of the three families, plus 1; 0 for none.
     first: [AtomicU32; WATCHED],
-    /// A lock with more waiting than this may become one of them.
+    /// A family with more waiting than this may become one of the three.
     least: AtomicU64,
-    /// A thread changes the three. If it can't at this moment, it does so at a later wait.
+    /// Whether a thread is changing the three. Another thread that would change them does so at a
+    /// later wait.
     changing: AtomicBool,
     families: [Family; FAMILIES],
     /// Locks, each with its family.
@@ -89,7 +90,7 @@ fn mixed(number: u64, slots: usize) -> usize {
 }
 
 impl Waits {
-    /// No thread has waited.
+    /// The state before any thread has waited.
     pub fn none() -> Waits {
         Waits {
             watches: Watches::default(),
@@ -101,7 +102,7 @@ impl Waits {
         }
     }
 
-    /// A thread waited this many ticks for a lock at a call site, or is known to from a recording.
+    /// Notes that a thread waited this many ticks for a lock at a call site, now or in a recording.
     pub fn waited(&self, lock: u64, site: u64, ticks: u64) {
         let number = self.family_of(lock).unwrap_or_else(|| {
             let number = self.family_at(site);
@@ -120,7 +121,8 @@ impl Waits {
         }
     }
 
-    /// Which of the three it is, if the sections of a lock at a call site come before others.
+    /// The number, among the three, of the watched family that a lock at a call site belongs to;
+    /// `None` if it is not watched.
     #[inline]
     pub fn watch(&self, lock: u64, site: u64) -> Option<usize> {
         if !self.any() {
@@ -130,21 +132,21 @@ impl Waits {
         self.watches.these.iter().position(is)
     }
 
-    /// Whether there are any such.
+    /// Whether any family is watched.
     #[inline]
     pub fn any(&self) -> bool {
         self.watches.number.load(Relaxed) > 0
     }
 
-    /// A section of a lock at a call site is traced.
+    /// Counts a section of a lock at a call site that is traced.
     pub fn traced(&self, lock: u64, site: u64) {
         let Some(slot) = self.watch(lock, site) else { return };
         let number = self.first[slot].load(Relaxed) as usize;
         let Some(family) = number.checked_sub(1).map(|n| &self.families[n]) else { return };
         if family.traced.fetch_add(1, Relaxed) + 1 >= ENOUGH {
             self.alone(|| {
-                // Checks again, now that no other thread changes it: it may belong to another
-                // family by now.
+                // Checks again, now that no other thread changes the slot: another family may have
+                // it by now.
                 if self.first[slot].load(Relaxed) as usize == number {
                     self.first[slot].store(0, Relaxed);
                     self.least.store(0, Relaxed);
@@ -167,18 +169,19 @@ impl Waits {
         slots.find(is_its).unwrap_or(first)
     }
 
-    /// Does work for one thread at a time, unless a thread does it already. No thread waits: a
-    /// handler of a signal may have interrupted the other.
+    /// Does work that one thread at a time may do, or nothing if a thread is doing it. It does not
+    /// wait for that thread, which may be this very one, interrupted by a signal handler.
     fn alone(&self, what: impl FnOnce()) {
-        // Acquire pairs with the Release below: the three are those that the last one left. Weaker,
-        // a family could be among them twice.
+        // Acquire pairs with the Release below: this thread sees the three as the last one left
+        // them. Otherwise a family could be among them twice.
         if !self.changing.swap(true, Acquire) {
             what();
             self.changing.store(false, Release);
         }
     }
 
-    /// Makes a family one of the three if it is waited for more than one of them.
+    /// Makes a family one of the three if fewer than three are watched, or if it is waited for more
+    /// than one of them.
     fn promote(&self, number: usize, waited: u64) {
         let of = |slot: usize| {
             let number = self.first[slot].load(Relaxed) as usize;
@@ -197,11 +200,11 @@ impl Waits {
             self.first[slot].store(number as u32 + 1, Relaxed);
             self.watch_all();
         }
-        // While there is room for another one, that is 0.
+        // While there is room for another family, the bound is 0.
         self.least.store((0..WATCHED).map(bound).min().unwrap_or(0), Relaxed);
     }
 
-    /// Watches the three.
+    /// Publishes the three for [`Waits::watch`].
     fn watch_all(&self) {
         let mut number = 0;
         for (first, watch) in self.first.iter().zip(&self.watches.these) {
@@ -222,7 +225,7 @@ mod tests {
 
     const SITE: u64 = 0x40_0000;
 
-    /// A lock with a slot of its own for its family, as most have.
+    /// A lock whose family has a slot of its own, as most have.
     fn lock(n: u64) -> (u64, u64) {
         (0x10_0000 + 64 * n, SITE + 5 * n)
     }
@@ -265,7 +268,7 @@ mod tests {
         assert!(!waits.any());
     }
 
-    /// A lock that is taken at several sites is one, and so are many locks of one site.
+    /// A lock that is taken at several sites is one family, and so are many locks of one site.
     #[test]
     fn waits_are_added_up_by_lock_or_by_site() {
         let waits = Waits::none();

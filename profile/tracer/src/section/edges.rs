@@ -1,4 +1,4 @@
-//! The begin and the end of a section, as they are logged.
+//! Logs the beginning and the end of a section.
 
 use syncline_trace::layout::{AFTER_WAIT, EARLY, HANDLER, NONE, SHARED, SectionRecord, WAITED};
 
@@ -11,21 +11,22 @@ use crate::{clock, heap};
 /// An acquisition that has succeeded.
 #[derive(Clone, Copy)]
 pub struct Acquired {
-    /// Address of the lock.
+    /// The address of the lock.
     pub lock: usize,
-    /// What was called.
+    /// The operation that was called.
     pub op: syncline_recording::Op,
-    /// Others may hold it too.
+    /// Whether other threads may hold the lock at the same time.
     pub shared: bool,
     /// Ticks that it waited.
     pub waited: u64,
-    /// The thread that held it, by the kernel's number; 0 if that is not known.
+    /// The kernel's number of the thread that held the lock; 0 if that is unknown.
     pub holder: u32,
-    /// For how many acquisitions it stands.
+    /// The number of acquisitions that it stands for.
     pub stands_for: u32,
 }
 
-/// Begins the section of an acquisition at a call site, whose row in the thread's table this is.
+/// Begins the section of an acquisition at a call site, which has the row `row` in the thread's
+/// table.
 pub fn begin(
     context: &mut Context,
     thread: &mut Thread,
@@ -48,7 +49,8 @@ pub fn begin(
         acquired,
         released: 0,
         waited: by.waited,
-        // Taken while the lock is held, so it is greater than that of any section before.
+        // The time is read while the lock is held, so it is greater than that of any earlier
+        // section of the lock.
         order: acquired,
         outer,
         holder: holder.unwrap_or(NONE),
@@ -67,7 +69,7 @@ pub fn begin(
     context.happened(Event::Begin(record));
 }
 
-/// Ends the section of a lock, at this tick.
+/// Ends the section of a lock, which was released at tick `released`.
 pub fn end(context: &mut Context, lock: u64, released: u64, flags: u32, stopped: u32) {
     let engine = context.engine();
     engine.held.retain(|h| h.0 != lock);

@@ -1,4 +1,4 @@
-//! The caller of an interposed function: the section that is being traced, or other code.
+//! Finds out who calls an interposed function: a section that is being traced, or other code.
 
 use syncline_trace::layout::STOP_JUMP;
 
@@ -13,13 +13,14 @@ pub type Caller = *mut u64;
 pub enum Call {
     /// Nothing is being traced.
     Plain,
-    /// By a section that is being traced.
+    /// The caller is a section that is being traced.
     Traced(&'static mut Context),
-    /// A handler that interrupted one, or a program that is left alone: the call is only passed on.
+    /// The caller is a signal handler that interrupted a section, or the program is left alone: the
+    /// call is only passed on.
     Foreign,
 }
 
-/// The kind of call that this is.
+/// The kind of this call; to be called first in an interposed function.
 ///
 /// # Safety
 /// `caller` is the stack pointer at the entry of a function of this library.
@@ -34,12 +35,13 @@ pub unsafe fn enter(caller: Caller) -> Call {
     if context.state == SUSPENDED && context.suspended_at == caller.addr() as u64 {
         // SAFETY: by this function's own condition.
         if unsafe { *caller } != context.resumes_at() {
-            // The call that was there never returned, and another call has its position on the
-            // stack: the C library jumped out of it to run the handlers of a cancelled thread.
+            // The suspended call never returned, and another call has its position on the stack:
+            // the C library left it by a jump to run the cleanup handlers of a cancelled thread.
             stopped_here(context, STOP_JUMP);
             return if alone { Call::Foreign } else { Call::Plain };
         }
-        // SAFETY: by this function's own condition. The engine's return address was put there.
+        // SAFETY: by this function's own condition. The word holds the engine's return address,
+        // which was put there in place of the program's.
         unsafe { *caller = context.target };
         if alone {
             tls::set_context(0);
@@ -47,14 +49,15 @@ pub unsafe fn enter(caller: Caller) -> Call {
         }
         return Call::Traced(context);
     }
-    // In a function of this library it may also be the program's own allocator that locks.
+    // If a function of this library is suspended, the caller may be the program's own allocator,
+    // not a handler.
     if context.state != SUSPENDED {
         context.engine().handler_ran = true;
     }
     Call::Foreign
 }
 
-/// The return address of a call, also where the engine has exchanged it.
+/// The program's return address of a call, even if the engine has replaced it on the stack.
 ///
 /// # Safety
 /// Same requirements as [`enter`].

@@ -9,21 +9,21 @@ use crate::engine::context::Context;
 use crate::engine::open::Open;
 use crate::{aside, clock, heap, thread};
 
-/// Makes records of the traced sections, after the release. On the context's stack: nothing runs
-/// there while the section's thread is elsewhere.
+/// Makes records of the traced sections, after the release. It runs on the context's stack, which
+/// nothing else uses while the section's thread runs outside of the engine.
 pub fn finish(context: &'static mut Context) {
     aside::within(|| {
         let stack = context.stack as *mut u8;
         // SAFETY: the context is this thread's, and the engine is not running. No other thread gets
-        // the context, and its stack, before this thread gives it back below.
+        // the context with its stack before this thread gives it back below.
         unsafe { run_on(stack, || write_rest(context)) };
         context.give_back();
     });
 }
 
-/// Writes what is left.
+/// Writes the sections that are left, and notes the cost of tracing.
 pub fn write_rest(context: &mut Context) {
-    // A handler of a signal that comes meanwhile must not write too.
+    // A signal handler that runs meanwhile must not write to the trace.
     let set_busy = |busy| thread::current().map(|t| core::mem::replace(&mut t.busy, busy));
     let was_busy = set_busy(true);
     drain(context);
@@ -48,13 +48,14 @@ pub fn drain(context: &mut Context) {
     let stack = sections.stack;
     let mut write = |open: &mut Open| write(open, stack, objects);
     sections.write_done(&mut write);
-    // SAFETY: the log of this context, made by its blocks.
+    // SAFETY: the log is this context's, and its blocks have written it.
     unsafe { sections.replay(blocks, (top, bottom), false, Some(&mut write)) };
     context.empty_log();
 }
 
-/// Writes a section that has ended. What a handler of a signal locks meanwhile is not recorded: see
-/// [`write_rest`], and while a section goes on, a handler's calls are known to be foreign to it.
+/// Writes a section that has ended. Locks of a signal handler that runs meanwhile are not recorded:
+/// [`write_rest`] marks the thread as busy, and while a section goes on, a handler's calls are
+/// recognised as foreign.
 fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectRecord>) {
     let Some(thread) = thread::current() else { return };
     let words = section.words.records();
@@ -62,7 +63,7 @@ fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectRecord>)
     thread.process.stacks.keep(&mut thread.writer, words, stack);
     let lock = heap::block_of(section.record.lock);
     section.record.incarnation = lock.map_or(0, |block| block.serial);
-    // Used to name the lock.
+    // The block that contains the lock is needed to name the lock.
     objects.extend(lock.filter(|lock| !objects.contains(lock)));
     let contents = Contents { objects, words, steps: &section.steps, system_calls: &section.calls };
     if !thread.writer.section(&section.record, &contents) {
@@ -77,7 +78,7 @@ fn find_objects(words: &mut [WordRecord], stack: (u64, u64), objects: &mut Vec<O
         if (stack.0..stack.1).contains(&word.address) {
             continue;
         }
-        // Neighbours in time are often neighbours in a block.
+        // Words that were accessed one after the other often lie in one block.
         let covers = |o: &ObjectRecord| word.address.wrapping_sub(o.start & !7) < o.size.max(1);
         let place = objects.iter().rposition(covers).or_else(|| {
             let block = heap::block_of(word.address)?;

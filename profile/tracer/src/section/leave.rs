@@ -1,4 +1,4 @@
-//! How a section, or all tracing, ends without a release.
+//! Ends a section, or all tracing, without a release.
 
 use syncline_trace::layout::{STOP_JUMP, STOP_OTHER};
 

@@ -1,20 +1,19 @@
-//! Critical sections that are traced: their begin, their end, and the records of them.
+//! Critical sections that are traced: their beginning, their end, and their records.
 //!
 //! Each interposed function of a lock begins with [`enter`] and ends with `Call::leave`. In
-//! between it is one of three kinds:
+//! between, the call is of one of three kinds:
 //!
 //! - nothing is being traced in this thread: an acquisition may begin a section;
-//! - the section that is being traced has called it: the section continues when the function
-//!   returns;
-//! - something is being traced, but this call comes from elsewhere, which can only be a signal
-//!   handler that interrupted it: the call is passed on, and not followed.
+//! - a section that is being traced made the call: the section continues when the function returns;
+//! - a section is being traced, but did not make this call, so a signal handler that interrupted it
+//!   or the program's own allocator did: the call is passed on, and not followed.
 //!
 //! ```text
-//!   enter    which of these a call is
-//!   leave    the program leaves a section, or tracing, otherwise than by a release
-//!   stop     tracing can't go on
-//!   edges    the begin and the end of a section, in the log
-//!   finish   from the log to records in the file
+//!   enter    finds out of which kind a call is
+//!   leave    ends a section, or all tracing, without a release
+//!   stop     stops tracing when it can't go on
+//!   edges    logs the beginning and the end of a section
+//!   finish   turns the log into records in the file
 //! ```
 
 mod edges;

@@ -1,12 +1,12 @@
-//! How tracing stops where it can't continue.
+//! Stops tracing where it can't continue.
 
 use super::edges::end;
 use super::finish::write_rest;
 use crate::engine::context::Context;
 use crate::{aside, clock, thread, tls};
 
-/// Stops tracing here: every open section ends with a reason. The context stays lent to this
-/// thread, which may be running on the context's stack.
+/// Stops tracing here: every open section ends, with `why` as the reason. The context stays lent to
+/// this thread, which may be running on the context's stack.
 #[cold]
 pub fn stopped(context: &mut Context, why: u32) {
     let now = clock::now();

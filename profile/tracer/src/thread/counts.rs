@@ -9,11 +9,11 @@ use super::rows::{More, Row, Slot};
 use super::state::Thread;
 use crate::{aside, clock, select, tls};
 
-/// One acquisition in this many has its time held measured.
+/// The hold of one acquisition in this many is measured.
 const TIMED: u32 = 32;
 
 impl Thread {
-    /// The row of a lock and a call site.
+    /// The row of a lock and a call site, which is made if there is none.
     #[inline]
     pub fn row(&mut self, lock: u64, site: u64, op: u32) -> usize {
         match self.rows.find(lock, site) {
@@ -32,10 +32,11 @@ impl Thread {
                 tls::set_timed(0);
             }
         }
-        // What was added since its last owner's counts were written belongs to no lock.
+        // Counts that were added after those of the row's last lock were written belong to no lock.
         row.acquisitions.store(0, Ordering::Relaxed);
         more.counts().into_iter().for_each(|count| count.store(0, Ordering::Relaxed));
-        // No lock while it changes: the process may end meanwhile, and another thread write it.
+        // The row has no lock while it changes: if the process ends meanwhile, another thread
+        // writes the rows.
         row.lock.store(0, Ordering::Relaxed);
         row.site.store(site, Ordering::Relaxed);
         row.op.store(op, Ordering::Relaxed);
@@ -68,15 +69,15 @@ impl Thread {
         self.rows.at(row).is_some_and(|(row, _)| row.rare.get())
     }
 
-    /// Its site has had enough of them.
+    /// Notes that enough sections of a row's site were traced.
     pub fn not_rare(&self, row: usize) {
         if let Some((row, _)) = self.rows.at(row) {
             row.rare.set(false);
         }
     }
 
-    /// Whether the hold of one that stands for this many is to be measured: at random, one in
-    /// [`TIMED`].
+    /// Whether the hold of an acquisition that stands for this many is to be measured: at random,
+    /// for one in [`TIMED`].
     #[inline]
     pub fn is_time_for_a_clock(&mut self, acquisitions: u32) -> bool {
         self.clock_in = self.clock_in.saturating_sub(acquisitions);
@@ -87,7 +88,7 @@ impl Thread {
         tls::timed() == 0
     }
 
-    /// Counts this many acquisitions, of which one waited this long; 0 if it did not wait.
+    /// Counts this many acquisitions. One of them waited `waited` ticks; none did if that is 0.
     #[inline]
     pub fn acquired(&self, row: usize, acquisitions: u32, waited: u64) {
         let Some((row, more)) = self.rows.at(row) else { return };
@@ -105,13 +106,13 @@ impl Thread {
         }
     }
 
-    /// Measures how long a lock is held from now on.
+    /// Begins to measure how long a lock is held.
     pub fn time(&mut self, lock: usize, row: usize) {
         self.timed = (clock::now(), row);
         tls::set_timed(lock);
     }
 
-    /// Ends what [`Thread::time`] began.
+    /// Ends the measurement that [`Thread::time`] began.
     pub fn timed(&mut self) {
         tls::set_timed(0);
         let (since, row) = self.timed;
@@ -121,15 +122,15 @@ impl Thread {
         }
     }
 
-    /// Writes what was counted since the last time.
+    /// Writes the counts since the last time.
     pub fn flush(&mut self) {
         for (row, more) in self.rows.used() {
             write_row(&mut self.writer, row, more);
         }
     }
 
-    /// Writes what was counted if that was not done for long, so that a killed process does not
-    /// lose all of it: at most the last fifth of its time.
+    /// Writes the counts if they were not written for long, so that a process that is killed loses
+    /// at most those of the last fifth of its time.
     #[inline]
     pub fn keep_written(&mut self, now: u64) {
         if now >= self.write_at && !self.busy {
@@ -139,9 +140,9 @@ impl Thread {
 
     #[cold]
     fn write(&mut self, now: u64) {
-        /// The first time is after this part of a second.
+        /// The counts are first written after a second divided by this.
         const FIRST: u64 = 10;
-        /// Each next one when this part of the time that has passed has passed again.
+        /// They are written again after the time that has passed, divided by this.
         const AGAIN: u64 = 4;
         if self.write_at != 0 {
             aside::work(|| {
@@ -155,7 +156,7 @@ impl Thread {
     }
 }
 
-/// Writes what was counted in a row since the last time.
+/// Writes and resets the counts of a row.
 pub(super) fn write_row(writer: &mut Writer, row: &Row, more: &More) {
     let take = |cell: &AtomicU64| cell.swap(0, Ordering::Relaxed);
     let lock = row.lock.load(Ordering::Acquire);

@@ -1,4 +1,4 @@
-//! All threads that are known: how one begins, is found, and ends.
+//! The list of all known threads: a thread is added, finds its own entry, and ends.
 
 use core::ffi::c_void;
 use core::ptr::null_mut;
@@ -22,15 +22,16 @@ pub fn current() -> Option<&'static mut Thread> {
     }
 }
 
-/// [`tls::thread`] while a thread begins: what a handler does meanwhile is not counted.
+/// The value of [`tls::thread`] while a thread begins: acquisitions of a signal handler that runs
+/// meanwhile are not counted.
 const BEGINNING: usize = 1;
 
-/// This thread, if it is known already.
+/// This thread; `None` if it is not known yet.
 #[inline]
 pub fn existing() -> Option<&'static mut Thread> {
     match tls::thread() {
         0 | BEGINNING => None,
-        // SAFETY: this thread's own, and never freed.
+        // SAFETY: the entry is this thread's own, and never freed.
         thread => Some(unsafe { &mut *(thread as *mut Thread) }),
     }
 }
@@ -51,11 +52,12 @@ fn make(process: &'static Process) -> Option<&'static mut Thread> {
     let began = clock::of_thread();
     let thread = Box::leak(Thread::new(process)?);
     let me: *mut Thread = thread;
-    // Acquire, as at a failed exchange: with the Release of the exchange, what `known_of` reads is there.
+    // Acquire, like a failed exchange below, with the Release of the exchange: the field that
+    // `known_of` reads is visible.
     let mut first = THREADS.load(Ordering::Acquire);
     loop {
         thread.next = known_of(process, first);
-        // Release: with the Acquire of `flush_all`, and the one above.
+        // Release, with the Acquire of `flush_all` and the one above.
         match THREADS.compare_exchange(first, me, Ordering::Release, Ordering::Acquire) {
             Ok(_) => break,
             Err(now) => first = now,
@@ -68,21 +70,21 @@ fn make(process: &'static Process) -> Option<&'static mut Thread> {
     Some(thread)
 }
 
-/// The known threads of a process, if the first of all is one: in a forked child they are its parent's
-/// at first.
+/// The list that begins with `first` if that is a thread of this process, otherwise an empty one: in a
+/// forked child, all threads are the parent's at first.
 fn known_of(process: &Process, first: *mut Thread) -> *mut Thread {
-    // SAFETY: threads are never freed, and this field of theirs does not change.
+    // SAFETY: threads are never freed, and the field `process` does not change.
     let is_ours = !first.is_null() && core::ptr::eq(unsafe { (*first).process }, process);
     if is_ours { first } else { null_mut() }
 }
 
-/// Makes the thread's counts be written when it ends.
+/// Arranges that the thread's counts are written when it ends.
 fn at_end(thread: *mut Thread) {
     ENDS.notice(thread.cast());
 }
 
 syncline_interpose::thread_ends!(
-    /// By which the ends of threads are noticed.
+    /// Runs `ended` when a thread ends.
     ENDS, ended
 );
 
@@ -90,7 +92,8 @@ unsafe extern "C" fn ended(thread: *mut c_void) {
     // SAFETY: set above, and never freed.
     unsafe {
         let thread = &mut *thread.cast::<Thread>();
-        // What later destructors lock is not counted: another thread may have the table then.
+        // Acquisitions of later destructors are not counted: another thread may have the table by
+        // then.
         thread.busy = true;
         tls::set_timed(0);
         aside::work(|| {
@@ -105,12 +108,13 @@ unsafe extern "C" fn ended(thread: *mut c_void) {
 /// Writes the counts of all threads, at the process's end.
 pub fn flush_all(process: &Process) {
     let mut at = THREADS.load(Ordering::Acquire);
-    // SAFETY: threads are never freed. Those that still run may count on meanwhile: an operation
-    // or two may be missing.
+    // SAFETY: threads are never freed. Threads that still run go on counting meanwhile, so an
+    // operation or two may be missing.
     while let Some(thread) = unsafe { at.as_mut() } {
         // A thread that has ended has no rows, and has written everything.
         if core::ptr::eq(thread.process, process) && !thread.rows.is_none() {
-            // It may be writing at this moment, and so not where it writes.
+            // The thread may be writing at this moment, so a writer with a position of its own is
+            // used.
             let mut writer = thread.writer.beside();
             for (row, more) in thread.rows.used() {
                 write_row(&mut writer, row, more);
@@ -122,7 +126,7 @@ pub fn flush_all(process: &Process) {
 }
 
 impl Thread {
-    /// Writes its name, and when it ended; 0 if it runs on.
+    /// Writes the thread's name, and the time of its end; 0 if it still runs.
     fn name_and_end(&mut self, now: u64) {
         let mut path = format!("/proc/self/task/{}/comm\0", self.tid);
         let name = files::read(&mut path);

@@ -1,11 +1,11 @@
-//! What is kept for a thread: its writer, its stack, and counts of its acquisitions.
+//! The data of a thread: its writer, its stack, and the counts of its acquisitions.
 //!
 //! ```text
-//!   list      all threads: how one begins and ends, and is found by itself
-//!   state     what is known of one
+//!   list      all threads: one is added, finds its own entry, and ends
+//!   state     the state of a thread
 //!   counts    its acquisitions, counted in a table (rows)
-//!   often     call sites of which not all acquisitions are looked at
-//!   stack     where its stack lies, and when it has left the engine's
+//!   often     call sites whose acquisitions are sampled
+//!   stack     the bounds of its stack, and whether it has left the engine's
 //! ```
 
 mod counts;

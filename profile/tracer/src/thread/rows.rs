@@ -1,11 +1,11 @@
 //! A thread's table of acquisitions by lock and call site.
 //!
-//! Tables are memory of which only what is touched becomes real: most threads touch a page or two,
-//! since locks that lie beside each other have rows beside each other. That of a thread that has
-//! ended goes to one that begins, so there are never more tables than there were threads at once.
+//! Only touched pages of a table take memory, and most threads touch a page or two, because
+//! neighbouring locks have neighbouring rows. The table of a thread that has ended is used by one
+//! that begins, so there are never more tables than there were threads at once.
 //!
-//! Which groups of rows were ever used is known by a bit each, so that writing them out doesn't
-//! walk over the whole table.
+//! A bit for each group of rows says whether the group was ever used, so that writing the rows
+//! doesn't walk over the whole table.
 
 use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::cell::Cell;
@@ -13,36 +13,38 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::alloc::{self, List};
 
-/// The number of slots for (lock, call site): servers have some ten thousand locks.
+/// The number of slots for pairs of a lock and a call site: servers have some ten thousand locks.
 pub const ROWS: usize = 1 << 14;
-/// The number of slots that are looked at for a row. If others have them all, one of theirs is
-/// written out.
+/// The number of slots that are tried for a row. If other rows have all of these, one of them is
+/// written out and replaced.
 pub const PROBES: usize = 8;
-/// The number of rows of a group: those of a page.
+/// The number of rows of a group, which fill a page.
 const GROUP: usize = 128;
-/// A lock's address counts in units of this many bytes, as a power of 2: no lock is much smaller.
+/// The binary logarithm of the unit in which a lock's address counts: no lock is much smaller than
+/// 32 bytes.
 const LOCK_BITS: u32 = 5;
 
-/// Tables that wait for a thread.
+/// Tables that no thread uses.
 static FREE: List = List::new();
 
-/// What each acquisition of a lock at a call site needs: half a line of the cache, since a server's
-/// many locks make of it a miss.
+/// The fields that each acquisition of a lock at a call site needs. They take half a cache line,
+/// since with a server's many locks the access is a miss.
 #[repr(align(32))]
 pub struct Row {
-    /// What will be written: everything but the thread's owner only reads it at the end.
+    /// The lock; 0 in a free row. Threads other than the table's owner only access rows at the end
+    /// of the process.
     pub lock: AtomicU64,
-    /// Return address.
+    /// The return address of the call.
     pub site: AtomicU64,
     pub acquisitions: AtomicU64,
     pub op: AtomicU32,
     /// Whether its sections are to be traced.
     pub selected: Cell<bool>,
-    /// Whether its site has had few, as far as is known.
+    /// Whether few sections of its site were traced, as far as is known.
     pub rare: Cell<bool>,
 }
 
-/// What few acquisitions need.
+/// The fields that few acquisitions need.
 pub struct More {
     pub contended: AtomicU64,
     pub traced: AtomicU64,
@@ -55,7 +57,8 @@ const _: () = assert!(size_of::<Row>() == 32);
 
 #[repr(C)]
 struct Table {
-    /// While it waits, that of the list; a list that was wiped in a child has one table.
+    /// The list's link while no thread uses the table. A forked child finds it wiped, so the
+    /// child's list has one table only.
     link: AtomicU64,
     rows: [Row; ROWS],
     more: [More; ROWS],
@@ -73,17 +76,17 @@ impl More {
 #[derive(Clone, Copy)]
 pub struct Rows {
     table: Option<&'static Table>,
-    /// Groups that were used.
+    /// The groups of rows that were used, a bit each.
     used: [u64; ROWS / GROUP / 64],
 }
 
-/// Where a row is.
+/// The result of a search for a row.
 pub enum Slot {
-    /// Here.
+    /// The row is in this slot.
     At(usize),
-    /// Nowhere yet; this one is free.
+    /// There is no such row yet; this slot is free.
     Free(usize),
-    /// Nowhere, and no slot near it is free; this row is in the way.
+    /// There is no such row, and none of its slots is free; this slot's row may be replaced.
     Taken(usize),
 }
 
@@ -93,17 +96,17 @@ impl Rows {
         Some(Rows { table: Some(take()?), used: [0; _] })
     }
 
-    /// A table without rows.
+    /// The absence of a table.
     pub const fn none() -> Rows {
         Rows { table: None, used: [0; _] }
     }
 
-    /// Whether it is such a one.
+    /// Whether there is no table.
     pub fn is_none(&self) -> bool {
         self.table.is_none()
     }
 
-    /// One of them.
+    /// The row in a slot; `None` if there is no table.
     #[inline]
     pub fn at(&self, slot: usize) -> Option<(&'static Row, &'static More)> {
         let table = self.table?;
@@ -116,7 +119,7 @@ impl Rows {
         (lock >> LOCK_BITS).wrapping_add(scattered) as usize % ROWS
     }
 
-    /// Prefetches the row of a lock and a site, while the lock itself is fetched.
+    /// Prefetches the row of a lock and a site, at the same time as the lock itself is fetched.
     #[inline]
     pub fn prefetch(&self, lock: u64, site: u64) {
         if let Some(table) = self.table {
@@ -126,8 +129,9 @@ impl Rows {
         }
     }
 
-    /// Looks for the row of a lock and a site. Call sites are scattered, locks are not: a thread
-    /// that takes many in turn takes neighbours.
+    /// Looks for the row of a lock and a site. The position depends on a hash of the site, but
+    /// directly on the lock's address: a thread that acquires many locks in turn acquires
+    /// neighbours.
     #[inline]
     pub fn find(&self, lock: u64, site: u64) -> Slot {
         let Some(table) = self.table else { return Slot::Taken(0) };
@@ -152,7 +156,7 @@ impl Rows {
         self.used[group / 64] |= 1 << (group % 64);
     }
 
-    /// The rows of all groups that were used.
+    /// All rows of the groups that were used.
     pub fn used(&self) -> impl Iterator<Item = (&'static Row, &'static More)> + use<> {
         let Rows { table, used } = *self;
         let is_used = move |slot: &usize| {
@@ -178,23 +182,25 @@ impl Rows {
 fn take() -> Option<&'static Table> {
     let spare = FREE.take();
     let table = if spare.is_null() { map() } else { spare };
-    // SAFETY: zeros are an empty table, which stays mapped, and is this thread's alone but for the
-    // words that others read at the process's end, which are atomic.
+    // SAFETY: zeros are an empty table. It stays mapped, and only this thread uses it, except for
+    // words that other threads access at the process's end, which are atomic.
     unsafe { table.cast::<Table>().as_ref() }
 }
 
-/// A forked child, which begins tables of its own, finds these empty: else each child of a process with
-/// a thousand threads would have a thousand tables' pages copied.
+/// Maps a table, which a forked child finds wiped, since it begins tables of its own. Otherwise the
+/// pages of a thousand tables would be copied for each child of a process with a thousand threads.
 fn map() -> *mut u8 {
     let table = alloc::map(size_of::<Table>(), 4096);
     if !table.is_null() {
-        // SAFETY: the memory is ours alone. A kernel that doesn't know this copies the pages.
+        // SAFETY: no other code knows the memory yet. A kernel without this advice copies the
+        // pages.
         unsafe { libc::madvise(table.cast(), size_of::<Table>(), libc::MADV_WIPEONFORK) };
     }
     table
 }
 
 fn keep(table: &'static Table) {
-    // SAFETY: its thread has ended. It stays mapped, and the first word is the list's.
+    // SAFETY: the table's thread has ended. The table stays mapped, and its first word is an atomic
+    // one for the list.
     unsafe { FREE.give(table.link.as_ptr().cast()) }
 }

@@ -1,4 +1,4 @@
-//! Where a thread's stack lies, and whether the thread is back on it from the engine's.
+//! The bounds of a thread's stack, and whether the thread is back on it from the engine's.
 
 use core::ptr::null_mut;
 
@@ -21,20 +21,21 @@ impl Thread {
         }
     }
 
-    /// Whether an address lies in the stack that is known.
+    /// Whether an address lies within the known bounds of the stack.
     fn is_on_stack(&self, pointer: u64) -> bool {
         pointer.wrapping_sub(self.stack.0) < self.stack.1 - self.stack.0
     }
 
-    /// Keeps a context in which tracing has stopped from other threads: this one has yet to leave it,
-    /// by its stack and its registers.
+    /// Withholds a context in which tracing has stopped from other threads: this thread has yet to
+    /// leave it, and uses its stack and its saved registers for that.
     pub fn retire(&mut self, context: &mut Context) {
         self.give_back_context();
         self.retired = context;
     }
 
-    /// Gives such a context back where the program locks next. On its own stack, that is: a handler
-    /// of a signal may have interrupted the leaving, and be on the context's stack or on another.
+    /// Gives a retired context back when the program next locks on the thread's own stack. On
+    /// another stack, such as the context's, the caller may be a signal handler that interrupted
+    /// the thread before it had left the context.
     #[inline]
     pub fn has_left(&mut self, pointer: u64) {
         if !self.retired.is_null() && self.is_on_stack(pointer) {

@@ -10,50 +10,51 @@ use crate::clock;
 use crate::engine::context::Context;
 use crate::process::{Process, WATCHED};
 
-/// What a thread draws of the acquisitions of a watched lock.
+/// A thread's draws among the acquisitions of a watched family of locks.
 #[derive(Clone, Copy, Default)]
 pub struct Draws {
     /// Acquisitions to let pass before the next one is drawn.
     pub next: u32,
-    /// How many there were.
+    /// How many acquisitions there were.
     pub seen: u32,
-    /// The most that one of them has stood for.
+    /// The most acquisitions that one of them has stood for.
     pub most: u32,
-    /// Whether the budget allowed the last one.
+    /// Whether the budget allowed tracing when one was last drawn.
     pub may_trace: bool,
 }
 
 /// A thread.
 pub struct Thread {
-    /// Where it writes.
+    /// Writes the thread's records to the file.
     pub writer: Writer,
-    /// The process that it was seen in.
+    /// The process that the thread was seen in.
     pub process: &'static Process,
-    /// Lowest address of its stack and one past the highest; 0 while they are not known.
+    /// The lowest address of its stack and one past the highest; both 0 until they are known.
     pub stack: (u64, u64),
     /// The kernel's number.
     pub tid: u32,
-    /// Set while this is being changed, against handlers of signals.
+    /// Set while this structure is being changed, so that a signal handler leaves it alone.
     pub busy: bool,
-    /// Acquisitions to let pass before the budget is asked.
+    /// Acquisitions to let pass before the budget is checked.
     pub countdown: u32,
-    /// How many have passed since.
+    /// How many acquisitions were counted since the last check.
     pub passed: u32,
-    /// And how many of them were looked at.
+    /// How many of those were looked at.
     pub looked_at: u32,
-    /// The most acquisitions that one of them has stood for.
+    /// The most acquisitions that one acquisition of this thread has stood for.
     pub most: u32,
-    /// For each of the locks that are watched, which is traced next.
+    /// For each watched family of locks, which acquisition is traced next.
     pub draws: [Draws; WATCHED],
     /// When its counts are to be written next, in ticks.
     pub(super) write_at: u64,
-    /// Calls of the allocator when it was last asked, wrapping around.
+    /// The number of calls of the allocator up to the last check of the budget; it wraps around.
     pub allocator: u32,
-    /// What it said last.
+    /// Whether the budget allowed tracing at that check.
     pub may_trace: bool,
-    /// Acquisitions to let pass before one has its time held measured.
+    /// Acquisitions to let pass before the hold of one is measured.
     pub(super) clock_in: u32,
-    /// Of the lock whose time held is being measured ([`tls::timed`]): since when, and its row.
+    /// For the lock whose hold is being measured ([`tls::timed`]): the time of its acquisition, and
+    /// its row.
     pub(super) timed: (u64, usize),
     pub(super) random: u64,
     pub(super) rows: Rows,
@@ -63,7 +64,8 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// A thread that begins; `None` if there is no memory for it or no room in the file.
+    /// The state of a thread that begins; `None` if there is no memory for it or no room in the
+    /// file.
     pub(super) fn new(process: &'static Process) -> Option<Box<Thread>> {
         // SAFETY: a plain call.
         let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
@@ -92,12 +94,13 @@ impl Thread {
         }))
     }
 
-    /// A number from 0 to `below` - 1.
+    /// A random number from 0 to `below` - 1.
     pub fn random(&mut self, below: u32) -> u32 {
         random(&mut self.random, below)
     }
 
-    /// For how many acquisitions at a call site the next one stands; 0 if it is passed over.
+    /// The number of acquisitions that the next one at a call site stands for; 0 if it is passed
+    /// over.
     #[inline]
     pub fn stands_for(&mut self, site: u64) -> u32 {
         if self.process.options.budget == 0 {
@@ -108,7 +111,7 @@ impl Thread {
     }
 }
 
-/// A number from 0 to `below` - 1 (xorshift64*, Vigna 2016).
+/// A random number from 0 to `below` - 1 (xorshift64*, Vigna 2016).
 fn random(state: &mut u64, below: u32) -> u32 {
     *state ^= *state >> 12;
     *state ^= *state << 25;

@@ -18,12 +18,12 @@ impl Translator<'_> {
         done
     }
 
-    /// Copies an instruction, and adjusts an instruction-relative operand so that it refers to the
-    /// same address.
+    /// Copies an instruction. An operand relative to the instruction pointer is adjusted to refer
+    /// to the same address.
     pub fn copy(&mut self, start: u64, one: &Decoded) {
         let instruction = &one.instruction;
         let length = instruction.len();
-        // SAFETY: it was decoded from there.
+        // SAFETY: the instruction was decoded from these bytes.
         let bytes = unsafe { core::slice::from_raw_parts(instruction.ip() as *const u8, length) };
         debug_assert!(instruction.ip() >= start);
         if !instruction.is_ip_rel_memory_operand() {
@@ -40,16 +40,16 @@ impl Translator<'_> {
             self.emit.bytes(&copy[..length]);
             return;
         }
-        // Too far: through a register. One without a prefix of its own, since the instruction may
-        // use a register such as ah.
+        // The distance is too large, so the address goes through a register. It must be one that is
+        // encoded without a REX prefix, since the instruction may use a register such as ah.
         let used = self.used_by(instruction) | 1 << RSP;
         let through = match self.free {
             Some((_, work)) if work < 8 => work,
             _ => (0..8).find(|r| used >> r & 1 == 0).unwrap_or(RCX),
         };
         let is_work = self.free.is_some_and(|(_, work)| work == through);
-        // The register of the log's entry may be the one that is taken: its value is put aside
-        // where the program's value of another register isn't.
+        // The register taken may hold the address of the log's entry. So its value is saved in a
+        // slot that holds no program's value: that of rsp.
         let aside = spill_offset(RSP);
         if !is_work {
             self.emit.store_field(aside, through);

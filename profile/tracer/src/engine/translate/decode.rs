@@ -8,17 +8,17 @@ use crate::engine::emit::{RSP, Reg};
 use crate::engine::exits;
 use crate::engine::operands::{number, operands};
 
-/// The number of instructions of a block. A limit, since a block needs room in the log and in the
+/// The most instructions of a block, which is limited because it needs room in the log and in the
 /// cache.
 const LONGEST: usize = 32;
 
 impl Translator<'_> {
     /// The instructions from an address of the program to the end of their block.
     pub fn decode(&mut self, start: u64) -> (Vec<Decoded>, End) {
-        /// The longest instruction.
+        /// Bytes of the longest instruction.
         const LONGEST_INSTRUCTION: usize = 15;
-        // SAFETY: the program is about to execute this. The decoder reads no byte behind the
-        // last instruction that it is asked for.
+        // SAFETY: the program is about to execute this. The decoder reads no byte behind the last
+        // instruction that it decodes.
         let code = unsafe {
             core::slice::from_raw_parts(start as *const u8, LONGEST * LONGEST_INSTRUCTION)
         };
@@ -50,7 +50,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Two registers that no instruction of the block uses.
+    /// Two registers that no instruction of the block uses: for the log's entry, and to work with;
+    /// `None` if there are no two.
     pub fn free_registers(&mut self, decoded: &[Decoded]) -> Option<(Reg, Reg)> {
         let mut used: u16 = 1 << RSP;
         for one in decoded {

@@ -5,11 +5,11 @@ use iced_x86::{Code, ConstantOffsets, FlowControl, Instruction, Mnemonic};
 use crate::engine::exits;
 use crate::engine::operands::Operand;
 
-/// An instruction as it is decoded.
+/// A decoded instruction.
 pub struct Decoded {
     /// The instruction.
     pub instruction: Instruction,
-    /// Where its parts are in its bytes.
+    /// The offsets of its constants in its bytes.
     pub offsets: ConstantOffsets,
     /// Its operands in memory.
     pub operands: Vec<Operand>,
@@ -19,28 +19,28 @@ pub struct Decoded {
 pub enum End {
     /// Continues at this address: the block ends with a direct jump, or was cut because it is long.
     Direct(u64),
-    /// A conditional jump.
+    /// Jumps to this address under a condition.
     Conditional(u64),
     /// Calls an address.
     Call(u64),
     /// Jumps or calls through an operand; a call has the address to return to.
     Indirect(Option<u64>),
-    /// Returns, and takes this many bytes more from the stack.
+    /// Returns, and removes this many more bytes from the stack.
     Return(u16),
     /// Continues as if a transaction had been aborted at its beginning.
     Abort(u64),
     /// A system call.
     SystemCall,
-    /// Here the program continues natively.
+    /// The program continues natively, for this reason.
     Stop(u32),
 }
 
-/// Whether it only jumps: then it isn't copied.
+/// Whether an instruction only jumps: then it isn't copied.
 pub fn is_jump(one: &Decoded) -> bool {
     one.instruction.flow_control() == FlowControl::UnconditionalBranch
 }
 
-/// How an instruction ends its block, if it does.
+/// How an instruction ends its block; `None` if it does not.
 pub fn end_of(instruction: &Instruction) -> Option<End> {
     let next = instruction.next_ip();
     match instruction.mnemonic() {

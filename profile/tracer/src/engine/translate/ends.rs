@@ -1,4 +1,4 @@
-//! The end of a block: the jump, call or return, done by hand.
+//! The end of a block: a jump, call or return is replaced by other instructions.
 
 use core::mem::offset_of;
 
@@ -19,7 +19,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Executes the end of the block, and continues.
+    /// Writes code that has the effects of the block's last instruction and continues at its
+    /// target.
     pub fn end(
         &mut self,
         end: &End,
@@ -36,7 +37,8 @@ impl Translator<'_> {
                 self.restore();
                 let Some(last) = last else { return };
                 self.branch(last);
-                // Not taken: the five bytes of a jump, over which the branch jumps.
+                // If the branch is not taken, a jump of five bytes runs, which a taken branch
+                // skips.
                 let over = self.emit.at;
                 self.emit.jump(over);
                 exits.link(&mut self.emit, to);
@@ -87,7 +89,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Runs `make` with a register that may be used.
+    /// Runs `make` with a register that the code it writes may change.
     fn with_work(&mut self, make: impl FnOnce(&mut Emitter, Reg)) {
         match self.free {
             Some((_, work)) => make(&mut self.emit, work),
@@ -106,7 +108,7 @@ impl Translator<'_> {
         });
     }
 
-    /// Stores the target of an indirect jump or call.
+    /// Writes code that stores the target of an indirect jump or call in the context.
     fn load_target(&mut self, last: &Instruction) {
         let in_fs = last.memory_segment() == Register::FS;
         let place = match last.op0_kind() {
@@ -133,10 +135,10 @@ impl Translator<'_> {
         });
     }
 
-    /// A conditional branch, which skips five bytes if it is taken. These are a jump to where it
-    /// continues if it is not.
+    /// Writes a conditional branch, which skips five bytes if it is taken. Those are a jump to the
+    /// code for a branch that is not taken.
     fn branch(&mut self, last: &Instruction) {
-        // SAFETY: it was decoded from there.
+        // SAFETY: the instruction was decoded from these bytes.
         let bytes = unsafe { core::slice::from_raw_parts(last.ip() as *const u8, last.len()) };
         if last.is_jcc_near() {
             let condition = bytes[bytes.len() - 5] & 0xf;

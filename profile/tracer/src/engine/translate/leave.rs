@@ -1,4 +1,4 @@
-//! Writes how translated code is left: into another block, into the engine, into the program.
+//! Writes the exits of translated code: into another block, into the engine, into the program.
 
 use core::mem::offset_of;
 
@@ -7,7 +7,7 @@ use crate::engine::emit::{Emitter, RAX, RCX, RDX, RSP};
 use crate::engine::exits::{Exit, Exits, Link, Site};
 
 impl Exits {
-    /// Writes what all exits of a cache share, at its start.
+    /// Writes the code that all exits of a cache share, at its start.
     pub fn begin(&mut self, e: &mut Emitter) {
         self.links.clear();
         self.sites.clear();
@@ -22,8 +22,8 @@ impl Exits {
         self.look_up(e);
     }
 
-    /// A call of a function of this library: natively, with its return address exchanged for
-    /// code that takes tracing up again.
+    /// Writes a call of a function of this library. The function runs natively; its return address
+    /// is replaced by that of code that resumes tracing.
     pub fn call_library(&self, e: &mut Emitter, function: u64) {
         e.store_field(spill_offset(RAX), RAX);
         e.load(RAX, RSP, 0);
@@ -36,7 +36,7 @@ impl Exits {
         e.jump_far(function);
     }
 
-    /// Into the engine; all registers are the program's.
+    /// Writes an exit into the engine, at which all registers have the program's values.
     fn leave(&self, e: &mut Emitter, exit: Exit, argument: u32) {
         e.set_field(offset_of!(Context, exit), exit as u32);
         e.set_field(offset_of!(Context, argument), argument);
@@ -50,7 +50,7 @@ impl Exits {
         self.leave(e, exit, argument);
     }
 
-    /// On to an address that is known.
+    /// Writes the way to an address of the program that is known at translation.
     pub fn link(&mut self, e: &mut Emitter, target: u64) {
         let at = e.at;
         e.jump(at + 5); // to what follows, until it is linked
@@ -58,7 +58,7 @@ impl Exits {
         self.links.push(Link { at, target });
     }
 
-    /// On to [`Context::target`], by the table.
+    /// Writes the way to [`Context::target`], through the table.
     pub fn look_up(&self, e: &mut Emitter) {
         e.store_field(spill_offset(RAX), RAX);
         e.store_field(spill_offset(RCX), RCX);
@@ -70,7 +70,7 @@ impl Exits {
         e.load(RCX, RDX, 0);
         e.complement_rcx();
         e.difference_to_rcx();
-        // jrcxz over the way out, whose length is patched in.
+        // A jrcxz that skips the exit into the engine; the exit's length is patched in below.
         e.bytes(&[0xe3, 0]);
         let from = e.at;
         e.load_field(RDX, spill_offset(RDX));
@@ -85,18 +85,19 @@ impl Exits {
         e.jump_field(offset_of!(Context, jump));
     }
 
-    /// A system call, between two visits of the engine.
+    /// Writes a system call, with an exit into the engine before and after it.
     pub fn system_call(&mut self, e: &mut Emitter, instruction: u64, next: u64) {
         let number = self.sites.len() as u32;
         self.leave(e, Exit::BeforeCall, number);
         self.sites.push(Site { instruction, next, host: e.at });
         e.bytes(&[0x0f, 0x05]);
-        // Where the kernel leaves the address that it returned to.
+        // The kernel has left the address of the next instruction in rcx: here the program's, not
+        // the copy's.
         e.set(RCX, next);
         self.leave(e, Exit::AfterCall, number);
     }
 
-    /// The end of tracing, before an address of the program.
+    /// Writes the end of tracing; the program continues at `at`.
     pub fn stop(&mut self, e: &mut Emitter, at: u64, why: u32) {
         self.leave(e, Exit::Stop, self.stops.len() as u32);
         self.stops.push((at, why));

@@ -1,17 +1,18 @@
 //! Translates a basic block of the program.
 //!
 //! ```text
-//!   entry      the program's code is compared with what was translated, all of its bytes, where
-//!              that is not known to be so (code.rs)
-//!              room in the log, the block's number, its entry's place
-//!   body       each instruction as it is (operands relative to the instruction pointer are
-//!              rewritten), before it what notes its addresses, where they aren't known already
-//!   end        the jump, call or return is done by hand; then on to the next block
+//!   entry      compares all bytes of the program's code with those that were translated, unless
+//!              they are known to be equal (code.rs); checks that the log has room; makes a log
+//!              entry with the block's number
+//!   body       for each instruction, code that notes its addresses if they aren't known, then the
+//!              instruction itself (operands relative to the instruction pointer are rewritten)
+//!   end        replaces the jump, call or return, and continues in the next block
 //! ```
 //!
-//! What is added uses two registers that the block doesn't, saved at its entry and restored at
-//! its end; if it uses all, two are saved around each use. No flag is changed and no stack is used,
-//! so the program's red zone is safe, and a signal's handler may run between any two instructions.
+//! Added code uses two registers that the block does not use. They are saved at its entry and
+//! restored at its end; without two such registers, some are saved around each use. Added code
+//! changes no flag and uses no stack, so the program's red zone is safe, and a signal handler may
+//! run between any two instructions.
 
 mod copy;
 mod decode;
@@ -32,34 +33,36 @@ use super::replay::entry_number;
 use super::rseq::Rseq;
 use decoded::{End, is_jump};
 
-/// The log's entry and the cache have room for this many bytes of any block.
+/// The most bytes of any block, in the cache and in its log entry.
 pub const BLOCK_ROOM: u64 = 48 << 10;
 
-/// What the engine adds to the program's code in one block.
+/// Translates one block.
 pub struct Translator<'a> {
-    /// Where code goes.
+    /// Where code is written.
     pub emit: Emitter,
     /// Whether the program's code is not writable.
     steady: bool,
-    /// How restartable sequences are recognised.
+    /// Recognises restartable sequences.
     rseq: Rseq,
-    /// Calls to the library that decodes instructions.
+    /// Finds the memory and the registers that an instruction uses.
     pub factory: &'a mut InstructionInfoFactory,
-    /// What encodes.
+    /// Encodes instructions.
     pub encoder: &'a mut Encoder,
     accesses: Vec<Access>,
     slots: u16,
-    /// The register that has the entry's address, and one to work with; `None` if there are none.
+    /// The register with the log entry's address, and one to work with; `None` if no two are free.
     free: Option<(Reg, Reg)>,
-    /// Addresses that were noted, and their slots, while the registers that they depend on stay.
+    /// Noted addresses, and their slots; removed when a register changes on which the address
+    /// depends.
     noted: Vec<(Memory, u16)>,
-    /// What is noted after the instruction: register's or flag's value to a slot.
+    /// Values to note after the instruction, and their slots: a register's, or the zero flag's if
+    /// `None`.
     after: Vec<(Option<Reg>, u16)>,
     step: u16,
 }
 
 impl<'a> Translator<'a> {
-    /// Prepares to write at a place of a context's cache.
+    /// Prepares to write at the emitter's position in a context's cache.
     pub fn new(
         emit: Emitter,
         steady: bool,
@@ -119,7 +122,7 @@ impl<'a> Translator<'a> {
 
     fn entry(&mut self, start: u64, length: u32, id: u32, exits: &exits::Exits) -> (u64, Patch) {
         let e = &mut self.emit;
-        // The code for failures comes before the entry, so that its address is known.
+        // The exits of the entry's checks come first, so that their addresses are known.
         let stale = e.at;
         exits.leave_from_entry(e, Exit::Stale, id);
         let full = e.at;
@@ -130,7 +133,7 @@ impl<'a> Translator<'a> {
             compare(e, start, length, stale);
             e.clear_byte_field(unsure_offset(id));
             known = Some(e.at);
-            e.jump(e.at); // to the rest of the entry, once it is known where that is
+            e.jump(e.at); // patched below to lead to the rest of the entry
         }
         let entry = e.at;
         e.store_field(spill_offset(RAX), RAX);
@@ -144,7 +147,8 @@ impl<'a> Translator<'a> {
             }
         }
         e.load_byte_field_to_rcx(LOG_ROOM);
-        // jrcxz to the jump; over it.
+        // If rcx is 0, jrcxz skips the short jump, so the jump to `full` runs; otherwise the short
+        // jump skips that.
         e.bytes(&[0xe3, 2, 0xeb, 5]);
         e.jump(full);
         e.load_field(RAX, offset_of!(Context, log));
@@ -176,7 +180,7 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// Where the entry's size and its number are to be put when they are known.
+/// The addresses at which the log entry's size and number are written when they are known.
 struct Patch {
     lea: u64,
     number: u64,
@@ -185,7 +189,7 @@ struct Patch {
 impl Patch {
     fn set(&self, size: i32, number: u32) {
         let write = |at: u64, value: i32| {
-            // SAFETY: places in code that was just written.
+            // SAFETY: the addresses are in code that was just written.
             unsafe { (at as *mut i32).write_unaligned(value) };
         };
         write(self.lea, -size);
@@ -194,17 +198,18 @@ impl Patch {
     }
 }
 
-/// Compares the program's code with what it is now; rax and rcx are saved.
+/// Writes code that goes to `stale` if the program's code is not what it is now, at translation.
+/// That code changes rax and rcx, which must have been saved.
 fn compare(e: &mut Emitter, start: u64, length: u32, stale: u64) {
     let mut done = 0;
     while done < length {
         let left = length - done;
-        // The last piece overlaps the one before, if there is one.
+        // The last piece may overlap the one before it.
         let size = if left >= 8 { 8 } else { 1 << left.ilog2() };
         let size = if done >= 8 { 8 } else { size };
         let at = if done + size > length { length - size } else { done };
         let from = start + u64::from(at);
-        // SAFETY: code that was decoded.
+        // SAFETY: these bytes were decoded.
         let now = unsafe {
             let mut bytes = [0; 8];
             let count = size as usize;

@@ -1,5 +1,5 @@
-//! Notes addresses, masks and what else has to be known of an operand, in the block's entry of
-//! the log.
+//! Writes code that notes the addresses, masks and other values of operands in the block's log
+//! entry.
 
 use core::mem::offset_of;
 
@@ -18,7 +18,8 @@ impl Translator<'_> {
         self.slots - 1
     }
 
-    /// Notes a value: `make` puts it into the register that it is given.
+    /// Notes a value in a slot: `make` writes code that puts the value into the register that it
+    /// gets.
     fn record(&mut self, slot: u16, make: impl FnOnce(&mut Emitter, Reg)) {
         let at = i32::from(slot) * 8;
         let e = &mut self.emit;
@@ -36,7 +37,8 @@ impl Translator<'_> {
         e.load_field(RAX, spill_offset(RAX));
     }
 
-    /// Notes an address, unless it is known by one that was noted since its registers changed.
+    /// Notes an address, unless it follows from one with the same registers that was noted after
+    /// they last changed.
     fn address(&mut self, memory: Memory) -> Address {
         let alike = self.noted.iter().find_map(|(noted, slot)| {
             let same = (noted.base, noted.index) == (memory.base, memory.index);
@@ -60,7 +62,7 @@ impl Translator<'_> {
         });
     }
 
-    /// Notes what is to be known of an operand before the instruction.
+    /// Notes the values of an operand that must be read before the instruction.
     pub fn note(&mut self, instruction: &Instruction, operand: &Operand) {
         let address = match operand.place {
             Place::Known(at) => Address::Known(at),
@@ -98,7 +100,7 @@ impl Translator<'_> {
             }
         };
         let Operand { read, write, in_fs, .. } = *operand;
-        // An exchange with memory is locked without saying so.
+        // `xchg` with memory is atomic without a lock prefix.
         let atomic = instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg;
         let flow = instruction.flow_control();
         let jump = matches!(flow, FlowControl::IndirectBranch | FlowControl::IndirectCall);
@@ -107,7 +109,7 @@ impl Translator<'_> {
         self.accesses.push(Access { step, by, how, in_fs, address, shape });
     }
 
-    /// Notes what is to be known after the instruction.
+    /// Notes the values that must be read after the instruction.
     pub fn note_after(&mut self) {
         for (register, slot) in core::mem::take(&mut self.after) {
             self.record(slot, |e, to| match register {
