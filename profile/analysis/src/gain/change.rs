@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::earlier::Earlier;
-use super::tracks::{Ends, Track};
+use super::shorter::Shorter;
+use super::tracks::{Ends, Track, Wait};
 use crate::model::{Kind, Process, Remedy};
 
 /// Seconds of processor time that a sleep and its wake-up take: calls of the kernel and two
@@ -17,7 +17,7 @@ const SLEEP: f64 = WAKE_UP - WAKING;
 /// The tracks as they would have been with the remedy. A remedy that is not predicted by replay
 /// leaves them as they are.
 pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<Track> {
-    let (sites, saved_per_call, waits_left, earlier) = match remedy {
+    let (sites, saved_per_call, waits_left, shorter) = match remedy {
         Remedy::RemoveLock { sites, seconds_per_call } => (sites, *seconds_per_call, 0.0, None),
         Remedy::NoWaits { sites } => (sites, 0.0, 0.0, None),
         Remedy::FewerHandOvers { sites, left } => (sites, WAKING * (1.0 - left), *left, None),
@@ -26,7 +26,7 @@ pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<T
             (sites, *seconds_per_call, *waits_left, None)
         }
         Remedy::ShortenSections { sites, to } => {
-            (sites, 0.0, 1.0, Some(Earlier::new(process, sites, *to)))
+            (sites, 0.0, 1.0, Some(Shorter::new(process, sites, *to)))
         }
         Remedy::Rebalance { .. }
         | Remedy::AtOnce { .. }
@@ -43,6 +43,10 @@ pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<T
         // If waits become fewer, every n-th remains.
         let mut due = 0.0;
         track.waits.retain_mut(|wait| {
+            if let Some(shorter) = &shorter {
+                due += shorter.left(wait);
+                return stays(&mut due, wait, slept);
+            }
             let Some(site) = wait.site.filter(|site| at.contains(site)) else { return true };
             // A thread still waits until the event has happened, but continues sooner after it.
             if cheaper
@@ -54,22 +58,27 @@ pub fn changed(unchanged: &[Track], process: &Process, remedy: &Remedy) -> Vec<T
                 return true;
             }
             due += waits_left;
-            let stays = due >= 1.0 - 1e-9;
-            if stays {
-                due -= 1.0;
-            } else {
-                *slept += u64::from(!wait.spins);
-            }
-            stays
+            stays(&mut due, wait, slept)
         });
-        if let Some(earlier) = &earlier {
+        if let Some(shorter) = &shorter {
             for wait in &mut track.waits {
-                earlier.apply(wait, unchanged);
+                shorter.apply(wait, unchanged);
             }
         }
     }
     cheapen(&mut tracks, process, sites, saved_per_call, &slept);
     tracks
+}
+
+/// Whether a wait remains, since one is due. One that goes away is a sleep less, if it was one.
+fn stays(due: &mut f64, wait: &Wait, slept: &mut u64) -> bool {
+    let stays = *due >= 1.0 - 1e-9;
+    if stays {
+        *due -= 1.0;
+    } else {
+        *slept += u64::from(!wait.spins);
+    }
+    stays
 }
 
 /// Subtracts the cost of calls, and of sleeping, from the threads' work, evenly over each thread's

@@ -21,9 +21,10 @@
 
 mod assignment;
 mod change;
-mod earlier;
+
 mod kept;
 mod replay;
+mod shorter;
 #[cfg(test)]
 mod tests;
 mod tracks;

@@ -1,4 +1,7 @@
-//! Sections that become shorter, so that the waits for them end earlier.
+//! Sections that become shorter, so that there are fewer waits for them, which end earlier.
+//!
+//! A thread that arrives at a lock waits if one of the others is in a section just then. The less
+//! of their work the others do in sections, the rarer that is.
 //!
 //! If a lock is not handed over, one thread may take it many times while another sleeps for it.
 //! Such a wait ends earlier by what all these sections save.
@@ -7,8 +10,8 @@ use super::tracks::{Ends, Track, Wait};
 use crate::held::share_of_work;
 use crate::model::{Lock, Process};
 
-/// Makes waits end earlier.
-pub struct Earlier {
+/// Makes waits rarer, and end earlier.
+pub struct Shorter {
     /// Work by which a section becomes shorter.
     by: f64,
     /// The share of a section that is saved.
@@ -23,11 +26,13 @@ struct AtLock {
     for_these: f64,
     /// The share of their work that its threads do in the lock's sections.
     of_work: f64,
+    /// The share of the waits that is left.
+    left: f64,
 }
 
-impl Earlier {
+impl Shorter {
     /// The change if the sections of these sites shrink to the share `to`.
-    pub fn new(process: &Process, sites: &[usize], to: f64) -> Earlier {
+    pub fn new(process: &Process, sites: &[usize], to: f64) -> Shorter {
         let figures = || sites.iter().map(|&site| &process.sites[site].figures);
         let (held, calls) = (
             figures().map(|figures| figures.held).sum::<f64>(),
@@ -35,8 +40,14 @@ impl Earlier {
         );
         let mean = if calls > 0 { held / calls as f64 } else { 0.0 };
         let part = 1.0 - to.clamp(0.0, 1.0);
-        let locks = process.locks.iter().map(|lock| AtLock::new(process, lock, sites)).collect();
-        Earlier { by: mean * part, part, locks }
+        let at_lock = |lock| AtLock::new(process, lock, sites, part);
+        let locks = process.locks.iter().map(at_lock).collect();
+        Shorter { by: mean * part, part, locks }
+    }
+
+    /// The share of waits like this one that is left.
+    pub fn left(&self, wait: &Wait) -> f64 {
+        wait.lock.and_then(|lock| self.locks.get(lock)).map_or(1.0, |lock| lock.left)
     }
 
     /// Makes a wait end earlier. The tracks are those of the recorded run.
@@ -61,7 +72,7 @@ fn went_on(track: &Track, work: f64) -> f64 {
 }
 
 impl AtLock {
-    fn new(process: &Process, lock: &Lock, sites: &[usize]) -> AtLock {
+    fn new(process: &Process, lock: &Lock, sites: &[usize], part: f64) -> AtLock {
         let known = lock.blockers.iter().filter(|blocker| blocker.holder.is_some());
         let (mut here, mut all) = (0.0, 0.0);
         for blocker in known {
@@ -71,10 +82,15 @@ impl AtLock {
             }
         }
         let used = lock.sites.iter().any(|used| sites.contains(&used.site));
-        AtLock {
-            for_these: if all > 0.0 { here / all } else { f64::from(used) },
-            of_work: if used { share_of_work(process, lock) } else { 0.0 },
-        }
+        let for_these = if all > 0.0 { here / all } else { f64::from(used) };
+        let of_work = if used { share_of_work(process, lock) } else { 0.0 };
+        // No more threads than there are processors can arrive at a time.
+        let arriving = lock.threads.len().min(process.processors.unwrap_or(usize::MAX)).max(2);
+        let taken = |of_work: f64| 1.0 - (1.0 - of_work).powi(arriving as i32 - 1);
+        let before = taken(of_work);
+        let left =
+            if before > 0.0 { taken(of_work * (1.0 - for_these * part)) / before } else { 1.0 };
+        AtLock { for_these, of_work, left }
     }
 }
 
@@ -114,7 +130,7 @@ mod tests {
         let for_second = Ends::With { thread: 1, work: 2.0, delay: 0.0 };
         let mut changed = wait(1.0, for_second);
         let tracks = [track(vec![changed]), track(vec![wait(waited_at, Ends::After(0.1))])];
-        Earlier::new(&drawn, &[site], 0.5).apply(&mut changed, &tracks);
+        Shorter::new(&drawn, &[site], 0.5).apply(&mut changed, &tracks);
         let Ends::With { work, .. } = changed.ends else { panic!("it still waits") };
         work
     }
