@@ -5,7 +5,8 @@
 
 use crate::memory::Memory;
 
-/// The children of a group. If a group has more parts, several parts share an index.
+/// The number of children of a group. If the machine divides a group into more parts, several parts
+/// share an index.
 const FAN_OUT: usize = 4;
 
 /// The levels below the machine in a tree of this many groups: 1 for 5 groups, 2 for 21.
@@ -26,7 +27,7 @@ pub const fn above(place: usize) -> usize {
 }
 
 /// The index of the smallest group that this thread is in. A level that divides nothing on this
-/// machine is left out. If threads disagree about that, they meet in a group above.
+/// machine is left out. Threads that disagree about a level still have a group above in common.
 #[inline]
 pub fn smallest_group<M: Memory, const GROUPS: usize>() -> usize {
     let mut place = 0;
