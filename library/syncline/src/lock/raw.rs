@@ -143,7 +143,7 @@ pub unsafe trait TrySharedLock: RawSharedLock + TryLock {
 
     /// Like [`RawSharedLock::acquire_shared`], but returns `false` at once if more readers share
     /// the lock than it can count, in which case `acquire_shared` panics. A lock that counts to
-    /// 2^28 or more may panic here as well.
+    /// 2^27 or more may panic here as well.
     ///
     /// # Safety
     ///
