@@ -11,7 +11,8 @@ use super::raw::{Raw, free};
 use crate::lock::{Downgrade, RawLock, RawSharedLock, TryLock, TrySharedLock, Upgrade};
 use crate::memory::{Memory, Pooled};
 
-/// What `lock_api`'s guards carry: the acquisition's queue node. It stays with its thread.
+/// What `lock_api`'s guards carry: the acquisition's queue node. It can't be sent to another
+/// thread.
 #[derive(Debug)]
 pub struct Node<N: Default, M: Memory> {
     node: Pooled<N, M>,

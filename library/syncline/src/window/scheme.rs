@@ -22,7 +22,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All of them.
+    /// All schemes.
     pub const ALL: [Scheme; 8] = [
         Scheme::FullSupport,
         Scheme::BestEffort,
