@@ -67,8 +67,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
         };
         // Relaxed: the swap publishes it.
         queue_node.state.store(HELD, Relaxed);
-        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the swap
-        // of the one before us, which published its own.
+        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the
+        // swap of the one before us, which published its own.
         if let Some(previous) = self.tail.swap(Some(mine), AcqRel) {
             // SAFETY: a queue node that was in the queue stays until the thread behind it, which is
             // this one, has seen it released. Then it is ours, since its owner uses it last when it

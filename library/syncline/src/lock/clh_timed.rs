@@ -73,8 +73,8 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
         // Relaxed: the swap publishes them.
         queue_node.previous.store(None, Relaxed);
         queue_node.state.store(HELD, Relaxed);
-        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the swap
-        // of the one before us, or with the last holder's exchange in `release`.
+        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the
+        // swap of the one before us, or with the last holder's exchange in `release`.
         let Some(mut previous) = self.tail.swap(Some(mine), AcqRel) else { return true };
         loop {
             // SAFETY: the queue node before ours stays until this thread, the only one behind it,

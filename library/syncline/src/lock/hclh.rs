@@ -139,8 +139,8 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
         queue_node.local.store(WAITING, Relaxed);
         queue_node.global.store(WAITING, Relaxed);
         queue_node.left.store(0, Relaxed);
-        // AcqRel: publishes our queue node to the ones behind us, and pairs with the swap of the one
-        // before us, which published its own.
+        // AcqRel: publishes our queue node to the ones behind us, and pairs with the swap of the
+        // one before us, which published its own.
         let before = group.tail.swap(Some(mine), AcqRel);
         if let Some(before) = before {
             // SAFETY: it stays until we, which are behind it, have left it.

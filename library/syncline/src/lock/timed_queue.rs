@@ -94,11 +94,11 @@ impl<M: Memory> Queue<M> {
         }
         // SAFETY: our caller's promise.
         let mine = unsafe { Self::queue_node(handle) };
-        // AcqRel: pairs with the Release of the exchange by which the previous first one emptied the
-        // queue, and publishes our queue node to the swap of the one behind us.
+        // AcqRel: pairs with the Release of the exchange by which the previous first one emptied
+        // the queue, and publishes our queue node to the swap of the one behind us.
         let Some(previous) = self.tail.swap(Some(mine), AcqRel) else { return Some(FIRST) };
-        // SAFETY: our queue node stays until we abandon it or leave the queue. The one before stays until
-        // a first one has seen our link, even if its owner has given up.
+        // SAFETY: our queue node stays until we abandon it or leave the queue. The one before stays
+        // until a first one has seen our link, even if its owner has given up.
         let (queue_node, before) =
             unsafe { (M::follow::<QueueNode<M>>(mine), M::follow::<QueueNode<M>>(previous)) };
         // Release: pairs with the Acquire in `behind`: our queue node is initialised.

@@ -185,7 +185,8 @@ unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
     }
 
     unsafe fn try_upgrade(&self, share: &S::SharedNode, node: &S::Node) -> bool {
-        // SAFETY: our caller's promise. No thread writes meanwhile, so the share can be acquired again.
+        // SAFETY: our caller's promise. No thread writes meanwhile, so the share can be acquired
+        // again.
         unsafe {
             self.shared.release_shared(share);
             let upgraded = self.shared.try_acquire(node);
@@ -233,7 +234,8 @@ unsafe impl<S: TimedSharedLock> TimedUpgrade for Upgradable<S> {
         node: &S::Node,
         deadline: Duration,
     ) -> bool {
-        // SAFETY: our caller's promise. No thread writes meanwhile, so the share can be acquired again.
+        // SAFETY: our caller's promise. No thread writes meanwhile, so the share can be acquired
+        // again.
         unsafe {
             self.shared.release_shared(share);
             let alone = self.shared.acquire_until(node, deadline);

@@ -17,8 +17,9 @@
 //! Readers do not use the lock that a writer has left to the host: it would keep readers of other
 //! hosts out, and a reader may wait for another reader while both are inside.
 //!
-//! Source: Dice, Marathe and Shavit, "Lock Cohorting" (PPoPP 2012), for the two levels and the bound;
-//! Calciu et al., "NUMA-Aware Reader-Writer Locks" (PPoPP 2013), for cohorts of writers only.
+//! Source: Dice, Marathe and Shavit, "Lock Cohorting" (PPoPP 2012), for the two levels and the
+//! bound; Calciu et al., "NUMA-Aware Reader-Writer Locks" (PPoPP 2013), for cohorts of writers
+//! only.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -63,7 +64,8 @@ pub trait Between {
     /// Why the lock can't be acquired.
     type Refusal;
 
-    /// Waits for the lock, and takes it for the host or shares it for the caller. Has Acquire ordering.
+    /// Waits for the lock, and takes it for the host or shares it for the caller. Has Acquire
+    /// ordering.
     ///
     /// # Errors
     ///

@@ -94,8 +94,9 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
     ///
     /// # Safety
     ///
-    /// The rank neither holds nor waits for this part. The node is a new one. It stays until the queues
-    /// are made new, or as long as the window: ranks that are about to leave a broken queue may use it.
+    /// The rank neither holds nor waits for this part. The node is a new one. It stays until the
+    /// queues are made new, or as long as the window: ranks that are about to leave a broken queue
+    /// may use it.
     #[inline]
     pub unsafe fn acquire<'n>(&self, target: usize, node: impl FnOnce() -> &'n L::Node) -> bool
     where

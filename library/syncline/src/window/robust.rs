@@ -127,8 +127,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         false
     }
 
-    /// Waits until no rank shares all parts, and keeps it that way; [`acquire`](Self::acquire) of the
-    /// part has to follow.
+    /// Waits until no rank shares all parts, and keeps it that way; [`acquire`](Self::acquire) of
+    /// the part has to follow.
     #[inline]
     pub(super) fn enter_as_writer(&self, target: usize) {
         let global = self.table.global();
