@@ -214,7 +214,7 @@ impl<M: Memory> Condvar<M> {
         self.waiters.load(Relaxed) != 0
     }
 
-    /// Wakes this many waiters, and returns how many wait.
+    /// Wakes up to `count` waiters, and returns how many wait.
     #[inline]
     fn notify(&self, count: u32) -> u32 {
         // Relaxed: a waiter that must not be missed has counted itself under the lock, which we

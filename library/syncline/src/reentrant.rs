@@ -121,7 +121,7 @@ impl<T: ?Sized, L: Nodeless> ReentrantMutex<T, L> {
 }
 
 impl<T: ?Sized, L: Nodeless + TryLock> ReentrantMutex<T, L> {
-    /// Takes the lock if it is free, or if this thread holds it.
+    /// Takes the lock if it is free, or if this thread holds it; otherwise returns `None`.
     #[inline]
     pub fn try_lock(&self) -> Option<ReentrantMutexGuard<'_, T, L>> {
         // SAFETY: the lock needs no node.

@@ -71,8 +71,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
         // swap of the one before us, which published its own.
         if let Some(previous) = self.tail.swap(Some(mine), AcqRel) {
             // SAFETY: a queue node that was in the queue stays until the thread behind it, which is
-            // this one, has seen it released. Then it is ours, since its owner uses it last when it
-            // writes that state.
+            // this one, has seen it released. Then it is ours, since writing that state is its
+            // owner's last use of it.
             unsafe {
                 let before = M::follow::<QueueNode<M>>(previous);
                 W::wait::<M>(&before.state, 0, None, |state| state == RELEASED);

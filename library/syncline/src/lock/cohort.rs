@@ -112,7 +112,8 @@ pub struct Node<G: ThreadOblivious, L: RawLock> {
     /// A spare for the group, or the node that was taken from the group to release the global lock
     /// with.
     global: Lazy<G::Node, G::Memory>,
-    /// The group that it acquired in: the thread may have moved to another one when it releases.
+    /// The group in which the lock was acquired: the thread may have moved to another one when it
+    /// releases.
     group: Private<G::Memory>,
 }
 

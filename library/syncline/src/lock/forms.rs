@@ -77,9 +77,9 @@ impl Form {
 /// `$each! { form_name, Waiting, Type, lock_name, features }`.
 ///
 /// The form's name is an expression, `Waiting` a variant of [`Waiting`], and the type is complete:
-/// a lock in the native memory, unless another one is named, as in `for_each_form!(each in
-/// Memory)`. The features are those of [`for_each_lock`](crate::for_each_lock), whose documentation
-/// also explains `$what`.
+/// a lock in the native memory, unless another memory is named: `for_each_form!(each in Memory)`.
+/// The features are those of [`for_each_lock`](crate::for_each_lock), whose documentation also
+/// explains `$what`.
 #[macro_export]
 macro_rules! for_each_form {
     ($each:ident in $memory:ty $(, $what:tt)?) => {

@@ -46,8 +46,8 @@ const CLOSED: u32 = 4;
 /// is smaller.
 const IN_VAIN: u32 = 4;
 
-/// A newcomer makes this many times fewer looks than a waiter that can't sleep; the head, whose
-/// wait may end at any release, makes somewhat more than a newcomer. The pause between looks grows
+/// How many times fewer looks a newcomer makes than a waiter that can't sleep. The head, whose wait
+/// may end at any release, makes somewhat more looks than a newcomer. The pause between looks grows
 /// by a line's transfer each time: a look takes the line from the holder, which needs it for the
 /// release and, if the data is beside the lock, in the section. With shorter pauses, a thread that
 /// acquires again and again lost up to 40 % of its throughput. In all, the head spins for about as

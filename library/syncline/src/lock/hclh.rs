@@ -79,7 +79,7 @@ pub struct QueueNode<M: Memory> {
 
 impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GROUPS, LEVEL> {
     /// Moves the group's queue, of which this thread is the first, to the end of the global one,
-    /// and returns the node that was last there, if any.
+    /// and returns the node that was last there, or `None` if there was none.
     fn splice(&self, group: &Group<M>) -> Option<M::Ref<QueueNode<M>>> {
         // Relaxed: a hint.
         if group.crowded.load(Relaxed) != 0 {
@@ -91,8 +91,9 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
         // `previous`.
         let previous = self.global.swap(Some(last), AcqRel);
         // The thread of `last` waits behind us, or is this one. After this the next master may
-        // splice. SAFETY: the queue node is behind ours, or is ours, so its thread has not got the
-        // lock yet, and the node stays.
+        // splice.
+        // SAFETY: the queue node is behind ours, or is ours, so its thread has not got the lock
+        // yet, and the node stays.
         W::hand_over::<M>(&unsafe { M::follow::<QueueNode<M>>(last) }.local, SPLICED);
         previous
     }
@@ -116,10 +117,10 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
     }
 }
 
-// SAFETY: each queue node but the first of the global queue has another before it, directly or as
-// the last one of the splice before, and its thread waits until that one is released. The order of
-// holders is carried by the word that is waited for. No queue node is used again before both
-// threads behind it have left.
+// SAFETY: each queue node but the first of the global queue has another before it: the one before it
+// in its group's queue, or the last one of the splice before. Its thread waits until that one is
+// released. The order of holders is carried by the word that is waited for. No queue node is used
+// again before both threads behind it have left.
 unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
     for Hclh<W, M, GROUPS, LEVEL>
 {

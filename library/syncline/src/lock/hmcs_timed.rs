@@ -10,8 +10,8 @@
 //!
 //! A thread that gives up in its own group's queue marks its queue node and leaves. A thread that
 //! gives up in a queue further up was the first of the queues below: it marks the group's queue
-//! node there, and then grants the group's next thread only to be first: the group does not have
-//! the lock. That thread queues for the lock again, behind those of other groups. So giving up
+//! node there, and then makes the group's next thread the first, without the lock, which the group
+//! does not have. That thread queues for the lock again, behind those of other groups. So giving up
 //! takes a few steps at each level, and an exchange for each abandoned queue node of its group that
 //! is behind it.
 //!

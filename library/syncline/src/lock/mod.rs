@@ -2,8 +2,8 @@
 //!
 //! A lock is a generic type, `Ticket<W, M>`, with a waiting policy `W` and a memory `M`; the traits
 //! of `raw.rs` that it implements say what it can do. Each file opens with the lock's idea, its
-//! source, and when not to use it. To use a lock, put a value into a mutex of this lock: [`Mutex<T,
-//! Ticket>`](crate::Mutex).
+//! source, and when not to use it. To use a lock, put a value into a mutex of this lock:
+//! [`Mutex<T, Ticket>`](crate::Mutex).
 //!
 //! ```
 //! use syncline::Mutex;

@@ -29,7 +29,7 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// # Safety
     ///
     /// `node` is not used otherwise, and stays alive at its address until `release` with it has
-    /// returned; for ever, if it is never released.
+    /// returned; forever, if it is never released.
     unsafe fn acquire(&self, node: &Self::Node);
 
     /// Releases the lock, which another thread may then acquire.
@@ -46,8 +46,8 @@ pub unsafe trait RawLock: Default + Send + Sync {
 ///
 /// Same requirements as [`RawLock`].
 pub unsafe trait TryLock: RawLock {
-    /// Takes the lock if it is free, and says whether it did. May be refused while others wait, but
-    /// never while the lock is free and no other thread uses it.
+    /// Takes the lock if it is free, and says whether it did. The try may fail while others wait,
+    /// but never while the lock is free and no other thread uses it.
     ///
     /// # Safety
     ///

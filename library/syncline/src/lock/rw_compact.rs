@@ -22,10 +22,12 @@
 //!
 //! 1. A thread that sleeps has set `PARKED` in a word that kept it out, and sleeps only while the
 //!    word stays as it was.
-//! 2. A writer sleeps only while it is counted. The threads inside keep it out; the last of them to
-//!    leave finds the mark and the count, and wakes one writer. With that it clears the mark, so
-//!    that no other thread wakes more writers while the woken one is on its way. The woken writer
-//!    sets the mark again when it enters or goes back to sleep, since others may still sleep.
+//! 2. A writer sleeps only while it is counted, except for short naps of writers that find the
+//!    count full. The threads inside keep it out; the last of them to leave finds the mark and the
+//!    count, and wakes one writer. A writer that leaves also clears the mark, unless `READER_WAITS`
+//!    keeps it in place, so that no other thread wakes more writers while the woken one is on its
+//!    way. The woken writer sets the mark again when it enters or goes back to sleep, since others
+//!    may still sleep.
 //! 3. A reader is kept out by writers, inside or waiting, and sleeps only under `READER_WAITS`,
 //!    which keeps the mark in place. The last of these writers, leaving or giving up, finds both
 //!    bits, clears them, and wakes all readers.

@@ -9,7 +9,7 @@ use crate::memory::Memory;
 /// share an index.
 const FAN_OUT: usize = 4;
 
-/// The levels below the machine in a tree of this many groups: 1 for 5 groups, 2 for 21.
+/// The number of levels below the machine in a tree of `groups` groups: 1 for 5 groups, 2 for 21.
 const fn levels(groups: usize) -> usize {
     let (mut levels, mut all, mut lowest) = (0, 1, 1);
     while all < groups {

@@ -26,7 +26,7 @@ impl<N: Default, M: Memory> Node<N, M> {
     }
 }
 
-// SAFETY: a shared node gives nothing out; it exists to be consumed.
+// SAFETY: a shared reference to a node gives access to nothing; a node exists to be consumed.
 unsafe impl<N: Default, M: Memory> Sync for Node<N, M> {}
 
 /// The node of a lock's exclusive acquisition.

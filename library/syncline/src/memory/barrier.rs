@@ -95,8 +95,8 @@ mod linux {
         let time = libc::timespec { tv_sec: 0, tv_nsec: ALL_STORED };
         let rest = ptr::null_mut::<libc::timespec>();
         // The system call itself, since libc's function is a cancellation point, and the thread
-        // must not end here. SAFETY: the time is valid, and what would be left of it is not asked
-        // for.
+        // must not end here.
+        // SAFETY: the time is valid, and what would be left of it is not asked for.
         unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, rest) };
         STATE.store(FENCES, SeqCst);
     }

@@ -39,7 +39,7 @@ mod linux {
     /// all levels count as divided.
     #[inline]
     pub fn is_divided(level: usize) -> bool {
-        // Acquire: pairs with the Release in `look`; the topology is there if a bit of it is set.
+        // Acquire: pairs with the Release in `look`; if a bit is set, the topology is there.
         level < LEVELS && DIVIDED.load(Acquire) & (1 << level) != 0
     }
 

@@ -45,7 +45,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 }
 
 impl<T: ?Sized, L: TryLock> Mutex<T, L> {
-    /// Takes the lock if it is free.
+    /// Takes the lock if it is free; otherwise returns `None`.
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T, L>> {

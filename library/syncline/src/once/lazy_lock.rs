@@ -6,7 +6,7 @@ use core::ops::Deref;
 use super::once_lock::OnceLock;
 use crate::memory::{Data, Memory, Native};
 
-/// The function's place in native memory, which a `static` can have.
+/// The function's data in native memory, which can be made in a `static`.
 type Function<F> = <Native as Memory>::Data<Option<F>>;
 
 /// A value that is initialized by the thread that accesses it first.

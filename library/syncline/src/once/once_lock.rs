@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use super::raw::{FRESH, RawOnce};
 use crate::memory::{Data, Memory, Native};
 
-/// The value's place in native memory, which a `static` can have.
+/// The value's data in native memory, which can be made in a `static`.
 type Value<T> = <Native as Memory>::Data<MaybeUninit<T>>;
 
 /// A cell for a value that is written once, by the thread that comes first.

@@ -122,7 +122,7 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockWriteGuard<'a, T, L> {
         guard.lock
     }
 
-    /// A guard of a part of the value, which goes on holding the lock.
+    /// A guard of a part of the value, which keeps the lock held.
     ///
     /// ```
     /// use syncline::{RwLock, RwLockWriteGuard};

@@ -75,7 +75,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
 }
 
 impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
-    /// Shares the lock if that needs no waiting.
+    /// Shares the lock if that needs no waiting; otherwise returns `None`.
     #[inline]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T, L>> {
         let node = self.lock.try_share()?;
@@ -83,7 +83,7 @@ impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
         Some(unsafe { RwLockReadGuard::new(self, node) })
     }
 
-    /// Takes the lock if no thread has it.
+    /// Takes the lock if no thread has it; otherwise returns `None`.
     #[inline]
     #[track_caller]
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T, L>> {

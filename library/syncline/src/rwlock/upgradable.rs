@@ -57,7 +57,8 @@ impl<T: ?Sized, L: Upgrade> RwLock<T, L> {
         }
     }
 
-    /// Takes the upgradable share if that needs no waiting. Acquire ordering.
+    /// Takes the upgradable share if that needs no waiting; otherwise returns `None`. Acquire
+    /// ordering.
     pub fn try_upgradable_read(&self) -> Option<RwLockUpgradableReadGuard<'_, T, L>> {
         let node = Pooled::new();
         // SAFETY: as in `upgradable_read`.

@@ -17,7 +17,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// Whether waiters may sleep, so that the thread that admits them has to wake them.
     const SLEEPS: bool;
 
-    /// Whether waiters let other threads run while they wait, and do not only poll.
+    /// Whether waiters let other threads run while they wait, rather than only poll.
     const YIELDS: bool;
 
     /// A word's value, without [`PARKED`].

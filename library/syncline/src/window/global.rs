@@ -96,7 +96,7 @@ impl<W: Wait, M: Memory> Global<W, M> {
 
     #[inline]
     fn try_enter(&self, one: u32, others: u32) -> bool {
-        // Acquire: pairs with the Release in `leave` of those whom we count as gone.
+        // Acquire: pairs with the Release in `leave` of the ranks that are no longer counted.
         if self.word.fetch_add(one, Acquire) & others == 0 {
             return true;
         }

@@ -37,7 +37,7 @@ const MODE: u32 = 3;
 const PASS: u32 = 4;
 
 /// A host's hold on a part's lock between hosts, and how many ranks of the host wait for the part.
-/// All zero: the host has nothing of the lock, and no rank waits.
+/// If all is zero, the host has nothing of that lock, and no rank waits.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Hold<W: Wait = Yield, M: Memory = Native> {

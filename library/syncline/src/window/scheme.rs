@@ -62,7 +62,7 @@ impl Scheme {
         }
     }
 
-    /// The scheme of this name.
+    /// The scheme of this name, or `None` if there is none.
     pub fn named(name: &str) -> Option<Scheme> {
         Scheme::ALL.into_iter().find(|scheme| scheme.name() == name)
     }
