@@ -79,14 +79,14 @@ impl<T, L: Zeroable> ReentrantMutex<T, L> {
 }
 
 impl<T, L> ReentrantMutex<T, L> {
-    /// The value. The ownership guarantees that no thread holds the lock.
+    /// The value. Ownership guarantees that no guard is left.
     pub fn into_inner(self) -> T {
         self.value
     }
 }
 
 impl<T: ?Sized, L> ReentrantMutex<T, L> {
-    /// The value. The exclusive reference guarantees that no thread holds the lock.
+    /// The value. The exclusive reference guarantees that no guard is left.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }

@@ -91,7 +91,7 @@ impl<T, L> RwLock<T, L> {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }
 
-    /// The value. The ownership guarantees that no thread holds the lock.
+    /// The value. Ownership guarantees that no guard is left.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -105,7 +105,7 @@ impl<T> From<T> for RwLock<T> {
 }
 
 impl<T: ?Sized, L> RwLock<T, L> {
-    /// The value. The exclusive reference guarantees that no thread holds the lock.
+    /// The value. The exclusive reference guarantees that no guard is left.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
