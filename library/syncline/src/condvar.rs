@@ -1,9 +1,9 @@
 //! A condition variable that works with every lock of the catalogue.
 //!
-//! A sequence number that each notification changes, and on which waiters sleep. A waiter reads it
-//! while it holds the lock and sleeps only while it is still the same; so a notification between
-//! its release of the lock and its sleep is not lost. A thread that doesn't wait yet is not
-//! notified, and a notification without waiters reads one word.
+//! Each notification of waiters changes a sequence number, on which waiters sleep. A waiter reads
+//! the number while it holds the lock, and sleeps only while the number is still the same. So a
+//! notification between the waiter's release of the lock and its sleep is not lost. A thread that
+//! doesn't wait yet is not notified, and a notification without waiters only reads one word.
 //!
 //! A waiter may wake spuriously, and when it wakes, the condition may no longer hold: check it in a
 //! loop, or use [`Condvar::wait_while`].
@@ -42,7 +42,7 @@ use crate::mutex::MutexGuard;
 pub struct Condvar<M: Memory = Native> {
     /// Changed by each notification that a thread might sleep through.
     sequence: M::Word,
-    /// How many wait, or are about to.
+    /// How many threads wait, or are about to.
     waiters: M::Word,
 }
 
@@ -63,7 +63,7 @@ const KEY: u32 = 0;
 impl<M: Memory> Condvar<M> {
     /// Releases the lock, waits for a notification, and acquires the lock again.
     pub fn wait<T: ?Sized, L: RawLock<Memory = M>>(&self, guard: &mut MutexGuard<'_, T, L>) {
-        // SAFETY: the guard holds the lock with this node, and gets it back so.
+        // SAFETY: the guard holds the lock with this node, and again when this returns.
         guard.released(|lock, node| unsafe { self.wait_raw(lock, node, None) });
     }
 
@@ -78,9 +78,9 @@ impl<M: Memory> Condvar<M> {
         }
     }
 
-    /// Waits for a notification, but not longer than this, and says whether the time passed without
-    /// one. A notification that came in time counts, however long it then takes to acquire the lock
-    /// again.
+    /// Waits for a notification for at most the given time, and says whether the time passed
+    /// without one. A notification that came in time counts, however long it then takes to acquire
+    /// the lock again.
     pub fn wait_for<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -89,7 +89,7 @@ impl<M: Memory> Condvar<M> {
         self.wait_until(guard, M::now().saturating_add(patience))
     }
 
-    /// [`wait_for`](Self::wait_for) by the standard library's name.
+    /// Another name of [`wait_for`](Self::wait_for), as in the standard library.
     pub fn wait_timeout<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -106,12 +106,12 @@ impl<M: Memory> Condvar<M> {
         deadline: impl Deadline<M>,
     ) -> WaitTimeoutResult {
         let deadline = deadline.on_clock();
-        // SAFETY: the guard holds the lock with this node, and gets it back so.
+        // SAFETY: the guard holds the lock with this node, and again when this returns.
         guard.released(|lock, node| unsafe { self.wait_raw(lock, node, Some(deadline)) })
     }
 
-    /// Waits until the condition on the value is false, but not longer than this, and says
-    /// whether it is still true then.
+    /// Waits until the condition on the value is false, for at most the given time, and says
+    /// whether the condition is still true then.
     ///
     /// ```
     /// use std::time::Duration;
@@ -131,7 +131,8 @@ impl<M: Memory> Condvar<M> {
         self.wait_while_until(guard, condition, M::now().saturating_add(patience))
     }
 
-    /// [`wait_while_for`](Self::wait_while_for) by the standard library's name and order.
+    /// Like [`wait_while_for`](Self::wait_while_for), with the standard library's name and order of
+    /// arguments.
     pub fn wait_timeout_while<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -166,7 +167,8 @@ impl<M: Memory> Condvar<M> {
     ///
     /// # Safety
     ///
-    /// The lock is held, and was acquired with this node, which can be used for acquiring.
+    /// The lock is held, and was acquired with this node, which also meets the requirements of
+    /// [`RawLock::acquire`].
     pub unsafe fn wait_raw<L: RawLock<Memory = M>>(
         &self,
         lock: &L,
@@ -179,8 +181,8 @@ impl<M: Memory> Condvar<M> {
         // SAFETY: our caller's promise.
         unsafe { lock.release(node) };
         M::park(&self.sequence, sequence, KEY, deadline);
-        // Relaxed: it was changed before any thread was woken. A thread that was woken must not say
-        // that its time was up, or the notification would be lost.
+        // Relaxed: the number was changed before any thread was woken. A thread that was woken must
+        // not say that its time was up, or the notification would be lost.
         let notified = self.sequence.load(Relaxed) != sequence;
         let expired = !notified && deadline.is_some_and(|deadline| M::now() >= deadline);
         self.waiters.fetch_sub(1, Relaxed);
@@ -189,16 +191,17 @@ impl<M: Memory> Condvar<M> {
         WaitTimeoutResult(expired)
     }
 
-    /// Wakes one of the threads that wait, and says whether there was one. A thread that changed
-    /// the condition has held, or holds, the lock.
+    /// Wakes one of the threads that wait, and says whether there was one. If the caller has
+    /// changed the condition, it must have done so under the lock, which it may have released
+    /// since.
     ///
     /// A thread that was woken but has not run yet counts as waiting.
     pub fn notify_one(&self) -> bool {
         self.notify(1) != 0
     }
 
-    /// Wakes all threads that wait, and says how many did. A thread that changed the condition has
-    /// held, or holds, the lock.
+    /// Wakes all threads that wait, and says how many there were. If the caller has changed the
+    /// condition, it must have done so under the lock, which it may have released since.
     ///
     /// A thread that was woken but has not run yet counts as waiting.
     pub fn notify_all(&self) -> usize {
@@ -211,7 +214,7 @@ impl<M: Memory> Condvar<M> {
         self.waiters.load(Relaxed) != 0
     }
 
-    /// Wakes this many waiters, and returns how many wait.
+    /// Wakes up to `count` waiters, and returns how many wait.
     #[inline]
     fn notify(&self, count: u32) -> u32 {
         // Relaxed: a waiter that must not be missed has counted itself under the lock, which we
@@ -232,7 +235,7 @@ impl<M: Memory> fmt::Debug for Condvar<M> {
     }
 }
 
-/// Whether a wait ended because its time was up, and not by a notification.
+/// Whether a wait ended because its time was up, rather than because of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 

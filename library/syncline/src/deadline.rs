@@ -1,4 +1,4 @@
-//! Until when to wait: a time on a memory's clock, or natively an `Instant`.
+//! Deadlines: a time on a memory's clock or, in native memory, an `Instant`.
 //!
 //! An algorithm compares its deadline with [`Memory::now`], whatever clock that is: a checker's
 //! or a simulated machine's is not the system's. So an `Instant` is a deadline in native memory

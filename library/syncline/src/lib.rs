@@ -22,10 +22,10 @@
 //!
 //! [`Mutex`] and [`RwLock`] put a value under a lock, the default one or another; [`lock`] has the
 //! locks and the catalogue of them. [`Condvar`], [`Once`], [`OnceLock`], [`LazyLock`], [`Barrier`]
-//! and `ReentrantMutex` complete what the standard library and parking_lot have, by their names;
+//! and `ReentrantMutex` complete what the standard library and parking_lot have, under their names;
 //! `docs/familiar.md` lists what differs, and why. `stm` has transactions, which need no lock;
-//! `channel`, `delegation`, `table` and `window` are the other areas, each with a feature of its
-//! name.
+//! `channel`, `delegation`, `table` and `window` are the other areas, each behind a feature of the
+//! same name.
 //!
 //! Waiters that [park](wait::Park) sleep by the kernel's futex on Linux, and by the means of the
 //! standard library on other systems; there, without the feature `std`, they spin, and deadlines

@@ -1,6 +1,6 @@
 //! A guard of a part of what a lock protects.
 //!
-//! It holds the whole lock. It gives no access to the lock's value, and can't be used with a
+//! It holds the whole lock. It gives no access to the rest of the value, and can't be used with a
 //! condition variable or turned into a share: while others change the whole value, the part could
 //! cease to exist.
 
@@ -23,7 +23,7 @@ macro_rules! take_node {
     }};
 }
 
-/// A guard's `Debug` and `Display` show its value.
+/// Implements `Debug` and `Display` for a guard, by those of its value.
 macro_rules! shown_as_its_value {
     ($Guard:ident<$($lifetime:lifetime,)? T, L: $Lock:ident>) => {
         impl<T: ?Sized + core::fmt::Debug, L: $Lock> core::fmt::Debug for $Guard<$($lifetime,)? T, L> {
@@ -45,8 +45,8 @@ pub(crate) use {shown_as_its_value, take_node};
 
 /// The right to reach a part of a [`Mutex`](crate::Mutex)'s value, until dropped.
 ///
-/// Made by [`MutexGuard::map`](crate::MutexGuard::map) and its like. Dropping it releases the
-/// lock, with Release ordering.
+/// [`MutexGuard::map`](crate::MutexGuard::map) and similar functions make it. Dropping it releases
+/// the lock, with Release ordering.
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = Gate> {
     lock: &'a Watched<L>,
@@ -54,12 +54,12 @@ pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = Gate> {
     /// A pointer, because a reference would have to be valid until the end of `drop`, when the lock
     /// is already released.
     part: NonNull<T>,
-    /// For the compiler: the guard is invariant in `T`, and `!Send`.
+    /// Makes the guard invariant in `T`, and `!Send`.
     writes: PhantomData<(&'a mut T, *const ())>,
 }
 
-/// The right to write a part of an [`RwLock`](crate::RwLock)'s value, until dropped: the same type
-/// as for a mutex, since both hold their lock alone.
+/// The right to write a part of an [`RwLock`](crate::RwLock)'s value, until dropped. It is the same
+/// type as for a mutex, since both hold their lock alone.
 pub type MappedRwLockWriteGuard<'a, T, L = CompactRw> = MappedMutexGuard<'a, T, L>;
 
 // SAFETY: a shared guard gives out shared references to the part.
@@ -108,7 +108,7 @@ impl<'a, T: ?Sized, L: RawLock> MappedMutexGuard<'a, T, L> {
         }
     }
 
-    /// [`filter_map`](Self::filter_map) by parking_lot's name.
+    /// Another name of [`filter_map`](Self::filter_map), as in parking_lot.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl<'a, T: ?Sized, L: RawLock> MappedMutexGuard<'a, T, L> {
 
     fn with_part<U: ?Sized>(self, part: NonNull<U>) -> MappedMutexGuard<'a, U, L> {
         let lock = self.lock;
-        // SAFETY: the lock is held with this node, and the part is one of ours.
+        // SAFETY: the lock is held with this node, and the new part is within ours.
         unsafe { MappedMutexGuard::new(lock, take_node!(self), part) }
     }
 }

@@ -1,4 +1,4 @@
-//! A mutex that the thread that holds it can lock again.
+//! A mutex that its holder can lock again.
 //!
 //! Next to the lock are the number of its holder and a count of the holder's acquisitions. A thread
 //! that finds its own number there holds the lock, since only it writes and erases that number; so
@@ -8,8 +8,9 @@
 //! An acquisition outlives the guard that made it if another guard is dropped later, so no guard
 //! can keep a queue node: only locks without nodes can be used, such as the default one.
 //!
-//! When not to use it: a function that locks what its caller holds finds the value in the middle
-//! of its caller's change. A [`Mutex`](crate::Mutex), passed on locked, shows that to the compiler.
+//! When not to use it: a function that locks what its caller holds finds the value in the middle of
+//! its caller's change. If the caller passes on the guard of a [`Mutex`](crate::Mutex) instead, the
+//! compiler sees that the function uses it.
 
 use core::cell::Cell;
 use core::fmt;
@@ -78,14 +79,14 @@ impl<T, L: Zeroable> ReentrantMutex<T, L> {
 }
 
 impl<T, L> ReentrantMutex<T, L> {
-    /// The value. The exclusive reference guarantees that no thread holds the lock.
+    /// The value. Ownership guarantees that no guard is left.
     pub fn into_inner(self) -> T {
         self.value
     }
 }
 
 impl<T: ?Sized, L> ReentrantMutex<T, L> {
-    /// The value. The exclusive reference guarantees that no thread holds the lock.
+    /// The value. The exclusive reference guarantees that no guard is left.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }
@@ -120,7 +121,7 @@ impl<T: ?Sized, L: Nodeless> ReentrantMutex<T, L> {
 }
 
 impl<T: ?Sized, L: Nodeless + TryLock> ReentrantMutex<T, L> {
-    /// Takes the lock if it is free or this thread's.
+    /// Takes the lock if it is free, or if this thread holds it; otherwise returns `None`.
     #[inline]
     pub fn try_lock(&self) -> Option<ReentrantMutexGuard<'_, T, L>> {
         // SAFETY: the lock needs no node.
@@ -136,7 +137,7 @@ impl<T: ?Sized, L: Nodeless + TryLock> ReentrantMutex<T, L> {
 }
 
 impl<T: ?Sized, L: Nodeless + TimedLock> ReentrantMutex<T, L> {
-    /// Waits for the lock unless this thread holds it, but not longer than this.
+    /// Waits for the lock unless this thread holds it, for at most the given time.
     pub fn try_lock_for(&self, patience: Duration) -> Option<ReentrantMutexGuard<'_, T, L>> {
         self.try_lock_until(after::<Native>(patience))
     }

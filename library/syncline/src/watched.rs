@@ -1,10 +1,10 @@
 //! A lock as `Mutex` and `RwLock` use it: with a node from the pool for each acquisition and, in
 //! debug builds, a note of the thread that holds it.
 //!
-//! Guards are of several kinds (borrowed, mapped, with an `Arc`); all of them are a reference to
-//! this and the node of an acquisition. So their sections begin and end here, which is reported to
-//! the memory ([`Memory::acquired`], [`Memory::releasing`]). A pooled node stays where it is until
-//! its guard gives it back after the release, and leaks with a guard that is forgotten.
+//! Guards are of several kinds (borrowed, mapped, with an `Arc`); all of them have a reference to
+//! the lock and the node of an acquisition. Their sections begin and end here, so that this is
+//! reported to the memory ([`Memory::acquired`], [`Memory::releasing`]). A pooled node stays where
+//! it is until its guard gives it back after the release, and leaks with a guard that is forgotten.
 
 use core::time::Duration;
 
@@ -34,7 +34,7 @@ impl<L> Watched<L> {
 }
 
 impl<L: RawLock> Watched<L> {
-    /// This thread's section begins: it holds the lock, since this line.
+    /// This thread's section begins: it holds the lock, since the caller's line.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn begins(&self) {
@@ -188,7 +188,7 @@ pub(crate) unsafe fn release_shared<L: RawSharedLock>(lock: &L, node: &L::Shared
     unsafe { lock.release_shared(node) }
 }
 
-/// Runs a function when dropped, also while a panic unwinds.
+/// Runs a function when dropped, even while a panic unwinds.
 struct AtEnd<F: Fn()>(F);
 
 impl<F: Fn()> Drop for AtEnd<F> {

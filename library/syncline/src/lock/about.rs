@@ -5,7 +5,7 @@
 pub struct About {
     /// What it is, in one line.
     pub idea: &'static str,
-    /// What it is made of.
+    /// The algorithm that it is a variant of.
     pub algorithm: Algorithm,
     /// Which waiter is served next.
     pub order: Order,

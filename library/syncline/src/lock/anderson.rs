@@ -1,16 +1,17 @@
 //! Anderson's array lock: waiters draw tickets, and each waits on a slot of its own.
 //!
-//! As in the ticket lock, each waiter draws a number, but each number is announced in a slot on its
-//! own lines. A hand-over moves one line, as in a queue of nodes, but there is no node to allocate,
-//! and no moment in which a neighbour isn't linked yet. The price is the array in every lock: with
-//! 16 slots two kilobytes. So it suits the few hot locks of a program, and never a lock per object.
+//! As in the ticket lock, each waiter draws a number, but each number is announced in a slot that
+//! has lines of its own. A hand-over moves one line, as in a queue of nodes, but there is no node
+//! to allocate, and no moment in which a neighbour isn't linked yet. The price is the array in
+//! every lock: with 16 slots two kilobytes. So it suits the few hot locks of a program, and never a
+//! lock per object.
 //!
 //! A slot holds the ticket that was let in through it last, so more waiters than slots do no
 //! harm: some share a slot, and look again when another of them is let in.
 //!
-//! Source: Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory
-//! Multiprocessors" (1990), which is Algorithm 3 of Mellor-Crummey and Scott (1991); SSYNC
-//! (SOSP'13), section 4.1. There a slot holds a flag, and more waiters than slots break the lock.
+//! Source: Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors"
+//! (1990), which is Algorithm 3 of Mellor-Crummey and Scott (1991); SSYNC (SOSP'13), section 4.1.
+//! In these sources a slot holds a flag, and more waiters than slots break the lock.
 
 use core::array;
 use core::marker::PhantomData;
@@ -23,7 +24,7 @@ use super::raw::{Contended, RawLock, TryLock};
 use crate::memory::{Data, Memory, Native, Padded, Word};
 use crate::wait::{PARKED, Park, Wait};
 
-/// What tickets grow by: bit 0 belongs to the waiting policy.
+/// The step by which tickets grow: bit 0 belongs to the waiting policy.
 const STEP: u32 = 2;
 
 /// Anderson's array lock with `N` slots, a power of two.
@@ -66,10 +67,10 @@ impl<W: Wait, M: Memory, const N: usize> Anderson<W, M, N> {
     }
 }
 
-// SAFETY: tickets are unique until they wrap around after 2^31 waiters, and only the one that was
-// let in returns from `acquire`: a slot gets a new ticket from the holder of the ticket before,
-// once that ticket's slot has let it in. Holders are ordered by the slots: Acquire in `wait` and
-// in `try_acquire`, Release in `announce`.
+// SAFETY: tickets are unique until they wrap around after 2^31 waiters, and only the thread whose
+// ticket was let in returns from `acquire`: a holder lets in the ticket after its own, and only
+// after its own ticket was let in. Holders are ordered by the slots: Acquire in `wait` and in
+// `try_acquire`, Release in `announce`.
 unsafe impl<W: Wait, M: Memory, const N: usize> RawLock for Anderson<W, M, N> {
     type Memory = M;
     type Node = Node<M>;
@@ -92,14 +93,15 @@ unsafe impl<W: Wait, M: Memory, const N: usize> RawLock for Anderson<W, M, N> {
     }
 }
 
-// SAFETY: as above. No thread holds the lock or waits when the next ticket is let in already, and
-// drawing that ticket takes the lock.
+// SAFETY: as above. If the next ticket to be drawn was let in already, no thread holds the lock or
+// waits, and drawing that ticket takes the lock.
 unsafe impl<W: Wait, M: Memory, const N: usize> TryLock for Anderson<W, M, N> {
     #[inline]
     unsafe fn try_acquire(&self, node: &Node<M>) -> bool {
         // Relaxed: the exchange fails if this is outdated.
         let next = self.next.load(Relaxed);
-        // Acquire: pairs with the Release of `announce`. It stays true until the ticket is drawn.
+        // Acquire: pairs with the Release of `announce`. Once let in, the ticket stays so until it
+        // is drawn.
         let free = self.slot(next).load(Acquire) & !PARKED == next;
         // Relaxed: as the draw in `acquire`.
         let taken = free && self.next.exchange(next, next.wrapping_add(STEP), Relaxed).is_ok();
@@ -111,7 +113,7 @@ unsafe impl<W: Wait, M: Memory, const N: usize> TryLock for Anderson<W, M, N> {
     }
 }
 
-// SAFETY: the thread that has drawn a ticket waits until let in.
+// SAFETY: a thread that has drawn a ticket after the holder's waits until it is let in.
 unsafe impl<W: Wait, M: Memory, const N: usize> Contended for Anderson<W, M, N> {
     #[inline]
     unsafe fn is_contended(&self, node: &Node<M>) -> bool {

@@ -1,17 +1,19 @@
 //! The CLH lock: waiters form a queue, and each watches the node before its own.
 //!
 //! The lock is a link to the queue's tail. A newcomer swaps its node in and waits until the node
-//! that was there says that it is released. So an acquisition is one swap and a release one
-//! write, the fewest of all queue locks, and a release never waits for a neighbour that is not
-//! linked yet, as in MCS. The last released node stays in the lock; the thread that acquires next
-//! takes it over for later use. A waiter watches a line that another thread has brought, which is
-//! slow on machines where the line stays in that thread's memory; there MCS is better.
+//! that was there says that it is released. So an acquisition is one swap and a release one write,
+//! the fewest of all queue locks, and a release never has to wait, as it may in MCS, for a
+//! neighbour that is not linked yet. The last released node stays in the lock; the thread that
+//! acquires next takes it over for later use. A waiter watches a line that another thread has
+//! allocated. This is slow on machines where the line stays in that thread's memory; there MCS is
+//! better.
 //!
-//! A lock that was ever used keeps one line until it is dropped. It has no try: only the thread
-//! that has swapped a node in knows that the node before still exists. A try that reads the tail's
-//! node first, and exchanges it if it is released, would be wrong: meanwhile that node may have
-//! been taken over, freed, or swapped in again, so the lock may be held with a node at the same
-//! address. The timed form ([`TimedClh`](super::TimedClh)) has neither limit, and a slower release.
+//! A lock that was ever used keeps one line until it is dropped. The lock has no try: only the
+//! thread that has swapped a node in knows that the node before still exists. A try that reads the
+//! tail's node first, and exchanges it if it is released, would be wrong: meanwhile that node may
+//! have been taken over, freed, or swapped in again, so the lock may be held with a node at the
+//! same address. The timed form ([`TimedClh`](super::TimedClh)) has neither limitation, but a
+//! slower release.
 //!
 //! Source: Craig, "Building FIFO and Priority-Queuing Spin Locks from Atomic Swap" (1993);
 //! Magnusson, Landin and Hagersten, "Queue Locks on Cache Coherent Multiprocessors" (1994);
@@ -65,11 +67,12 @@ unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
         };
         // Relaxed: the swap publishes it.
         queue_node.state.store(HELD, Relaxed);
-        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the swap
-        // of the one before us, which published its own.
+        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the
+        // swap of the one before us, which published its own.
         if let Some(previous) = self.tail.swap(Some(mine), AcqRel) {
-            // SAFETY: a queue node that was in the queue stays until the one behind it, which we are,
-            // has seen it released. Then it is ours, since its owner writes that last.
+            // SAFETY: a queue node that was in the queue stays until the thread behind it, which is
+            // this one, has seen it released. Then it is ours, since writing that state is its
+            // owner's last use of it.
             unsafe {
                 let before = M::follow::<QueueNode<M>>(previous);
                 W::wait::<M>(&before.state, 0, None, |state| state == RELEASED);

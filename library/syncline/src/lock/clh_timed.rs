@@ -1,14 +1,15 @@
 //! A CLH lock whose waiters can give up.
 //!
-//! As in [`Clh`](super::Clh), each watches the node before its own. A thread that gives up as the
-//! last in the queue removes its node, by restoring the tail to the node before. If another thread
-//! is behind it, it leaves its node in the queue with a link to the node before; the thread behind
+//! As in [`Clh`](super::Clh), each waiter watches the node before its own. If a thread that gives
+//! up is the last in the queue, it removes its node by setting the tail back to the node before.
+//! Otherwise it leaves its node in the queue, with a link to the node before; the thread behind
 //! follows the link, and frees the node. No thread waits for a neighbour, not even to leave.
 //!
-//! A release also removes its node if it is the last: so a free lock has no node, and a release
-//! costs an exchange more than in [`Clh`](super::Clh). Only if the last waiter gives up during the
-//! release does a released node stay behind, or several that were left; the next acquisition frees
-//! them. A try enters the queue and leaves it at once.
+//! A release also removes the holder's node if it is the last. So a free lock has no node, and a
+//! release costs one exchange more than in [`Clh`](super::Clh). Only if the last waiter gives up
+//! during the release do nodes stay in the queue: the released one, and perhaps some that were
+//! left. The next acquisition frees them. A try enters the queue, and leaves it at once if the lock
+//! is held.
 //!
 //! ```text
 //!   state  previous
@@ -56,8 +57,8 @@ pub struct QueueNode<M: Memory> {
 unsafe impl<W: Wait, M: Memory> Zeroable for TimedClh<W, M> where M::Link<QueueNode<M>>: Zeroable {}
 
 impl<W: Wait, M: Memory> TimedClh<W, M> {
-    /// Joins the queue and waits for its turn, or leaves. `wait` waits until the state that it gets
-    /// is done, and returns whether it is.
+    /// Joins the queue and waits for its turn. `wait` waits until the state that it gets is `DONE`,
+    /// and returns whether it is. If it is not, leaves the queue and returns `false`.
     ///
     /// # Safety
     ///
@@ -72,8 +73,8 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
         // Relaxed: the swap publishes them.
         queue_node.previous.store(None, Relaxed);
         queue_node.state.store(HELD, Relaxed);
-        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the swap
-        // of the one before us, or with the last holder's exchange in `release`.
+        // AcqRel: publishes our queue node to the swap of the one behind us, and pairs with the
+        // swap of the one before us, or with the last holder's exchange in `release`.
         let Some(mut previous) = self.tail.swap(Some(mine), AcqRel) else { return true };
         loop {
             // SAFETY: the queue node before ours stays until this thread, the only one behind it,
@@ -95,6 +96,8 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
         true
     }
 
+    /// Leaves the queue without having got the lock.
+    ///
     /// # Safety
     ///
     /// The queue node `mine` is the node's, and waits in the queue behind `previous`.
@@ -105,10 +108,10 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
         mine: M::Ref<QueueNode<M>>,
         previous: M::Ref<QueueNode<M>>,
     ) {
-        // Acquire: pairs with this Release by the threads that were behind us and are gone, so that
-        // they are done with our queue node before it is used again. Release: the same for the queue node
-        // before ours, and the next swap makes its initialisation visible to the thread that comes
-        // next.
+        // Acquire: pairs with the Release of this exchange by threads that were behind us and have
+        // left: they are done with our queue node before it is used again. Release: we are done
+        // with the queue node before ours, and the thread of the next swap sees that node
+        // initialised.
         if self.tail.exchange(Some(mine), Some(previous), AcqRel) {
             // SAFETY: our queue node was the last, so it is out of the queue.
             return unsafe { node.keep(mine) };
@@ -180,7 +183,8 @@ impl<W: Wait, M: Memory> Drop for TimedClh<W, M> {
         // used it.
         let mut last = self.tail.load(Relaxed);
         while let Some(queue_node) = last {
-            // SAFETY: what is in the queue is its own, and no thread uses the lock any more.
+            // SAFETY: the nodes in the queue belong to the queue, and no thread uses the lock any
+            // more.
             unsafe {
                 last = M::follow::<QueueNode<M>>(queue_node).previous.load(Relaxed);
                 M::free(queue_node);

@@ -3,22 +3,25 @@
 //! A thread that wants the lock takes its group's lock first, and then the global lock, unless the
 //! thread before it in its group has left the global lock to the group. A holder leaves the global
 //! lock to its group if others of the group wait, at most [`Memory::BATCH`] times in a row. So the
-//! lock, and what it protects, stays in caches near by. The global lock can be any that is
+//! lock, and what it protects, stays in nearby caches. The global lock can be any that is
 //! [`ThreadOblivious`], the local one any that is [`Contended`]. A cohort is both, so cohorts can
-//! be nested into trees. On a machine of one group it costs two locks and gains nothing.
+//! be nested into trees. On a machine that has one group, a cohort costs two locks and gains
+//! nothing.
 //!
-//! Waiters can give up if those of both locks can. Then the global lock must not be left to a group
-//! whose waiters are all about to give up, or no thread would release it. So it is left together
-//! with the local lock, by [`Contended::release_to_waiter`], which says whether a waiter got the
-//! local lock. A thread that gives up waiting for the global lock releases the local one, and the
-//! next of its group waits for the global lock again.
+//! Waiters of a cohort can give up if the waiters of both its locks can. Then the global lock must
+//! not be left to a group whose waiters are all about to give up, or no thread would release it. So
+//! the global lock is left to the group together with the local lock, by
+//! [`Contended::release_to_waiter`], which says whether a waiter got the local lock. A thread that
+//! gives up waiting for the global lock releases the local one, and the next of its group waits for
+//! the global lock again.
 //!
 //! Source: Dice, Marathe and Shavit, "Lock Cohorting: A General Technique for Designing NUMA Locks"
 //! (PPoPP 2012), section 3.6 for the abortable ones; the hierarchical ticket lock of SSYNC
 //! (SOSP'13), section 4.1. The paper's abortable cohorts have the spinlock or Scott's CLH lock as
 //! the local one, and a flag with which a waiter that gives up withdraws its announcement that it
-//! waits (A-C-BO-BO, A-C-BO-CLH). Here the local one is the MCS lock of He, Scherer and Scott, in
-//! which giving up and being handed the lock compete for the same exchange: no flag is needed.
+//! waits (A-C-BO-BO, A-C-BO-CLH). Here the local one is the MCS lock of He, Scherer and Scott,
+//! which needs no flag: a waiter that gives up and the thread that hands over to it exchange the
+//! same word.
 
 use core::array;
 use core::fmt;
@@ -41,9 +44,9 @@ use super::ttas::Ttas;
 use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
-/// A lock `G` among the groups of a level, and a lock `L` in each.
+/// A lock `G` among the groups of a level, and a lock `L` in each group.
 ///
-/// With more groups than `GROUPS`, several share a local lock.
+/// If the machine has more groups than `GROUPS`, several groups share a local lock.
 pub struct Cohort<G, L, const GROUPS: usize = 4, const LEVEL: usize = 0>
 where
     G: ThreadOblivious,
@@ -96,10 +99,10 @@ pub type TimedCohort<W = Park, M = Native> = Cohort<Ttas<W, M>, TimedMcs<W, M>>;
 /// What a group has in common.
 struct Group<G: ThreadOblivious, L> {
     local: L,
-    /// How many times in a row the global lock was left to the group: 0 means that it is not.
-    /// Used by the holder of `local` only.
+    /// How many times in a row the global lock was left to the group; if 0, the next holder of
+    /// `local` has to acquire it. Only the holder of `local` uses it.
     passes: <G::Memory as Memory>::Word,
-    /// The group's acquisition of the global lock; likewise.
+    /// The node of the group's acquisition of the global lock. Only the holder of `local` uses it.
     node: Lazy<G::Node, G::Memory>,
 }
 
@@ -109,7 +112,8 @@ pub struct Node<G: ThreadOblivious, L: RawLock> {
     /// A spare for the group, or the node that was taken from the group to release the global lock
     /// with.
     global: Lazy<G::Node, G::Memory>,
-    /// Noted here, since the thread may have moved to another group when it releases.
+    /// The group in which the lock was acquired: the thread may have moved to another one when it
+    /// releases.
     group: Private<G::Memory>,
 }
 
@@ -169,7 +173,7 @@ where
     G: ThreadOblivious,
     L: RawLock,
 {
-    /// A lock under this global lock, which may be a handle of a lock that others share.
+    /// A lock under this global lock, which may be a handle of a lock that other cohorts share.
     pub fn under(global: G) -> Self {
         Self { global: Padded(global), ..Self::default() }
     }
@@ -189,7 +193,7 @@ where
 
 impl<G: ThreadOblivious, L: Contended<Memory = G::Memory>> Group<G, L> {
     /// Leaves both locks to a waiter of the group, if the group has a waiter and its turns are not
-    /// used up.
+    /// used up, and says whether it did.
     ///
     /// # Safety
     ///
@@ -213,8 +217,8 @@ where
     G: ThreadOblivious,
     L: Contended<Memory = G::Memory>,
 {
-    /// Acquires the global lock for the group unless the group has it; on failure releases the
-    /// local one.
+    /// Acquires the global lock for the group unless the group has it, and says whether the group
+    /// has it now. If not, releases the local lock.
     ///
     /// # Safety
     ///
@@ -316,7 +320,8 @@ where
     }
 }
 
-// SAFETY: a waiter of the group gets both locks, and one of another group has its local one.
+// SAFETY: a waiter of the same group can be left both locks. A waiter for the global lock has its
+// own group's local lock already.
 unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> Contended for Cohort<G, L, GROUPS, LEVEL>
 where
     G: ThreadOblivious + Contended,
@@ -331,9 +336,9 @@ where
         }
     }
 
-    /// As a group's lock in a cohort of cohorts. Such a lock must outlive its release: whether
-    /// another group gets it is known only after the hand-over, and then the local lock is still
-    /// to be released.
+    /// Releases this cohort, which is a group's lock in a cohort of cohorts, if a waiter gets it.
+    /// The cohort must outlive this call: only after the hand-over is it known whether another
+    /// group got the global lock, and then the local lock is still to be released.
     unsafe fn release_to_waiter(&self, node: &Node<G, L>) -> bool {
         let group = self.group(node);
         // SAFETY: our caller holds both, with these nodes.
@@ -346,7 +351,7 @@ where
                 group.local.release(&node.local);
                 return true;
             }
-            // No other group waits for its turn.
+            // No other group waits for a turn, so this one may have more.
             group.passes.store(1, Relaxed);
             group.local.release_to_waiter(&node.local)
         }

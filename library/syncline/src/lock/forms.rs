@@ -4,8 +4,8 @@
 //! parking policy a lock whose waiters queue stands behind a [`Gate`](super::Gate), or an
 //! [`RwGate`](super::RwGate) if it can be shared: `mcs-park` is `Gate<Mcs<Park>>`. Otherwise each
 //! hand-over would wait until a sleeping waiter runs again. A lock that always parks has one form,
-//! without a suffix; one that never sleeps has no parking form. The second word of a lock's line in
-//! the catalogue decides which forms it has ([`for_each_lock`](crate::for_each_lock)).
+//! without a suffix; one that never sleeps has no parking form. The second feature in a lock's line
+//! of the catalogue decides which forms it has ([`for_each_lock`](crate::for_each_lock)).
 
 use super::about::{About, Order};
 
@@ -18,7 +18,7 @@ pub struct Entry {
     pub shared: bool,
     /// It can be tried.
     pub can_try: bool,
-    /// Waiting for it can be given up.
+    /// Its waiters can give up.
     pub timed: bool,
     /// The size of a lock, in bytes.
     pub bytes: usize,
@@ -64,9 +64,10 @@ pub struct Form {
 }
 
 impl Form {
-    /// Whether this form of a lock can replace POSIX' locks. POSIX' locks have a try, and so has
-    /// every lock behind a gate, as the parking forms are. And POSIX' objects have no room for a
-    /// node of each reader.
+    /// Whether this form of a lock can replace POSIX' locks. All parking forms can: if the lock
+    /// itself has no try, it stands behind a gate, which has one. Any other form must have a try,
+    /// as POSIX' locks do. And if it can be shared, it must need no nodes, because POSIX' objects
+    /// have no room for a node of each reader.
     pub fn replaces_posix(&self, entry: &Entry) -> bool {
         self.waiting == Waiting::Parks || entry.can_try && !(entry.shared && entry.node_bytes != 0)
     }
@@ -76,9 +77,9 @@ impl Form {
 /// `$each! { form_name, Waiting, Type, lock_name, features }`.
 ///
 /// The form's name is an expression, `Waiting` a variant of [`Waiting`], and the type is complete:
-/// a lock in the native memory, or in the one that is named, `for_each_form!(each in Memory)`. The
-/// features are those of [`for_each_lock`](crate::for_each_lock), which also says what `$what` is
-/// for.
+/// a lock in the native memory, unless another memory is named: `for_each_form!(each in Memory)`.
+/// The features are those of [`for_each_lock`](crate::for_each_lock), whose documentation also
+/// explains `$what`.
 #[macro_export]
 macro_rules! for_each_form {
     ($each:ident in $memory:ty $(, $what:tt)?) => {
@@ -89,7 +90,8 @@ macro_rules! for_each_form {
     };
 }
 
-/// The forms of one lock, by the second word of its line.
+/// Calls the macro with each form of one lock; the second feature in the lock's line says which
+/// these are.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __forms_of {

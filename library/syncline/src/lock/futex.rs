@@ -2,7 +2,7 @@
 //!
 //! The C library and the standard library have this lock; here it is the baseline for the others.
 //! Without contention an acquisition is a compare-and-exchange and a release a swap. The third
-//! state says that a waiter may sleep, so that a release enters the kernel only then. A thread that
+//! state says that a waiter may be asleep; only then does a release enter the kernel. A thread that
 //! is woken competes with newcomers, so a waiter may starve; in return, newcomers can take the lock
 //! while a woken waiter gets back onto a processor.
 //!

@@ -1,15 +1,16 @@
 //! A gate before a queue: the lock for programs with more threads than processors.
 //!
-//! A queue lock hands over to the next waiter, whatever that waiter does. If it sleeps, or has lost
-//! its processor, the lock is idle until the scheduler runs it again: a context switch for each
-//! critical section, a hundred times the section itself. Here the queue only orders the threads
-//! that wait. The lock is a word before the queue, the gate, which is *released*, not handed over:
-//! any running thread can take it, even a newcomer before the queue's head. The head alone watches
-//! the gate; the others wait in the queue, one of any kind. So a contended gate is as quiet as a
-//! queue lock, and never waits for a sleeper.
+//! A queue lock hands over to the next waiter, whatever that waiter is doing. If the waiter sleeps,
+//! or has lost its processor, the lock is idle until the scheduler runs that thread again: each
+//! critical section then costs a context switch, which takes a hundred times as long as the section
+//! itself. Here the queue only orders the threads that wait. The lock is a word before the queue,
+//! the gate, which is *released*, not handed over: any running thread can take it, even a newcomer
+//! that overtakes the queue's head. Of the waiters, only the head watches the gate; the others wait
+//! in the queue, which can be any lock. So a contended gate causes as little traffic as a queue
+//! lock, and never waits for a sleeper.
 //!
-//! Newcomers could overtake the head for ever. A head that was woken `IN_VAIN` times and found the
-//! gate taken closes the gate to newcomers: the next release leaves it to the head.
+//! Newcomers could overtake the head forever. So a head that was woken `IN_VAIN` times and found
+//! the gate taken closes the gate to newcomers: the next release leaves it to the head.
 //!
 //! Acquiring needs no node, since the head leaves the queue as soon as it has the gate.
 //!
@@ -45,12 +46,12 @@ const CLOSED: u32 = 4;
 /// is smaller.
 const IN_VAIN: u32 = 4;
 
-/// A newcomer makes this many times fewer looks than a waiter that can't sleep; the head, whose
-/// wait may end at any release, makes somewhat more. The pause between looks grows by a line's
-/// transfer each time: a look takes the line from the holder, which needs it for the release and,
-/// if the data is beside the lock, in the section. With shorter pauses, a thread that acquires
-/// again and again lost up to 40 % of its throughput. In all, the head spins for about as long as
-/// falling asleep and being woken takes. While it spins, no other waiter may find out that the
+/// How many times fewer looks a newcomer makes than a waiter that can't sleep. The head, whose wait
+/// may end at any release, makes somewhat more looks than a newcomer. The pause between looks grows
+/// by a line's transfer each time: a look takes the line from the holder, which needs it for the
+/// release and, if the data is beside the lock, in the section. With shorter pauses, a thread that
+/// acquires again and again lost up to 40 % of its throughput. In all, the head spins for about as
+/// long as falling asleep and being woken takes. Meanwhile, perhaps no waiter notices that the
 /// holder has lost its processor.
 const NEWCOMER_FEWER: u32 = 8;
 const HEAD_FEWER: u32 = 6;
@@ -64,7 +65,7 @@ pub struct Gate<Q: RawLock = TimedClh> {
 }
 
 /// A gate before a queue that waiters can leave without leaving a node behind: so threads that give
-/// up again and again while the gate is held for long need no memory for that.
+/// up again and again while the gate is held for long don't use up memory.
 pub type GatedClh<W = Park, M = Native> = Gate<TimedClh<W, M>>;
 
 // SAFETY: zero is a free gate before a free lock.
@@ -77,8 +78,8 @@ impl<Q: RawLock> Gate<Q> {
         self.word.exchange(0, HELD, Acquire).is_ok()
     }
 
-    /// Takes the gate if none of these bits is set. This clears the head's mark, since it is being
-    /// woken.
+    /// Takes the gate if none of these bits is set, and says whether it did. Clears the head's
+    /// mark: the head is being woken.
     #[inline]
     fn take_if(&self, unset: u32) -> bool {
         // Relaxed: the exchange orders.
@@ -89,11 +90,13 @@ impl<Q: RawLock> Gate<Q> {
 
     #[cold]
     fn contend(&self) {
-        // A release that woke the head has left its mark, and `take` failed at a free gate.
+        // `take` also fails at a free gate that has the head's mark: a release that wakes the head
+        // leaves it.
         if self.take_if(HELD | CLOSED) {
             return;
         }
-        // The section may be about to end, unless the head sleeps: it has already spun that long.
+        // The section may be about to end, unless the head sleeps: then the head has already spun
+        // that long.
         for looks in 1..Q::Memory::PATIENCE / NEWCOMER_FEWER {
             // Relaxed: a hint.
             if self.word.load(Relaxed) & PARKED != 0 {
@@ -165,8 +168,8 @@ unsafe impl<Q: RawLock> RawLock for Gate<Q> {
     #[inline]
     unsafe fn release(&self, (): &()) {
         let address = self.word.address();
-        // Marks stay: the word may be gone by now. Release: pairs with the Acquire in `take` and
-        // `take_if`.
+        // The marks stay, since the word may be gone after the subtraction. Release: pairs with the
+        // Acquire in `take` and `take_if`.
         if self.word.fetch_sub(HELD, Release) != HELD {
             wake::<Q::Memory>(address);
         }
@@ -204,7 +207,7 @@ unsafe impl<Q: TimedLock> TimedLock for Gate<Q> {
     }
 }
 
-/// Wakes the head, should it sleep.
+/// Wakes the head if it sleeps.
 #[cold]
 fn wake<M: Memory>(gate: Address) {
     M::unpark(gate, Some(0), 1);

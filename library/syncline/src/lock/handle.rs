@@ -1,16 +1,16 @@
 //! The caller's node of a queue lock whose queue nodes outlive the call.
 //!
-//! If the next waiter in the queue reads a node after its owner has left, the node can't be on the
-//! owner's stack. So such a queue node is a line that the memory allocates, and it changes owners:
-//! a node in the queue belongs to the queue. The handle remembers which node its acquisition has
-//! put there, and keeps a spare one, so that acquiring again with the same handle allocates
-//! nothing.
+//! In such a queue, the next waiter may read a node after the node's owner has left, so the node
+//! can't be on the owner's stack. The memory allocates it, on a line of its own, and it changes
+//! owners: a node in the queue belongs to the queue. The handle remembers which node its
+//! acquisition has put into the queue, and keeps a spare one, so that acquiring again with the same
+//! handle allocates nothing.
 
 use core::fmt;
 
 use crate::memory::{Data, Memory};
 
-/// A caller's handle on queue nodes `P` in a queue.
+/// A caller's handle on its queue nodes, which are of type `P`.
 pub struct Handle<P: Default, M: Memory>(M::Data<QueueNodes<P, M>>);
 
 struct QueueNodes<P: Default, M: Memory> {
@@ -21,7 +21,8 @@ struct QueueNodes<P: Default, M: Memory> {
 }
 
 impl<P: Default, M: Memory> Handle<P, M> {
-    /// A queue node to be put into the queue, either fresh or as its last user has left it.
+    /// Returns a queue node to be put into the queue: the spare one, as its last user has left it,
+    /// or a new one.
     ///
     /// # Safety
     ///
@@ -61,11 +62,13 @@ impl<P: Default, M: Memory> Handle<P, M> {
         unsafe { self.0.with(|queue_nodes| (*queue_nodes).enqueued = Some(queue_node)) }
     }
 
-    /// Keeps a queue node that is out of the queue, to be used again, or frees it.
+    /// Keeps a queue node that is out of the queue as the spare one, and frees the previous spare
+    /// one.
     ///
     /// # Safety
     ///
-    /// No other thread uses the handle meanwhile, nor the queue node any more; it was allocated.
+    /// No other thread uses the handle meanwhile. The queue node was allocated, and no other thread
+    /// uses it any more.
     #[inline]
     pub unsafe fn keep(&self, queue_node: M::Ref<P>) {
         // SAFETY: the handle is the caller's alone, and no reference to its data escapes.

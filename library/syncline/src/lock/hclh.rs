@@ -2,21 +2,21 @@
 //! for all.
 //!
 //! As in the CLH lock each waiter watches the node before its own. A thread that wants the lock
-//! appends its node to its group's queue. The first there is the group's master, which appends all
-//! nodes that gather in that queue within a short delay to the global one at once. So neighbours in
-//! the global queue are near each other, and the global tail is written once for all of them. The
-//! last node that the master spliced stays the tail of the group's queue, with a mark: the thread
-//! behind it there, or the next one to come, is the next master.
+//! appends its node to its group's queue. The first thread in that queue is the group's master.
+//! After a short delay it appends all nodes that have gathered in the queue to the global queue, at
+//! once. So neighbours in the global queue are near each other, and the global tail is written once
+//! for all of them. The last node that the master spliced stays the tail of the group's queue, with
+//! a mark: the thread behind it there, or the next one to come, is the next master.
 //!
-//! An acquisition alone costs two exchanges; the delay is left out where the group's last master
-//! did not have to wait. How many nodes gather depends on timing. The cohort locks and
+//! An uncontended acquisition costs two exchanges; there is no delay if the group's last master did
+//! not have to wait. How many nodes gather depends on timing. The cohort locks and
 //! [`Hmcs`](super::Hmcs), which were published later, keep the lock near for longer.
 //!
-//! The literature packs a node's state into one word, and sees from the group's number in it
-//! whether the node has been reused; that takes threads that stay in their groups. Here two threads
-//! watch the last node of a splice, each a word of its own: the next master, and the thread behind
-//! it in the global queue. The second of them to leave the node frees it. So threads may move, and
-//! each word has one waiter, as parking requires.
+//! In the literature a node's state is one word, and the group's number in that word shows whether
+//! the node has been reused; so threads have to stay in their groups. Here two threads watch the
+//! last node of a splice, each a word of its own: the next master, and the thread behind it in the
+//! global queue. The second of them to leave the node frees it. So threads may move, and each word
+//! has one waiter, as parking requires.
 //!
 //! It has no try, for the same reason as [`Clh`](super::Clh); and a thread that has appended a node
 //! to its group's queue can't withdraw it, since a master may have spliced it in already.
@@ -48,7 +48,7 @@ const SPLICED: u32 = 4;
 
 /// The hierarchical CLH lock, with a queue for each of `GROUPS` groups of a level.
 ///
-/// With more groups than `GROUPS`, several share a queue.
+/// If the machine has more groups than `GROUPS`, several groups share a queue.
 pub struct Hclh<W: Wait = Park, M: Memory = Native, const GROUPS: usize = 4, const LEVEL: usize = 0>
 {
     /// The last node of all. Its thread may have released the lock.
@@ -69,9 +69,9 @@ struct Group<M: Memory> {
 /// A thread's queue node, first in its group's queue and then in the global one.
 #[derive(Debug, Default)]
 pub struct QueueNode<M: Memory> {
-    /// Watched by the one behind in the group's queue: turns to `SPLICED`, or else to `GRANTED`.
+    /// Watched by the thread behind in the group's queue: turns to `SPLICED`, or else to `GRANTED`.
     local: M::Word,
-    /// Watched by the one behind in the global queue, if `local` is `SPLICED`.
+    /// Watched by the thread behind in the global queue, if `local` is `SPLICED`.
     global: M::Word,
     /// For a node that is `SPLICED`, and so has two watchers: whether one of them has left it.
     left: M::Word,
@@ -79,7 +79,7 @@ pub struct QueueNode<M: Memory> {
 
 impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GROUPS, LEVEL> {
     /// Moves the group's queue, of which this thread is the first, to the end of the global one,
-    /// and returns the node that was last there, if any.
+    /// and returns the node that was last there, or `None` if there was none.
     fn splice(&self, group: &Group<M>) -> Option<M::Ref<QueueNode<M>>> {
         // Relaxed: a hint.
         if group.crowded.load(Relaxed) != 0 {
@@ -87,16 +87,19 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
         }
         // Acquire: pairs with the Release of the swap in `acquire`.
         let last = group.tail.load(Acquire).expect("our queue_node, or one behind it");
-        // AcqRel: all that are spliced are initialised for the next splice, as is `previous`
-        // for us.
+        // AcqRel: the next splice finds all nodes that we splice initialised, as we find
+        // `previous`.
         let previous = self.global.swap(Some(last), AcqRel);
-        // Its thread waits for us, or is us. After this the next master may splice.
-        // SAFETY: the queue node is behind ours, or is ours, so its thread has not got the lock.
+        // The thread of `last` waits behind us, or is this one. After this the next master may
+        // splice.
+        // SAFETY: the queue node is behind ours, or is ours, so its thread has not got the lock
+        // yet, and the node stays.
         W::hand_over::<M>(&unsafe { M::follow::<QueueNode<M>>(last) }.local, SPLICED);
         previous
     }
 
-    /// Leaves a queue node that was `SPLICED`, and keeps it if the other one behind it has left too.
+    /// Leaves a queue node that was `SPLICED`, and keeps it if the other thread behind it has left
+    /// too.
     ///
     /// # Safety
     ///
@@ -104,17 +107,20 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
     unsafe fn leave(node: &Handle<QueueNode<M>, M>, queue_node: M::Ref<QueueNode<M>>) {
         // SAFETY: it stays until both have left.
         let left = unsafe { &M::follow::<QueueNode<M>>(queue_node).left };
-        // AcqRel: the first one's use comes before the second one frees it.
+        // AcqRel: the use by the first thread that leaves comes before the second one reuses the
+        // node.
         if left.load(Acquire) != 0 || left.swap(1, AcqRel) != 0 {
-            // SAFETY: released, as one of the two waited for, and no thread is behind it any more.
+            // SAFETY: it was released, since one of the two waited for that, and no thread is
+            // behind it any more.
             unsafe { node.keep(queue_node) };
         }
     }
 }
 
-// SAFETY: each queue node but the first of the global queue has another before it, directly or by
-// being spliced along, and its thread waits until that one is released. The order of holders is
-// carried by the word that is waited for. No queue node is used again before both behind it have left.
+// SAFETY: each queue node but the first of the global queue has another before it: the one before it
+// in its group's queue, or the last one of the splice before. Its thread waits until that one is
+// released. The order of holders is carried by the word that is waited for. No queue node is used
+// again before both threads behind it have left.
 unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
     for Hclh<W, M, GROUPS, LEVEL>
 {
@@ -134,8 +140,8 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
         queue_node.local.store(WAITING, Relaxed);
         queue_node.global.store(WAITING, Relaxed);
         queue_node.left.store(0, Relaxed);
-        // AcqRel: publishes our queue node to the ones behind us, and pairs with the swap of the one
-        // before us, which published its own.
+        // AcqRel: publishes our queue node to the ones behind us, and pairs with the swap of the
+        // one before us, which published its own.
         let before = group.tail.swap(Some(mine), AcqRel);
         if let Some(before) = before {
             // SAFETY: it stays until we, which are behind it, have left it.
@@ -189,9 +195,9 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Drop
         let last = self.global.load(Relaxed);
         let tails = self.groups.iter().map(|group| group.tail.load(Relaxed));
         // If a group's tail isn't the global tail, the thread behind it in the global queue has
-        // left it.
+        // left it, and no next master has come.
         for queue_node in tails.filter(|&tail| tail != last).chain([last]).flatten() {
-            // SAFETY: the tails are the queues' own, and no thread uses the lock any more.
+            // SAFETY: the tails belong to the queues, and no thread uses the lock any more.
             unsafe { M::free(queue_node) };
         }
     }

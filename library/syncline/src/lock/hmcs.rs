@@ -3,15 +3,15 @@
 //! A thread queues in the smallest group that it belongs to. The first thread of a queue then
 //! queues on behalf of its group in the next larger group, with the group's own node, and so on up
 //! to the whole machine. A thread that releases hands over to the one behind it in the smallest
-//! group that has one, together with all that its groups hold above; so the lock goes to the
-//! nearest waiter, at most [`Memory::BATCH`] times in a row at each level. How often it was passed
-//! on is counted in the word that the waiter watches anyway, so a hand-over within a group moves
-//! one line.
+//! group that has one, together with the positions that its groups have in the queues above. So the
+//! lock goes to the nearest waiter, at most [`Memory::BATCH`] times in a row at each level. The
+//! word that a waiter watches anyway also counts how often the lock was passed on, so a hand-over
+//! within a group moves one line.
 //!
-//! A thread that hands over further up first leaves the queues below, taking the group's node
-//! along: the next of the group queues again, behind the threads that wait there. (In the paper it
-//! is the other way around. Then the release would still work on the group's queue while another
-//! thread has the lock, and may free it.)
+//! A thread that hands over in a larger group first leaves the queues below, and takes the group's
+//! node along. The group's next thread queues again, behind the threads that wait in the larger
+//! group. (In the paper it is the other way around. Then the release would still work on the
+//! group's queue while another thread has the lock, and may free the lock.)
 //!
 //! Without contention it costs one queue lock for each level that divides the machine, and one for
 //! the whole machine; use it with very many waiters on a machine with several sockets.
@@ -34,8 +34,8 @@ use crate::memory::{Lazy, Link, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
 const WAITING: u32 = 0;
-/// The lock is held, and this thread's group was the first to get it. Grows by [`STEP`] each
-/// time that it is passed on within the group.
+/// This thread has the lock, as the first of its group. The value grows by [`STEP`] each time that
+/// the lock is passed on within the group.
 const GRANTED: u32 = 2;
 const STEP: u32 = 2;
 /// This thread is the first of its group, which does not have the lock: it must queue for it.
@@ -56,7 +56,7 @@ pub struct Hmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
 #[derive(Debug, Default)]
 struct Queue<M: Memory> {
     tail: M::Link<Entry<M>>,
-    /// The group's entry in the queue above. Used by the first of `tail`'s queue.
+    /// The group's entry in the queue above. Only the first of this queue uses it.
     entry: Lazy<Entry<M>, M>,
 }
 
@@ -74,7 +74,7 @@ struct Entry<M: Memory> {
 #[derive(Debug, Default)]
 pub struct Node<M: Memory> {
     entry: Entry<M>,
-    /// The queue that it is in; the thread may have moved to another group when it releases.
+    /// The queue that the entry is in: the thread may have moved to another group when it releases.
     index: Private<M>,
 }
 
@@ -91,18 +91,20 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const QUEUES: usize> Zeroable fo
 }
 
 impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
-    /// A group's node in the queue above, for the first of its own queue, which has this entry.
+    /// The group's entry in the queue above. The caller is the first of the group's own queue, with
+    /// `entry`.
     #[inline]
     fn enter_above(&self, index: usize, entry: &Entry<M>) -> &Entry<M> {
         let queue = &self.queues[index];
-        // SAFETY: only the first of the queue comes here, and firsts take turns.
+        // SAFETY: only the first of the queue comes here, so one thread after another.
         unsafe {
             queue.entry.exchange(&entry.above);
             queue.entry.get()
         }
     }
 
-    /// As the first of the group's own queue, takes over the group's node in the queue above.
+    /// Takes the group's entry in the queue above from the group. The caller is the first of the
+    /// group's own queue.
     #[inline]
     fn leave_above<'a>(&self, index: usize, entry: &'a Entry<M>) -> &'a Entry<M> {
         // SAFETY: as in `enter_above`.
@@ -159,7 +161,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         self.release_at(above(index), groups);
     }
 
-    /// Leaves a queue, and tells the thread behind, if any, whether it has the lock.
+    /// Leaves a queue, and gives `status` to the thread behind, if there is one.
     #[inline]
     fn leave(&self, index: usize, entry: &Entry<M>, status: u32) {
         if let Some(next) = self.successor(index, entry) {
@@ -168,7 +170,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         }
     }
 
-    /// The entry behind this one, or `None` once the queue is empty.
+    /// The entry behind this one; if there is none, empties the queue and returns `None`.
     #[inline]
     fn successor(&self, index: usize, entry: &Entry<M>) -> Option<M::Ref<Entry<M>>> {
         // Acquire: pairs with the Release of the successor's link.

@@ -2,27 +2,28 @@
 //!
 //! As in [`Hmcs`](super::Hmcs), a thread queues in the smallest group that it is in; the first of a
 //! queue queues for the group in the next larger one; and the thread that releases hands over to
-//! the nearest waiter, together with all that its groups hold above, at most [`Memory::BATCH`]
-//! times in a row at each level. The queues are those of [`TimedMcs`](super::TimedMcs)
-//! (`timed_queue.rs`), in which each grant shows at once whether a waiter got it. So what a group
-//! holds is only ever left to a waiter that accepts it, even if its deadline has just passed.
+//! the nearest waiter, together with the positions that its groups have in the queues above, at
+//! most [`Memory::BATCH`] times in a row at each level. The queues are those of
+//! [`TimedMcs`](super::TimedMcs) (`timed_queue.rs`), in which each grant shows at once whether a
+//! waiter got it. So what a group holds is only ever left to a waiter that accepts it, even if its
+//! deadline has just passed.
 //!
 //! A thread that gives up in its own group's queue marks its queue node and leaves. A thread that
 //! gives up in a queue further up was the first of the queues below: it marks the group's queue
-//! node there, and then tells the next thread in the group that it is first now, but that the group
-//! does not have the lock. That thread queues for the lock again, behind those of other groups. So
-//! giving up takes a few steps at each level, and an exchange for each abandoned queue node of its
-//! group that is behind it.
+//! node there, and then makes the group's next thread the first, without the lock, which the group
+//! does not have. That thread queues for the lock again, behind those of other groups. So giving up
+//! takes a few steps at each level, and an exchange for each abandoned queue node of its group that
+//! is behind it.
 //!
 //! As in `Hmcs`, a thread that hands over further up first leaves the queues below, and takes the
-//! group's stand along: so a release ends with the hand-over, after which the lock may be freed.
+//! group's node there along: so a release ends with the hand-over, after which the lock may be
+//! freed.
 //!
-//! Uncontended it costs more than [`Hmcs`](super::Hmcs), since queue nodes are on lines of the
-//! memory's and not on the caller's stack. A lock that is dropped while it is held leaks what is
-//! in its queues.
+//! Uncontended it costs more than [`Hmcs`](super::Hmcs), since queue nodes are allocated, and not
+//! on the caller's stack. A lock that is dropped while it is held leaks what is in its queues.
 //!
 //! Source: Chabbi, Amer, Wen and Liu, "An Efficient Abortable-Locking Protocol for Multi-level NUMA
-//! Systems" (PPoPP 2017), HMCS-T: a thread that gives up a level has the group's next one climb
+//! Systems" (PPoPP 2017), HMCS-T: if a thread gives up at a level, the group's next thread climbs
 //! again. There a thread keeps the node that it has left, and reuses it if it comes again before
 //! another thread has freed it; here the queue node belongs to the queue, as in He, Scherer and
 //! Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and a
@@ -45,8 +46,8 @@ use super::tree::{above, smallest_group};
 use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
-/// The grant for the first of a group that has the lock. Grows by [`STEP`] each time that it is
-/// passed on within the group; [`FIRST`] alone says that the group does not have it.
+/// The grant for the first of a group that has the lock. It grows by [`STEP`] each time that the
+/// lock is passed on within the group; [`FIRST`] alone says that the group does not have it.
 const HELD: u32 = FIRST + STEP;
 const STEP: u32 = 2;
 
@@ -62,7 +63,7 @@ pub struct TimedHmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 2
 #[derive(Debug, Default)]
 struct Group<M: Memory> {
     queue: Queue<M>,
-    /// The group's stand in the queue above. Used by the first of the queue.
+    /// The group's stand in the queue above. Only the first of `queue` uses it.
     above: Lazy<Stand<M>, M>,
 }
 
@@ -78,12 +79,12 @@ struct Stand<M: Memory> {
 /// An acquisition.
 pub struct Node<M: Memory> {
     stand: Stand<M>,
-    /// The group that it is in; the thread may have moved to another group when it releases.
+    /// The group that the stand is in: the thread may have moved to another one when it releases.
     group: Private<M>,
 }
 
-// SAFETY: the handles of `above` are used by one first after the other, and may go from thread to
-// thread, as `TimedMcs`'s may.
+// SAFETY: only the queue's first uses the handles of `above`, so one thread after another; and they
+// may go from thread to thread, as those of `TimedMcs` may.
 unsafe impl<M: Memory> Sync for Group<M> {}
 // SAFETY: as above.
 unsafe impl<M: Memory> Send for Group<M> {}
@@ -114,19 +115,19 @@ impl<M: Memory> fmt::Debug for Node<M> {
     }
 }
 
-/// A way to join a queue and to wait for the grant: with a deadline, or without one. As a type, it
-/// costs no check at each level.
+/// A way to join a queue and to wait for the grant: with a deadline, or without one. Because it is
+/// a type, no level has to check which.
 trait Join<M: Memory>: Fn(&Queue<M>, &Handle<QueueNode<M>, M>) -> Option<u32> + Copy {}
 
 impl<M: Memory, F: Fn(&Queue<M>, &Handle<QueueNode<M>, M>) -> Option<u32> + Copy> Join<M> for F {}
 
 impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
-    /// Joins a group's queue in this way, and acquires the lock for the group if the group doesn't
-    /// have it.
+    /// Joins a group's queue with `join`, and acquires the lock for the group if the group doesn't
+    /// have it. Returns `false` if the deadline passed.
     ///
     /// # Safety
     ///
-    /// The stand is the caller's alone, until it has left the queue. Joining is [`Queue::join`].
+    /// The stand is the caller's alone, until it has left the queue. `join` calls [`Queue::join`].
     unsafe fn acquire_at(&self, group: usize, mine: &Stand<M>, join: impl Join<M>) -> bool {
         let queue = &self.groups[group].queue;
         // SAFETY: our caller's promise; if we are the queue's first, the stand above is ours.
@@ -140,13 +141,14 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
                 }
                 granted = HELD;
             }
-            // Relaxed: of use to the thread that holds the lock through this queue node, in turn.
+            // Relaxed: used only by the threads that hold the lock through this queue node, one
+            // after another.
             Queue::<M>::note(&mine.handle).store(granted, Relaxed);
         }
         true
     }
 
-    /// Joins all queues up to the machine's if they are empty.
+    /// Joins all queues up to the machine's if they are empty, and says whether they were.
     ///
     /// # Safety
     ///
@@ -175,13 +177,15 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
     /// The caller is the first of the group's queue, in which this stand is its own.
     unsafe fn enter(&self, group: usize, mine: &Stand<M>) -> &Stand<M> {
         let group = &self.groups[group];
-        // SAFETY: firsts take turns.
+        // SAFETY: one thread after another is the first.
         unsafe {
             group.above.exchange(&mine.above);
             group.above.get()
         }
     }
 
+    /// Releases the lock, to the nearest waiter.
+    ///
     /// # Safety
     ///
     /// The caller is the first of the group's queue, with this stand, and the group has the lock.

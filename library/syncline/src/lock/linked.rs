@@ -1,16 +1,16 @@
-//! Waiting for the thread that has swapped a node into a queue, and is about to link it behind the
-//! one before.
+//! Waiting for a thread that has swapped its node into a queue, and is about to link it behind the
+//! node before.
 //!
-//! In the queues that are like MCS's the tail is exchanged first and the link written after it. A
-//! thread that leaves finds, in between, that it is not the last, but that no node is behind it
-//! yet.
+//! In queues like that of MCS, a newcomer exchanges the tail first, and writes the link afterwards.
+//! A thread that leaves in between finds that its node is not the last, but that no node is linked
+//! behind it yet.
 
 use core::sync::atomic::Ordering::Acquire;
 
 use crate::memory::{Link, Memory};
 use crate::wait::Wait;
 
-/// The node that is about to be linked here.
+/// Waits for the node that is about to be linked here, and returns it.
 #[cold]
 pub fn linked<W: Wait, M: Memory, T>(link: &M::Link<T>) -> M::Ref<T> {
     let mut looks = 1;

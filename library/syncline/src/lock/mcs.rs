@@ -2,7 +2,7 @@
 //!
 //! The lock is a link to the queue's tail. A newcomer swaps its node in and, if there was one
 //! before, links itself behind it; the holder hands over to the node linked behind its own. A
-//! hand-over moves one line, however many wait, and they are served in order of arrival.
+//! hand-over moves one line, however many threads wait, and waiters are served in order of arrival.
 //!
 //! Source: Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors" (1991), Algorithm 5.
@@ -72,7 +72,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for Mcs<W, M> {
 }
 
 impl<W: Wait, M: Memory> Mcs<W, M> {
-    /// The node behind the holder's, or `None` once the lock is free.
+    /// The node behind the holder's; if there is none, frees the lock and returns `None`.
     #[inline]
     fn successor(&self, node: &Node<M>) -> Option<M::Ref<Node<M>>> {
         // Acquire: pairs with the Release of the successor's link.

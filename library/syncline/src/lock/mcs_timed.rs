@@ -16,8 +16,8 @@
 //! for being off their processors, and a thread that comes again does not reuse its old queue node.
 //! In that lock, as in Chabbi et al.'s HMCS-T (PPoPP 2017), a thread keeps its node for the lock,
 //! so that each thread has at most one node in a queue. Here a thread does not remember the locks
-//! that it gave up, since it has no room for nodes of all of them. So the number of abandoned nodes
-//! is bounded for each queue.
+//! for which it gave up waiting, since it has no room for nodes of all of them. So the number of
+//! abandoned nodes is bounded for each queue.
 
 use core::marker::PhantomData;
 use core::time::Duration;

@@ -1,8 +1,9 @@
 //! The locks, and the catalogue of them.
 //!
-//! A lock is a type over a waiting policy and a memory, `Ticket<W, M>`, with the traits of `raw.rs` for
-//! what it can do. Each file opens with the idea, the source, and when not to use it. To use a
-//! lock, put a value under it: [`Mutex<T, Ticket>`](crate::Mutex).
+//! A lock is a generic type, `Ticket<W, M>`, with a waiting policy `W` and a memory `M`; the traits
+//! of `raw.rs` that it implements say what it can do. Each file opens with the lock's idea, its
+//! source, and when not to use it. To use a lock, put a value into a mutex of this lock:
+//! [`Mutex<T, Ticket>`](crate::Mutex).
 //!
 //! ```
 //! use syncline::Mutex;
@@ -15,8 +16,8 @@
 //! ```
 //!
 //! The catalogue, [`for_each_lock`](crate::for_each_lock), is the only list: tests, checkers,
-//! benchmarks, the C interface, the command line and the table in `docs/locks.md` are made from
-//! it. To add a lock, write its file, and add its line there.
+//! benchmarks, the C interface, the command line and the table in `docs/locks.md` are made from it.
+//! To add a lock, write its file, and add its line to the catalogue.
 
 #[doc(hidden)]
 pub mod about;
@@ -92,15 +93,15 @@ pub use upgradable::Upgradable;
 ///
 /// 1. How many threads can hold it: one at a time, `exclusive` ([`RawLock`]), or several, `shared`
 ///    ([`RawSharedLock`]).
-/// 2. How its waiters wait, which decides which [forms](crate::for_each_form) it has. It `waits` as
-///    its policy says, or it `queues`: waiters follow each other in a queue, so that the parking
-///    form has a gate before it. It always `parks`, without using its policy, or it only `spins` or
-///    yields.
+/// 2. How its waiters wait, which decides which [forms](crate::for_each_form) it has. `waits`: as
+///    its policy says. `queues`: also as its policy says, but waiters follow each other in a queue,
+///    so the parking form has a gate in front of the lock. `parks`: it always parks, and ignores
+///    its policy. `spins`: it spins or yields, but never parks.
 /// 3. What else it can do or promises: `try` ([`TryLock`]), `timed` ([`TimedLock`]), `fifo` if
-///    waiters are served in order of arrival, `near` if that holds within a group of near
-///    processors.
+///    waiters are served in order of arrival, `near` if they are served in that order only within a
+///    group of near processors.
 ///
-/// What follows the macro's name, if anything, is passed on before the name: with
+/// A token after the macro's name, if there is one, is passed on before the lock's name: with
 /// `for_each_lock!(each, what)` the calls are `each! { what name, Type, features }`.
 #[macro_export]
 macro_rules! for_each_lock {

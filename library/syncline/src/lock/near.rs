@@ -16,8 +16,8 @@ use crate::wait::{Park, Spin, Wait, Yield};
 
 type Counter = <Grouped as Memory>::Data<u64>;
 
-/// The groups of the threads that got the lock, in order, when a thread of the first group had
-/// it and the others came while it had.
+/// The groups of the threads in the order in which these got the lock. A thread of the first group
+/// holds it while threads of the other groups come, one after another.
 fn served<L: RawLock>(groups: &[usize]) -> Vec<usize> {
     let lock = L::default();
     let served = Mutex::new(Vec::new());
@@ -87,7 +87,8 @@ fn near_waiters_come_first_but_not_for_ever() {
 }
 
 /// Threads of several groups count under a lock, and change their group from time to time, also
-/// while they hold it. One that is past its turn tries the lock, if it can be tried or given up.
+/// while they hold it. In every fourth round they call `try_acquire`, and wait for the lock only if
+/// that fails.
 fn count<L: RawLock>(threads: usize, rounds: usize, try_acquire: fn(&L, &L::Node) -> bool) {
     let lock = L::default();
     let counter = Counter::new(0);
@@ -127,7 +128,7 @@ fn tried<L: TryLock>(lock: &L, node: &L::Node) -> bool {
     unsafe { lock.try_acquire(node) }
 }
 
-/// Gives up soon, so that many do.
+/// Waits for the lock, but only for so short a time that many calls give up.
 fn timed<L: TimedLock<Memory = Grouped>>(lock: &L, node: &L::Node) -> bool {
     // SAFETY: the node is our caller's, and stays.
     unsafe { lock.acquire_until(node, Grouped::now() + Duration::from_micros(50)) }

@@ -1,7 +1,7 @@
 //! A number in a node that only the node's owner uses.
 //!
-//! If other threads can reach the node, this part of it is data of the memory too, although no
-//! other thread uses it. Otherwise it is a `Cell`.
+//! Other threads can reach the node. So the number is data of the memory, like the rest of the
+//! node, although no other thread uses it.
 
 use core::cell::Cell;
 use core::fmt;

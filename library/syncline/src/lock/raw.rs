@@ -1,4 +1,4 @@
-//! What a lock can do: acquire and release, and more that some locks can.
+//! What locks can do: all can acquire and release, and some can do more.
 //!
 //! A lock implements [`RawLock`], and those of the other traits whose promises it can keep. The
 //! types that a program uses, [`Mutex`](crate::Mutex) and [`RwLock`](crate::RwLock), are built on
@@ -10,14 +10,14 @@ use crate::memory::Memory;
 
 /// A lock that one thread holds at a time.
 ///
-/// Acquiring has Acquire ordering and releasing Release: what a holder did is visible to all
-/// later ones.
+/// Acquiring has Acquire ordering and releasing Release: what a holder did is visible to all later
+/// holders.
 ///
 /// # Safety
 ///
 /// From an acquisition to its release, no other acquisition of the same lock succeeds, and the
 /// orderings above hold. A lock that is all zero bits, in a memory in which that is possible, is a
-/// fresh one. A lock can be moved and dropped even if it is held by a guard that was forgotten.
+/// fresh lock. A lock can be moved and dropped even if it is held by a guard that was forgotten.
 pub unsafe trait RawLock: Default + Send + Sync {
     /// The memory that the lock is in.
     type Memory: Memory;
@@ -29,10 +29,10 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// # Safety
     ///
     /// `node` is not used otherwise, and stays alive at its address until `release` with it has
-    /// returned; for ever, if it is never released.
+    /// returned; forever, if it is never released.
     unsafe fn acquire(&self, node: &Self::Node);
 
-    /// Releases the lock, which the next one may then acquire.
+    /// Releases the lock, which another thread may then acquire.
     ///
     /// # Safety
     ///
@@ -46,8 +46,8 @@ pub unsafe trait RawLock: Default + Send + Sync {
 ///
 /// Same requirements as [`RawLock`].
 pub unsafe trait TryLock: RawLock {
-    /// Takes the lock if it is free, and says whether it did. May be refused while others wait, but
-    /// never while the lock is free and no other thread uses it.
+    /// Takes the lock if it is free, and says whether it did. The try may fail while others wait,
+    /// but never while the lock is free and no other thread uses it.
     ///
     /// # Safety
     ///
@@ -119,11 +119,11 @@ pub unsafe trait RawSharedLock: RawLock {
     /// Same requirements as [`RawLock::acquire`], with [`release_shared`](Self::release_shared).
     unsafe fn acquire_shared(&self, node: &Self::SharedNode);
 
-    /// Gives up this share.
+    /// Gives up the share that was acquired with this node.
     ///
     /// # Safety
     ///
-    /// This node's share is held.
+    /// The share is held, and was acquired with this node.
     unsafe fn release_shared(&self, node: &Self::SharedNode);
 }
 
@@ -143,7 +143,7 @@ pub unsafe trait TrySharedLock: RawSharedLock + TryLock {
 
     /// Like [`RawSharedLock::acquire_shared`], but returns `false` at once if more readers share
     /// the lock than it can count, in which case `acquire_shared` panics. A lock that counts to
-    /// 2^28 or more may panic here as well.
+    /// 2^27 or more may panic here as well.
     ///
     /// # Safety
     ///
@@ -190,7 +190,7 @@ pub unsafe trait Downgrade: RawSharedLock {
 
 /// A shared lock with a reader that can become the writer.
 ///
-/// One thread at a time has the *upgradable* share. Others share the lock beside it.
+/// One thread at a time has the *upgradable* share. Other readers may share the lock meanwhile.
 ///
 /// # Safety
 ///
@@ -221,7 +221,7 @@ pub unsafe trait Upgrade: TrySharedLock {
     /// The upgradable share is held with this node.
     unsafe fn release_upgradable(&self, share: &Self::SharedNode);
 
-    /// Waits until all other readers have left, and holds the lock alone.
+    /// Waits until all other readers have left; then the caller holds the lock alone.
     ///
     /// # Safety
     ///
@@ -229,7 +229,7 @@ pub unsafe trait Upgrade: TrySharedLock {
     /// holds as for [`RawLock::acquire`].
     unsafe fn upgrade(&self, share: &Self::SharedNode, node: &Self::Node);
 
-    /// Holds the lock alone if there is no other reader, and says whether it does.
+    /// Makes the caller hold the lock alone if there is no other reader, and says whether it does.
     ///
     /// # Safety
     ///
@@ -269,7 +269,7 @@ pub unsafe trait TimedUpgrade: Upgrade + TimedSharedLock {
     -> bool;
 
     /// Waits until all other readers have left, or until the deadline on the memory's clock, and
-    /// says whether it holds the lock alone.
+    /// says whether the caller now holds the lock alone.
     ///
     /// # Safety
     ///

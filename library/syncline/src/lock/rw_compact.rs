@@ -4,7 +4,7 @@
 //! knows whom to wake: one writer if any waits, else all the readers. Readers don't starve writers;
 //! a stream of writers, of which one always waits, starves readers. Writers get the lock in any
 //! order: the one that runs first takes it. All readers write to the word: if many cores read, in
-//! sections so short that its line is the bottleneck, this lock doesn't scale.
+//! sections so short that the word's line is the bottleneck, this lock doesn't scale.
 //!
 //! It always parks. It takes a waiting policy only because all locks of the catalogue do; the
 //! policy changes nothing. For threads that never sleep, [two words](super::FlagRw) cost less.
@@ -22,16 +22,19 @@
 //!
 //! 1. A thread that sleeps has set `PARKED` in a word that kept it out, and sleeps only while the
 //!    word stays as it was.
-//! 2. A writer sleeps only while it is counted. The threads inside keep it out; the last of them to
-//!    leave finds the mark and the count, and wakes one writer. With that it clears the mark, so
-//!    that no other thread wakes more writers while the woken one is on its way. The woken writer
-//!    sets the mark again when it enters or goes back to sleep, since others may still sleep.
+//! 2. A writer sleeps only while it is counted, except for short naps of writers that find the
+//!    count full. The threads inside keep it out; the last of them to leave finds the mark and the
+//!    count, and wakes one writer. A writer that leaves also clears the mark, unless `READER_WAITS`
+//!    keeps it in place, so that no other thread wakes more writers while the woken one is on its
+//!    way. The woken writer sets the mark again when it enters or goes back to sleep, since others
+//!    may still sleep.
 //! 3. A reader is kept out by writers, inside or waiting, and sleeps only under `READER_WAITS`,
-//!    which keeps the mark in place. The last of these writers, leaving or giving up, finds both,
-//!    takes them away, and wakes all readers.
+//!    which keeps the mark in place. The last of these writers, leaving or giving up, finds both
+//!    bits, clears them, and wakes all readers.
 //! 4. So in a word that keeps no reader out the mark is out of date; a thread that enters removes
 //!    it.
-//! 5. A release doesn't touch the lock after the change that lets others in, which may drop it.
+//! 5. A release doesn't touch the lock after the change that lets others in: they may drop the
+//!    lock.
 //!
 //! Source: none; a counting word with a mark for sleepers is common in C libraries and in Rust's.
 
@@ -53,11 +56,11 @@ const WRITER: u32 = 1 << 1;
 const READER_WAITS: u32 = 1 << 2;
 /// One writer waits.
 const WAITING: u32 = 1 << 3;
-/// The count of writers that wait; it stays at its limit.
+/// The count of writers that wait. At its limit, no more writers are counted.
 const ALL_WAITING: u32 = READER - WAITING;
 /// One reader is inside.
 const READER: u32 = 1 << 13;
-/// The count of readers; it stays at its limit.
+/// The count of readers. At its limit, no more readers enter.
 const ALL_READERS: u32 = !(READER - 1);
 
 /// What keeps a reader out.
@@ -70,7 +73,7 @@ const READERS: u32 = 0;
 const WRITERS: u32 = 1;
 const UNCOUNTED: u32 = 2;
 
-/// How long a writer sleeps that arrived when the count of writers was full: it isn't woken.
+/// How long a writer sleeps at a time if it found the count of writers full: no thread wakes it.
 const NAP: Duration = Duration::from_millis(1);
 
 /// The reader-writer lock in one word.
@@ -101,7 +104,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     }
 
     /// `0,w,0 -> 0,w,1`, or `0,w,0 -> 0,w-1,1` for a writer that is counted with `waiting`, and
-    /// sets the mark if that has `slept`.
+    /// sets the mark if that writer has `slept`.
     #[inline]
     fn take(&self, waiting: u32, slept: u32) -> bool {
         // Relaxed: the exchange orders.
@@ -213,8 +216,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     /// Shares the lock. Returns false if there are too many readers to count.
     #[inline]
     fn share(&self) -> bool {
-        // Without a look first, since reading a line that was just written costs more than a failed
-        // exchange. Acquire: as in `enter`.
+        // The exchange comes without a look at the word, since reading a line that was just written
+        // costs more than a failed exchange. Acquire: as in `enter`.
         if self.word.exchange(0, READER, Acquire).is_err() && self.enter().is_err() {
             return self.contend_shared(None);
         }
@@ -251,8 +254,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         }
     }
 
-    /// Wakes the threads that may enter, after the last one inside has left `word` as the lock's
-    /// state. The lock may already be freed.
+    /// Wakes the threads that may enter. `word` is the lock's state without the last thread, which
+    /// has left. The lock may already be freed.
     #[cold]
     fn wake(address: Address, word: u32) {
         if word & ALL_WAITING != 0 {
@@ -263,9 +266,9 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     }
 }
 
-// SAFETY: a writer enters when no thread is inside, and while it is no thread enters. All changes
-// of the word are atomic additions and exchanges; so the Acquire of the thread that enters sees the
-// Release of all threads that have left.
+// SAFETY: a writer enters when no thread is inside, and no thread enters while it is inside. All
+// changes of the word are atomic additions and exchanges; so the Acquire of the thread that enters
+// sees the Release of all threads that have left.
 unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
     type Memory = M;
     type Node = ();
@@ -287,7 +290,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
     }
 }
 
-// SAFETY: a reader enters while no writer is inside, and until it has left none enters.
+// SAFETY: a reader enters while no writer is inside, and no writer enters until it has left.
 unsafe impl<W: Wait, M: Memory> RawSharedLock for CompactRw<W, M> {
     type SharedNode = ();
 
@@ -354,8 +357,8 @@ unsafe impl<W: Wait, M: Memory> TimedSharedLock for CompactRw<W, M> {
 unsafe impl<W: Wait, M: Memory> Downgrade for CompactRw<W, M> {
     /// `0,w,1 -> 1,w,0`
     ///
-    /// Writers that wait keep further readers out, as before. Without them all sleeping readers are
-    /// woken.
+    /// Writers that wait keep further readers out, as before. If no writer waits, all sleeping
+    /// readers are woken.
     unsafe fn downgrade(&self, (): &(), (): &()) {
         let address = self.word.address();
         // Relaxed: the exchange orders.

@@ -7,20 +7,21 @@
 //! is inside. Readers leave in any order, so they are counted. The first writer behind them is
 //! noted, and the reader that brings the count to zero wakes it.
 //!
-//! No thread overtakes another: with a writer in the queue, later readers wait. With frequent
-//! writers that leaves less sharing. All readers write to the count, so the lock does not suit
-//! short sections of many readers.
+//! No thread overtakes another: with a writer in the queue, later readers wait. So if writers are
+//! frequent, readers seldom share. All readers write to the count, so the lock does not suit short
+//! sections of many readers.
 //!
-//! Two races had to be closed. A reader sets `READER_BEHIND` in the node before its own, whose
-//! reader sets `OPEN` there once it is inside. Both swap bits of one word, and whichever thread
-//! swaps second admits the newcomer. A writer is announced and the readers are counted in one word,
-//! so that exactly one of them finds that it was the last. (The paper has two words, between which
-//! a writer can be woken twice or, as its authors noted later, at the wrong time.)
+//! Two races had to be closed. A reader sets `READER_BEHIND` in the node before its own; if that is
+//! a reader's, its owner sets `OPEN` there when it is inside. Both are bits of one word, and the
+//! thread that sets its bit second admits the newcomer. A writer is announced and the readers are
+//! counted in one word, so exactly one thread finds that no reader is left, and lets the writer in.
+//! (The paper has two words, between which a writer can be woken twice or, as its authors noted
+//! later, at the wrong time.)
 //!
-//! There is no try operation. A try would have to know whether the tail's thread is a reader
-//! inside, which only the tail's node says. But only the thread behind a node may read the node,
-//! and a thread in the queue can't leave. Behind a gate ([`RwGate`](super::RwGate)) the lock can be
-//! tried.
+//! There is no try operation. A try would have to know whether the thread at the tail is a reader
+//! that is inside; only the tail's node says that. But only the thread behind a node may read the
+//! node, and a thread in the queue can't leave. Behind a gate ([`RwGate`](super::RwGate)) the lock
+//! can be tried.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the fair lock with local-only spinning.
@@ -51,7 +52,7 @@ const WRITER: u32 = 1;
 /// One reader.
 const READER: u32 = 2;
 /// A count of readers near the largest that fits: a few more could overflow to zero. Each reader
-/// keeps a node; that many leaked nodes, as of forgotten guards, fill 128 GB.
+/// keeps a node; that many nodes, for example of guards that were forgotten, fill 128 GB.
 const FULL: u32 = 1 << 31;
 
 /// The fair reader-writer queue lock.
@@ -80,9 +81,9 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for FairRw<W, M> where
 }
 
 // SAFETY: the swaps of `tail` put acquisitions in an order. A writer waits until the writer before
-// it hands over, or until all readers before it have left; they admit no reader that is behind it.
-// Readers' sections reach the writer by `readers`, a writer's reach those behind it by their gates,
-// and through an empty queue by `tail`.
+// it hands over, or until all readers before it have left; these admit no reader that is behind it.
+// What readers did is visible to the writer through `readers`. What a writer did is visible to the
+// threads behind it through their gates, or through `tail` if the queue was empty.
 unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
     type Memory = M;
     type Node = Node<M>;
@@ -148,7 +149,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
             }
             Some(previous) => {
                 // AcqRel: pairs with the AcqRel by which `previous` sets `OPEN`; what the writer
-                // before it did is visible to us, as to it.
+                // before `previous` did is visible to us, as to `previous`.
                 let open = previous.state.fetch_or(READER_BEHIND, AcqRel) & OPEN != 0;
                 if open {
                     readers = self.readers.fetch_add(READER, Relaxed);
@@ -185,8 +186,8 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
                 leaving -= WRITER;
             }
         }
-        // AcqRel: our section comes before the writer's, and those of the readers that left
-        // before us too; and the writer that one of them has noted is visible.
+        // AcqRel: our section and those of the readers that left before us come before the
+        // writer's, and the writer that one of these readers has noted is visible to us.
         if self.readers.fetch_sub(leaving, AcqRel).wrapping_sub(leaving) == WRITER {
             self.wake_writer();
         }
@@ -208,8 +209,8 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         previous.map(|previous| unsafe { M::follow(previous) })
     }
 
-    /// The node behind one that leaves, or `None` if the queue is empty now. A reader behind a
-    /// reader may have come and gone.
+    /// The node behind one that leaves, or `None` if the queue is empty now. If both are readers,
+    /// the node behind may already be gone.
     #[inline]
     fn successor(&self, node: &Node<M>) -> Option<M::Ref<Node<M>>> {
         // Release: pairs with the Acquire of the next swap.
@@ -229,8 +230,8 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
     }
 
     /// Leaves at once and panics: there are too many readers. A reader that was counted by the
-    /// reader before it is not refused: each of those is a waiting thread, and the other half of
-    /// the count has room for them.
+    /// reader before it is not refused: such readers are waiting threads, and the upper half of the
+    /// count has room for them.
     ///
     /// # Safety
     ///

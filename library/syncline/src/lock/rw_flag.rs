@@ -4,8 +4,8 @@
 //! With a word of its own for the flag, a reader changes the count without having to know what it
 //! was, and a writer releases with a store. So this is the quickest lock here for reading, unless
 //! the readers' shared word itself becomes the bottleneck. Waiters are not visible to other
-//! threads: threads that should sleep need the [compact lock](super::CompactRw). A policy that
-//! sleeps yields here.
+//! threads: threads that should sleep need the [compact lock](super::CompactRw). Under a policy
+//! that would let them sleep, they yield here.
 //!
 //! ```text
 //!   reader    readers + 1, then looks at the flag     raised: readers - 1, waits until it is not
@@ -15,15 +15,15 @@
 //! ```
 //!
 //! 1. A reader and a writer each change their word and then look at the other's. All four accesses
-//!    are SeqCst, so they have one order, and one of the two sees the other.
-//! 2. If it is the reader, it steps back. If it is the writer, it waits; no reader that comes
-//!    later stays, so the count gets to 0.
-//! 3. Only the first look must be SeqCst: a reader that the writer has missed there has seen the
+//!    are SeqCst, so they have one order, and at least one of the two sees the other's change.
+//! 2. A reader that sees the flag steps back. A writer that sees readers waits; no reader that
+//!    comes later stays, so the count gets to 0.
+//! 3. Only the writer's first look must be SeqCst: a reader that it has missed there has seen the
 //!    flag. A count of 0 that is read later was written by the last reader to leave.
 //!
 //! A writer that has raised the flag goes before all readers that come later, so readers don't
-//! starve writers. When it has left, the threads that waited take their chances, readers and
-//! writers; among many writers a reader may starve.
+//! starve writers. When it has left, the waiting readers and writers compete for the lock; among
+//! many writers a reader may starve.
 //!
 //! Source: common practice; the store-then-look of Dekker's algorithm (Dijkstra 1965) between the
 //! two words. Concurrency Kit's `ck_rwlock` is built in this way.
@@ -44,8 +44,8 @@ use crate::wait::{Spin, Wait, Yield};
 const RAISED: u32 = 2;
 /// One reader.
 const READER: u32 = 2;
-/// The limit of readers: below the counter's range, so that readers which step back can't make it
-/// overflow to zero.
+/// The limit of the count of readers: below the word's range, so that readers which step back can't
+/// make it overflow to zero.
 const FULL: u32 = 1 << 31;
 
 /// The reader-writer lock of a flag and a count.
@@ -61,7 +61,7 @@ pub struct FlagRw<W: Wait = Yield, M: Memory = Native> {
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for FlagRw<W, M> {}
 
 impl<W: Wait, M: Memory> FlagRw<W, M> {
-    /// Waits until a word is 0, and says whether that came before the deadline.
+    /// Waits until a word is 0. Returns `false` if the deadline passed first.
     #[cold]
     fn wait(word: &M::Word, deadline: Option<Duration>) -> bool {
         let zero = |value| value == 0;
@@ -92,7 +92,8 @@ impl<W: Wait, M: Memory> FlagRw<W, M> {
         self.readers.load(SeqCst) == 0
     }
 
-    /// Raises the flag and waits for the readers to leave.
+    /// Raises the flag and waits for the readers to leave. Returns `false` if the deadline passed
+    /// first.
     #[inline]
     fn take(&self, deadline: Option<Duration>) -> bool {
         while !self.raise() {
@@ -133,7 +134,8 @@ impl<W: Wait, M: Memory> FlagRw<W, M> {
     #[cold]
     fn contend_shared(&self, deadline: Option<Duration>) -> bool {
         loop {
-            // Relaxed: either this count made `enter` refuse us, or readers have left since.
+            // Relaxed: if too many readers made `enter` refuse us, we see them here, unless some
+            // have left since.
             assert!(self.readers.load(Relaxed) < FULL - READER, "too many readers to count");
             if !Self::wait(&self.flag, deadline) {
                 return false;
@@ -171,7 +173,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FlagRw<W, M> {
     ///
     /// # Panics
     ///
-    /// If 1,073,741,824 readers are inside.
+    /// If 1,073,741,823 readers are inside.
     #[inline]
     unsafe fn acquire_shared(&self, (): &()) {
         if !self.enter() {
@@ -189,8 +191,8 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FlagRw<W, M> {
 unsafe impl<W: Wait, M: Memory> TryLock for FlagRw<W, M> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
-        // Relaxed: `alone` looks again. So few readers are disturbed by a flag that is raised and
-        // withdrawn.
+        // Relaxed: `alone` looks again. This early look makes it rare that a flag disturbs readers
+        // and is then withdrawn.
         if self.readers.load(Relaxed) != 0 || !self.raise() {
             return false;
         }

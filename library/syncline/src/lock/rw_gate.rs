@@ -1,20 +1,20 @@
 //! A gate before a shared lock: what the [gate](super::Gate) is to exclusive locks.
 //!
-//! The lock is a word that counts the readers inside or says that a writer is. A thread that runs
-//! and finds the gate open goes in. A thread that can't enter lines up in the queue, a shared lock
-//! of any kind, as a reader or as a writer; so waiters are served in the order that the queue
+//! The lock is a word that counts the readers inside or says that a writer is inside. A thread that
+//! runs and finds the gate open goes in. A thread that can't enter lines up in the queue, a shared
+//! lock of any kind, as a reader or as a writer; so waiters are served in the order that the queue
 //! prefers. A thread that has the queue *stands at the gate*: one writer, or some readers. It waits
 //! to be let in, and then releases the queue at once. So readers follow each other, and the lock
 //! never waits for a sleeper.
 //!
 //! Newcomers overtake for a bounded time. A writer at the gate that finds readers inside closes it
-//! to newcomers, since among many readers always one may be inside. So does the thread that was
-//! woken `IN_VAIN` times.
+//! to newcomers, since with many readers there may always be one inside. So does a thread that was
+//! woken `IN_VAIN` times and found the gate taken.
 //!
 //! A queue that prefers readers promises more: a reader never waits for a writer that waits. So a
-//! program may read while it reads, or wait for another reader. With such a queue readers don't
-//! line up but wait at the gate, where they go before the writer, and no writer closes the gate to
-//! them.
+//! thread may acquire the lock for reading while it reads, or wait for another reader. With such a
+//! queue readers don't line up but wait at the gate, where they go before the writer, and no writer
+//! closes the gate to them.
 //!
 //! ```text
 //!   bits      31      4      3         2       1       0
@@ -23,16 +23,17 @@
 //!   reader    r,*,c,0 -> r+1,*,c,0       not through a closed gate
 //!   writer    0,*,0,0 -> 0,*,0,1
 //!   downgrade 0,*,c,1 -> 1,*,c,0
-//!   at the gate the same, whatever is closed, and leaving it open
+//!   at the gate the same, but also through a closed gate, which is open afterwards
 //! ```
 //!
 //! 1. A thread that sleeps has set `PARKED` in a word that says that a thread is inside, and is
-//!    woken by the writer that leaves, or the last reader. At a free gate the mark is outdated; a
-//!    thread that enters clears it.
+//!    woken by the writer that leaves, or by the last reader that leaves. At a free gate the mark
+//!    is outdated; a thread that enters clears it.
 //! 2. `PREFERRED` keeps the writer at the gate out while readers wait. It may sleep meanwhile
 //!    without a mark and with no thread inside: the reader that enters and clears `PREFERRED` sets
 //!    `PARKED`.
-//! 3. A release doesn't touch the lock after the change that lets others in, which may drop it.
+//! 3. A release doesn't touch the lock after the change that lets others in: they may drop the
+//!    lock.
 //!
 //! Source: as for the [gate](super::Gate).
 
@@ -81,7 +82,7 @@ pub struct RwGate<Q: RawSharedLock = FairRw> {
 // SAFETY: zero is a free gate before a free lock.
 unsafe impl<Q: RawSharedLock<Memory: Memory<Word: Zeroable>> + Zeroable> Zeroable for RwGate<Q> {}
 
-/// A thread that wants in.
+/// The bits and the key that belong to a reader or a writer that wants to enter.
 struct Visitor {
     /// The bits that it adds to the word.
     share: u32,
@@ -112,8 +113,8 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
         key: WRITERS,
     };
 
-    /// Enters if none of the bits `out` is set, and clears the bits that it `opens`. The error is
-    /// the word that keeps it out.
+    /// Adds `share` to the word if none of the bits `out` is set, and clears the bits `opens`. The
+    /// error is the word that keeps the thread out.
     #[inline]
     fn enter(&self, share: u32, out: u32, opens: u32) -> Result<(), u32> {
         // Relaxed: the exchange orders.
@@ -131,8 +132,8 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
         Err(word)
     }
 
-    /// Enters as a newcomer. It spins first: the section of the thread inside may be about to end.
-    /// The error is the word that keeps it out.
+    /// Enters as a newcomer. Spins for a while, since the section of the thread inside may be about
+    /// to end. The error is the word that keeps the thread out.
     fn come(&self, who: &Visitor) -> Result<(), u32> {
         let mut outcome = self.enter(who.share, who.closed, 0);
         for looks in 1..Q::Memory::PATIENCE / 4 {
@@ -204,8 +205,8 @@ impl<Q: RawSharedLock + Described> RwGate<Q> {
         }
     }
 
-    /// Wakes those at the gate: readers, if they are preferred, else all. `word` is the lock's
-    /// state after the release; the lock may already be freed.
+    /// Wakes threads at the gate: the readers, if they are preferred, else all. `word` is the
+    /// lock's state after the release; the lock may already be freed.
     #[cold]
     fn wake(gate: Address, word: u32) {
         let key = (word & PREFERRED != 0).then_some(READERS);
@@ -299,7 +300,7 @@ unsafe impl<Q: RawSharedLock + Described> Downgrade for RwGate<Q> {
     }
 }
 
-/// The catalogue's entry of the queue applies to the threads that wait in it.
+/// The queue's entry of the catalogue: it applies to the threads that wait in the queue.
 impl<Q: RawSharedLock + Described> Described for RwGate<Q> {
     const ABOUT: About = Q::ABOUT;
 }

@@ -16,7 +16,7 @@
 //! lock again: they may have freed it by then.
 //!
 //! The mark stays when readers leave, and when the writer enters, since the other one may still
-//! sleep. A writer that leaves takes it away, and wakes both.
+//! sleep. A writer that leaves clears it, and wakes both.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -27,13 +27,13 @@ use super::linked::linked;
 use crate::memory::{Address, Link, Memory, Word};
 use crate::wait::{PARKED, Wait};
 
-/// A gate's values: a writer waits in the queue, is the queue's first, or has the lock; a reader
-/// waits, or has the lock.
+/// The values of a node's `gate`: a writer waits in the queue, is the queue's first, or has the
+/// lock; a reader waits, or has the lock.
 const WAITING: u32 = 0;
 const FIRST: u32 = 2;
 const GRANTED: u32 = 4;
 
-/// The keys under which threads at the state sleep.
+/// The keys under which threads that wait for the state sleep.
 const READERS: u32 = 0;
 const WRITERS: u32 = 1;
 
@@ -41,7 +41,7 @@ const WRITERS: u32 = 1;
 pub const ACTIVE: u32 = 2;
 /// The queue's first writer waits for those inside to leave.
 pub const WANTED: u32 = 4;
-/// The first on the list waits to be counted; only while a writer is inside or waits.
+/// The first reader on the list waits to be counted; only while a writer is inside or waits.
 pub const LISTED: u32 = 8;
 /// One reader.
 pub const READER: u32 = 16;
@@ -143,9 +143,9 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         node.next.load(Relaxed).is_some()
     }
 
-    /// Ends a writer's acquisition, once it has left the queue: `left` maps a state to the state
-    /// without `ACTIVE`, and `ACTIVE` alone to 0. Has Release ordering. The lock may be freed after
-    /// this.
+    /// Ends a writer's acquisition, after the writer has left the queue: `left` maps a state to the
+    /// state without `ACTIVE`, and `ACTIVE` alone to 0. Has Release ordering. The lock may be freed
+    /// after this.
     #[inline]
     pub fn release(&self, left: impl Fn(u32) -> u32) {
         // Release: pairs with the Acquire of the threads that enter.
@@ -168,7 +168,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         }
     }
 
-    /// Takes a reader from the state. Has Release ordering. The lock may be freed after this.
+    /// Removes a reader from the count. Has Release ordering. The lock may be freed after this.
     #[inline]
     pub fn leave(&self) {
         let address = self.state.address();
@@ -185,14 +185,15 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         }
     }
 
-    /// Waits for the state as the first on the list of readers. Has Acquire ordering.
+    /// Waits, as the first on the list of readers, until `may_go_on` holds for the state. Has
+    /// Acquire ordering.
     pub fn wait_as_reader(&self, may_go_on: impl Fn(u32) -> bool) {
         W::wait::<M>(&self.state, READERS, None, may_go_on);
     }
 
-    /// Removes a reader from the count while writers are there. The writer that leaves last counts
-    /// it again, and clears `LISTED`. If there are no writers, the reader stays counted. Has
-    /// Acquire ordering.
+    /// Removes a reader from the count if there are writers, and waits. The writer that leaves last
+    /// counts the reader again, and clears `LISTED`. If there are no writers, the reader stays
+    /// counted. Has Acquire ordering.
     pub fn wait_uncounted(&self) {
         let address = self.state.address();
         // Acquire, both: pairs with the Release of a writer that has left.
@@ -215,14 +216,14 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         W::hand_over::<M>(&unsafe { M::follow(writer) }.gate, GRANTED);
     }
 
-    /// Lets a writer that waits in the queue, behind the caller, be its first.
+    /// Makes a writer that waits in the queue, behind the caller, the queue's first.
     #[inline]
     pub fn let_first(writer: M::Ref<WriterNode<M>>) {
         // SAFETY: as in `grant`.
         W::hand_over::<M>(&unsafe { M::follow(writer) }.gate, FIRST);
     }
 
-    /// The node behind the queue's head, or `None` if the head has left the queue empty.
+    /// The node behind the queue's head; if there is none, empties the queue and returns `None`.
     #[inline]
     pub fn successor(&self, node: &WriterNode<M>) -> Option<M::Ref<WriterNode<M>>> {
         // Acquire: pairs with the Release of the successor's link.
@@ -271,7 +272,8 @@ impl<W: Wait, M: Memory> Readers<W, M> {
         W::wait::<M>(&node.gate, 0, None, |gate| gate == GRANTED);
     }
 
-    /// Empties the list, and wakes the last that was on it. Only the first does that.
+    /// Empties the list, and wakes the last reader that was on it. Only the first reader on the
+    /// list calls this.
     pub fn wake_all(&self) {
         // Acquire: pairs with the Release in `push`.
         if let Some(last) = self.last.swap(None, Acquire) {

@@ -1,10 +1,11 @@
 //! The reader-preference queue lock: readers enter unless a writer is inside.
 //!
-//! A reader counts itself in one word. If the word shows an active writer, the reader joins the list of
-//! waiting readers. The writer wakes that list when it leaves, before another writer enters. Writers
-//! stand in a queue, and the first of it waits until there are no readers, not even waiting ones. So readers
-//! share as much as they can, and a steady stream of them starves the writers. A reader costs one
-//! atomic addition on either side, but all readers write to the same word.
+//! A reader counts itself in one word. If the word shows an active writer, the reader joins the
+//! list of waiting readers. The writer wakes that list when it leaves, before another writer
+//! enters. Writers stand in a queue, and the first of the queue waits until there are no readers,
+//! not even waiting ones. So readers share as much as they can, and a steady stream of them starves
+//! the writers. A reader enters with one atomic addition and leaves with another, but all readers
+//! write to the same word.
 //!
 //! A reader that has counted itself keeps later writers out, even while it waits for the writer
 //! inside. So when the first reader on the list sees that the writer has left, all readers on the
@@ -13,8 +14,8 @@
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning. In the paper
 //! the first reader and the first writer also spin locally, and the thread that leaves finds them
-//! through the lock after it has admitted others. So in the paper an admitted thread must not free the
-//! lock.
+//! through the lock after it has admitted others. So in the paper an admitted thread must not free
+//! the lock.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -44,8 +45,9 @@ where
 }
 
 // SAFETY: a writer returns once the state has changed from no readers to `ACTIVE` for it, which
-// only its release undoes. What earlier sections wrote is visible to it through the state, whose changes
-// are all atomic additions and exchanges: Release in both releases, Acquire where one enters.
+// only its release undoes. What earlier sections wrote is visible to it through the state, whose
+// changes are all atomic additions and exchanges: Release in both releases, Acquire where one
+// enters.
 unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
     type Memory = M;
     type Node = WriterNode<M>;
@@ -69,9 +71,9 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
     }
 }
 
-// SAFETY: a reader returns when it is counted and no writer is active, which none can become
-// before it leaves. What a writer's section wrote is visible to it through the state, or through the
-// thread that wakes it.
+// SAFETY: a reader returns when it is counted and no writer is active; none can become active
+// before the reader leaves. What a writer's section wrote is visible to it through the state, or
+// through the thread that wakes it.
 unsafe impl<W: Wait, M: Memory> RawSharedLock for ReadersFirst<W, M> {
     type SharedNode = ReaderNode<M>;
 

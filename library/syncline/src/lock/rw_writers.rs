@@ -1,16 +1,16 @@
 //! The writer-preference queue lock: readers enter unless a writer is inside or waits.
 //!
-//! A reader counts itself in one word; if that shows a writer it joins the list of readers that
-//! wait, and takes itself from the count. Writers stand in a queue and hand over to each other;
-//! the writer that leaves the queue empty wakes the readers. So updates are seen soon, and writers
-//! that keep the queue filled starve the readers. With frequent writers use the
-//! [fair](super::FairRw) one.
+//! A reader counts itself in one word. If the word shows a writer, the reader joins the list of
+//! readers that wait, and removes itself from the count. Writers stand in a queue and hand over to
+//! each other; the writer that leaves the queue empty wakes the readers. So updates are seen soon,
+//! and writers that keep the queue filled starve the readers. If writers are frequent, use the
+//! [fair lock](super::FairRw).
 //!
-//! The first on the list says in the state that it waits. The last writer to leave counts that
-//! reader and clears the mark in the same step by which it leaves; so no writer gets in between.
-//! The count passes with the wake-up to the last reader on the list. Each reader counts the one
-//! before it and then wakes it, until the first is counted again. All readers on the list enter
-//! together, even if a writer arrives meanwhile.
+//! The first reader on the list says in the state that it waits. The last writer to leave counts
+//! that reader and clears the mark in the same step by which it leaves; so no writer gets in
+//! between. That reader wakes the last one on the list, and with the wake-up passes on its own
+//! count. Each reader counts the one before it and then wakes it, until the first is counted again.
+//! All readers on the list enter together, even if a writer arrives meanwhile.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the writer-preference lock with local-only spinning. In the paper
@@ -46,9 +46,10 @@ where
 {
 }
 
-// SAFETY: the state changes from no readers to `ACTIVE` for a writer, which holds the lock until
-// it undoes that or hands over to the next. Sections reach later ones by the state, whose changes
-// are all atomic additions and exchanges: Release where one leaves, Acquire where one enters.
+// SAFETY: the state changes from no readers to `ACTIVE` for a writer, which holds the lock until it
+// undoes that or hands over to the next writer. What a section wrote is visible to later ones
+// through the state, whose changes are all atomic additions and exchanges: Release when a thread
+// leaves, Acquire when one enters.
 unsafe impl<W: Wait, M: Memory> RawLock for WritersFirst<W, M> {
     type Memory = M;
     type Node = WriterNode<M>;
@@ -71,8 +72,9 @@ unsafe impl<W: Wait, M: Memory> RawLock for WritersFirst<W, M> {
     }
 }
 
-// SAFETY: a reader returns when it is counted and no writer is active, which none can become
-// before it leaves. A writer's section reaches it by the state, or by the thread that wakes it.
+// SAFETY: a reader returns when it is counted and no writer is active; none can become active
+// before the reader leaves. What a writer's section wrote is visible to the reader through the
+// state, or through the thread that wakes it.
 unsafe impl<W: Wait, M: Memory> RawSharedLock for WritersFirst<W, M> {
     type SharedNode = ReaderNode<M>;
 
@@ -107,7 +109,7 @@ impl<W: Wait, M: Memory> WritersFirst<W, M> {
         }
         Readers::<W, M>::wait(node);
         if let Some(before) = before {
-            // Relaxed: we are counted, so the state is open to it too.
+            // Relaxed: we are counted, so no writer is active when the reader before us enters.
             self.writers.state.fetch_add(READER, Relaxed);
             Readers::<W, M>::wake(before);
         }
@@ -172,7 +174,7 @@ mod tests {
         }
     }
 
-    /// A writer, or a reader, that notes in the log that it was inside.
+    /// Enters as a writer or as a reader, as `name` says, and logs the name while inside.
     fn visit(lock: &WritersFirst, log: &Mutex<std::vec::Vec<&str>>, name: &'static str) {
         let (writer, reader) = (WriterNode::default(), ReaderNode::default());
         // SAFETY: the nodes stay on this stack from the acquisition to the release.

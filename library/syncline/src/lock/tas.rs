@@ -1,9 +1,9 @@
 //! Test-and-set: one word, which the thread that wants the lock tries to set.
 //!
 //! Each try is an atomic write, so waiting threads pull the line from each other and from the
-//! holder; only after many failed tries does one wait as its policy says. Use it where contention
-//! is rare and memory is scarce, and as the baseline for the others. Under contention use
-//! [`Ttas`](super::Ttas) or a queue lock.
+//! holder; only after many failed tries does a thread wait as its policy says. Use it where
+//! contention is rare and memory is scarce, and as the baseline for the others. Under contention
+//! use [`Ttas`](super::Ttas) or a queue lock.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1.
 
@@ -60,8 +60,8 @@ impl<W: Wait, M: Memory> Tas<W, M> {
             }
         }
         if slept == PARKED {
-            // Others may still sleep, and their mark went when we were woken. Relaxed: only our
-            // own release needs to see it.
+            // Others may still sleep, and their mark was cleared when we were woken. Relaxed: only
+            // our own release needs to see it.
             self.word.fetch_or(PARKED, Relaxed);
         }
         true

@@ -1,10 +1,10 @@
 //! The ticket lock: a waiter draws a number and waits until it is served.
 //!
-//! First come, first served, in two words. All waiters watch the word that says which ticket is
-//! served, so each hand-over makes all of them fetch it again. But a waiter knows its place in the
-//! queue, and so it can stay away for a time proportional to the number of those before it
-//! ([`Approach`]). Uncontended it is as quick as a spinlock. With many waiters per lock use a queue
-//! lock, where each waits on a line of its own.
+//! It needs two words, and serves waiters in order of arrival. All waiters watch the word that says
+//! which ticket is served, so each hand-over makes all of them fetch its line again. But a waiter
+//! knows its position in the queue, so it can stay away from the line for a time proportional to
+//! the number of threads before it ([`Approach`]). Uncontended, the lock is as quick as a spinlock.
+//! With many waiters per lock use a queue lock, where each waits on a line of its own.
 //!
 //! Source: Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors" (1991), Algorithm 2; SSYNC (SOSP'13), sections 4.1 and 5.3.
@@ -20,7 +20,7 @@ use super::raw::{Contended, RawLock, TryLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 
-/// What a ticket and the served number grow by: bit 0 belongs to the waiting policy.
+/// The step by which tickets and the served number grow: bit 0 belongs to the waiting policy.
 const STEP: u32 = 2;
 
 /// The ticket lock.
@@ -29,7 +29,7 @@ const STEP: u32 = 2;
 pub struct Ticket<W: Wait = Park, M: Memory = Native, A: Approach = Proportional> {
     /// The next ticket to be drawn.
     next: M::Word,
-    /// The ticket that holds the lock, or may take it. Written by its holder only.
+    /// The ticket that holds the lock, or may take it. Only the lock's holder changes it.
     serving: M::Word,
     policies: PhantomData<(W, A)>,
 }
@@ -42,19 +42,20 @@ pub trait Approach: Debug + Default + Send + Sync + 'static {
     /// What the lock is, in one line, for the catalogue.
     const IDEA: &'static str;
 
-    /// Gets the number's line, right before each look at it.
+    /// Called right before each look at the number, to fetch its line.
     #[inline(always)]
     fn fetch<M: Memory>(_: &M::Word) {}
 
-    /// Called after each look without success, with `ahead` waiters and holders before this one.
+    /// Called after each look without success, with the number of threads before this one, holder
+    /// included, as `ahead`.
     #[inline(always)]
     fn stay_away<M: Memory>(ahead: u32) {
-        // The thread that is served may release at any moment.
+        // The holder is not counted: it may release at any moment.
         M::delay(ahead - 1);
     }
 }
 
-/// Looks again at once: the textbook's lock without back-off, for comparison.
+/// Looks again at once, without back-off: the textbook lock, for comparison.
 #[derive(Debug, Default)]
 pub struct Eager;
 
@@ -74,9 +75,9 @@ impl Approach for Proportional {
     const IDEA: &'static str = "waiters draw a number and watch the one that is served";
 }
 
-/// Like [`Proportional`], but fetches the line for writing before each look, waiting or releasing,
-/// so that it is never shared: on machines where writing to a shared line costs a broadcast, as on
-/// the Opteron, the lock is then up to twice as fast.
+/// Like [`Proportional`], but waiters and the releasing holder fetch the line for writing before
+/// they look at it, so that it is never shared. On machines where writing to a shared line costs a
+/// broadcast, as on the Opteron, the lock is then up to twice as fast.
 #[derive(Debug, Default)]
 pub struct Prefetching;
 
@@ -92,9 +93,9 @@ impl Approach for Prefetching {
 // SAFETY: two words and nothing else, so it may be zero when its words may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>, A: Approach> Zeroable for Ticket<W, M, A> {}
 
-// SAFETY: tickets are unique until they wrap around after 2^31 waiters, and only the one that is
-// served returns from `acquire`. Holders are ordered by `serving`: Acquire in `wait` and in
-// `try_acquire`, Release in `advance`.
+// SAFETY: tickets are unique until they wrap around after 2^31 waiters, and only the thread whose
+// ticket is served returns from `acquire`. Holders are ordered by `serving`: Acquire in `wait` and
+// in `try_acquire`, Release in `advance`.
 unsafe impl<W: Wait, M: Memory, A: Approach> RawLock for Ticket<W, M, A> {
     type Memory = M;
     type Node = ();
@@ -125,8 +126,8 @@ unsafe impl<W: Wait, M: Memory, A: Approach> RawLock for Ticket<W, M, A> {
     }
 }
 
-// SAFETY: as above. No thread holds the lock or waits when the next ticket is the one served, and
-// drawing that ticket takes the lock.
+// SAFETY: as above. If the next ticket to be drawn is the one served, no thread holds the lock or
+// waits, and drawing that ticket takes the lock.
 unsafe impl<W: Wait, M: Memory, A: Approach> TryLock for Ticket<W, M, A> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
@@ -137,7 +138,7 @@ unsafe impl<W: Wait, M: Memory, A: Approach> TryLock for Ticket<W, M, A> {
     }
 }
 
-// SAFETY: the thread that has drawn a ticket waits until served.
+// SAFETY: a thread that has drawn a ticket after the holder's waits until it is served.
 unsafe impl<W: Wait, M: Memory, A: Approach> Contended for Ticket<W, M, A> {
     #[inline]
     unsafe fn is_contended(&self, (): &()) -> bool {

@@ -7,17 +7,18 @@
 //! next. So it is known at once whether a waiter got a grant, and no thread waits for another.
 //!
 //! ```text
-//!   WAITING -> LEFT         by its owner, whose queue node it is no more
-//!   WAITING -> FIRST, ...   by the one before it; the lock may give even numbers from FIRST on a meaning
-//!   LEFT    -> FIRST, ...   likewise, which thereby finds that it has been left
+//!   WAITING -> LEFT         by its owner, which thereby abandons the queue node
+//!   WAITING -> FIRST, ...   by the thread before; the even values from FIRST on mean what the lock says
+//!   LEFT    -> FIRST, ...   likewise; that thread finds that the queue node was abandoned
 //! ```
 //!
-//! An abandoned queue node stays in the queue until a first of the queue reaches it. There are at
-//! most [`Memory::BATCH`] of them, and one more for each thread that is about to leave. While there
-//! are this many, a thread with a deadline does not join the queue, but waits outside of it until
-//! some were removed. So threads that come again and again with short deadlines, while the lock is
-//! held, need no memory for that, and a hand-over passes a bounded number of queue nodes. Threads
-//! outside the queue lose their order; a thread without a deadline always joins the queue.
+//! An abandoned queue node stays in the queue until the queue's first thread reaches it. There are
+//! at most [`Memory::BATCH`] of them, and one more for each thread that is about to leave. While
+//! there are `BATCH` or more, a thread with a deadline does not join the queue, but waits outside
+//! of it until some have been removed. So threads that come again and again with short deadlines
+//! while the lock is held use a bounded amount of memory, and a hand-over passes a bounded number
+//! of queue nodes. Threads outside the queue lose their order; a thread without a deadline always
+//! joins the queue.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -31,11 +32,11 @@ use crate::wait::{PARKED, Wait};
 
 const WAITING: u32 = 0;
 const LEFT: u32 = 2;
-/// Granted: to be the first of the queue.
+/// A grant: its thread is now the first of the queue.
 pub const FIRST: u32 = 4;
 
-/// What an abandoned queue node adds to the count of them. Bit 0 is [`PARKED`], for the threads
-/// outside the queue.
+/// What an abandoned queue node adds to `Queue::left`. Bit 0 is [`PARKED`], for the threads outside
+/// the queue.
 const ONE_LEFT: u32 = 2;
 
 /// The queue.
@@ -47,7 +48,7 @@ pub struct Queue<M: Memory> {
     left: M::Word,
 }
 
-/// A node in the queue. Once abandoned, it belongs to the first of the queue, which finds it.
+/// A node in the queue. An abandoned one belongs to the queue's first thread, which finds it.
 #[derive(Debug, Default)]
 pub struct QueueNode<M: Memory> {
     next: M::Link<Self>,
@@ -93,11 +94,11 @@ impl<M: Memory> Queue<M> {
         }
         // SAFETY: our caller's promise.
         let mine = unsafe { Self::queue_node(handle) };
-        // AcqRel: pairs with the Release of the exchange by which the previous first one emptied the
-        // queue, and publishes our queue node to the swap of the one behind us.
+        // AcqRel: pairs with the Release of the exchange by which the previous first one emptied
+        // the queue, and publishes our queue node to the swap of the one behind us.
         let Some(previous) = self.tail.swap(Some(mine), AcqRel) else { return Some(FIRST) };
-        // SAFETY: our queue node stays until we abandon it or leave the queue. The one before stays until
-        // a first one has seen our link, even if its owner has given up.
+        // SAFETY: our queue node stays until we abandon it or leave the queue. The one before stays
+        // until a first one has seen our link, even if its owner has given up.
         let (queue_node, before) =
             unsafe { (M::follow::<QueueNode<M>>(mine), M::follow::<QueueNode<M>>(previous)) };
         // Release: pairs with the Acquire in `behind`: our queue node is initialised.
@@ -106,11 +107,11 @@ impl<M: Memory> Queue<M> {
             // Relaxed: we have just waited for it.
             return Some(queue_node.state.load(Relaxed));
         }
-        // Relaxed: the swap publishes it to the thread that passes the queue node. The queue may be
-        // freed after that.
+        // Relaxed: the swap publishes the count to the thread that passes the queue node. The queue
+        // may be freed after the swap.
         self.left.fetch_add(ONE_LEFT, Relaxed);
         // Acquire: pairs with the Release of `replace`, if we were granted something after all.
-        // Release: pairs with its Acquire, since the queue node is then the first one's to free.
+        // Release: pairs with its Acquire, since the queue's first may then free the queue node.
         let granted = queue_node.state.swap(LEFT, AcqRel) & !PARKED;
         if granted < FIRST {
             return None;
@@ -119,8 +120,8 @@ impl<M: Memory> Queue<M> {
         Some(granted)
     }
 
-    /// Waits outside the queue while it has too many abandoned queue nodes; such a queue is not
-    /// empty. Says whether that ended before the deadline.
+    /// Waits outside the queue while it has too many abandoned queue nodes (so it is not empty).
+    /// Returns `false` if the deadline passed first.
     #[inline]
     fn wait_for_room<W: Wait>(&self, deadline: Duration) -> bool {
         let room = |left| left < M::BATCH * ONE_LEFT;
@@ -128,8 +129,8 @@ impl<M: Memory> Queue<M> {
         room(self.left.load(Relaxed)) || W::wait::<M>(&self.left, 0, Some(deadline), room).is_some()
     }
 
-    /// Uncounts an abandoned queue node: its owner got the grant after all, or it is out of the queue. The
-    /// caller is first, so the queue is still there.
+    /// Takes an abandoned queue node off the count: its owner got the grant after all, or it is out
+    /// of the queue. The caller is first, so the queue is still there.
     #[cold]
     fn passed(&self) {
         // Relaxed: it was counted before we knew of it.
@@ -166,7 +167,7 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Leaves the queue, and grants this to the thread behind, if there is one.
+    /// Leaves the queue, and gives the grant `granted` to the thread behind, if there is one.
     ///
     /// # Safety
     ///
@@ -185,7 +186,8 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Leaves the queue if this can be granted to a waiter, and says whether it was.
+    /// Leaves the queue if there is a waiter to give the grant `granted` to, and says whether there
+    /// was.
     ///
     /// # Safety
     ///
@@ -207,7 +209,7 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// A word for the use of the queue's first.
+    /// A word that the queue's first may use for its own purposes.
     ///
     /// # Safety
     ///
@@ -230,8 +232,8 @@ impl<M: Memory> Queue<M> {
         unsafe { M::follow::<QueueNode<M>>(handle.enqueued()).next.load(Relaxed).is_some() }
     }
 
-    /// Gives `mine` back, and grants `granted` to `next`; `false` if `next` had been abandoned, which is
-    /// then the caller's.
+    /// Gives `mine` back to the handle, and the grant `granted` to `next`. Returns `false` if
+    /// `next` had been abandoned; then it is the caller's.
     ///
     /// # Safety
     ///
@@ -244,8 +246,8 @@ impl<M: Memory> Queue<M> {
         next: M::Ref<QueueNode<M>>,
         granted: u32,
     ) -> bool {
-        // SAFETY: the next queue node stays until we have granted this to it. No thread uses ours
-        // any more, since the next one is linked.
+        // SAFETY: the next queue node stays until we have written the grant to it. No thread uses
+        // ours any more, since the next one is linked.
         unsafe {
             let left = W::replace::<M>(&M::follow::<QueueNode<M>>(next).state, granted) == LEFT;
             handle.keep(mine);
@@ -256,7 +258,7 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// The queue node behind the first one, or `None` once the queue is empty.
+    /// The queue node behind the first one; if there is none, empties the queue and returns `None`.
     ///
     /// # Safety
     ///

@@ -5,10 +5,11 @@
 
 use crate::memory::Memory;
 
-/// The children of a group. If a group has more parts, several parts share an index.
+/// The number of children of a group. If the machine divides a group into more parts, several parts
+/// share an index.
 const FAN_OUT: usize = 4;
 
-/// The levels below the machine in a tree of this many groups: 1 for 5 groups, 2 for 21.
+/// The number of levels below the machine in a tree of `groups` groups: 1 for 5 groups, 2 for 21.
 const fn levels(groups: usize) -> usize {
     let (mut levels, mut all, mut lowest) = (0, 1, 1);
     while all < groups {
@@ -26,7 +27,7 @@ pub const fn above(place: usize) -> usize {
 }
 
 /// The index of the smallest group that this thread is in. A level that divides nothing on this
-/// machine is left out. If threads disagree about that, they meet in a group above.
+/// machine is left out. Threads that disagree about a level still have a group above in common.
 #[inline]
 pub fn smallest_group<M: Memory, const GROUPS: usize>() -> usize {
     let mut place = 0;

@@ -2,9 +2,9 @@
 //! those that lose the race for it back off, each time for twice as long.
 //!
 //! Reading keeps the line shared among the waiters while the lock is held; the back-off keeps them
-//! from all trying at once when it is released. The smallest and, uncontended, the quickest lock
-//! there is. It is not fair: a thread near the line gets it sooner, and one that has backed off for
-//! long may never get it. With many waiters use a queue lock.
+//! from all trying at once when it is released. No other lock is smaller, or quicker while it is
+//! uncontended. It is not fair: a thread near the line gets the lock sooner, and one that has
+//! backed off for long may never get it. With many waiters use a queue lock.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1; Anderson, "The Performance of Spin Lock Alternatives for
 //! Shared-Memory Multiprocessors" (1990).
@@ -61,8 +61,8 @@ impl<W: Wait, M: Memory> Ttas<W, M> {
             back_off = (back_off * 2).min(LONGEST_BACK_OFF);
         }
         if slept == PARKED {
-            // Others may still sleep, and their mark went when we were woken. Relaxed: only our
-            // own release needs to see it.
+            // Others may still sleep, and their mark was cleared when we were woken. Relaxed: only
+            // our own release needs to see it.
             self.word.fetch_or(PARKED, Relaxed);
         }
         true

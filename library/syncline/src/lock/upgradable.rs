@@ -1,8 +1,8 @@
 //! A shared lock with upgradable reads, made of any shared lock and a turn.
 //!
-//! An upgradable reader wants to become the writer without another writer in between. So all
-//! threads that write, or may come to, take turns: the turn is a small lock that a writer and an
-//! upgradable reader take first, and keep. Ordinary readers know nothing of it. A thread that has
+//! An upgradable reader can become the writer without another writer in between. So all threads
+//! that write, or may write later, take turns: the turn is a small lock that writers and upgradable
+//! readers take first, and keep until the end. Ordinary readers don't take it. A thread that has
 //! the turn can release its share and acquire exclusively, or the other way round: others may read
 //! meanwhile, and no thread can write.
 //!
@@ -16,12 +16,12 @@
 //!   downgrade             held   exclusive -> none -> share
 //! ```
 //!
-//! A writer pays for two locks, a reader for one as before: the choice where upgradable reads are
-//! needed, and nowhere else. A turn is kept while its writer waits for readers, so which readers
-//! go before a waiting writer is the shared lock's affair.
+//! A writer pays for two locks, a reader for one as before. Use this lock only if upgradable reads
+//! are needed. A turn is kept while its writer waits for readers, so the shared lock decides which
+//! readers go before a waiting writer.
 //!
 //! Source: none; upgradable ("update") locks are those of databases (Gray and Reuter, "Transaction
-//! Processing", section 7.8), and so is that at most one may be held.
+//! Processing", section 7.8), and so is the rule that at most one may be held.
 
 use core::time::Duration;
 
@@ -33,7 +33,7 @@ use super::raw::{TimedUpgrade, TryLock, TrySharedLock, Upgrade};
 use super::rw_compact::CompactRw;
 use crate::wait::Park;
 
-/// A shared lock `S`, and a turn for those that write or may come to.
+/// A shared lock `S`, and a turn for threads that write or may write later.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Upgradable<S: RawSharedLock = CompactRw> {
@@ -107,7 +107,7 @@ unsafe impl<S: TimedSharedLock> TimedLock for Upgradable<S> {
     }
 }
 
-// SAFETY: a share is one of the shared lock.
+// SAFETY: a share is a share of the shared lock.
 unsafe impl<S: RawSharedLock> RawSharedLock for Upgradable<S> {
     type SharedNode = S::SharedNode;
 
@@ -141,8 +141,9 @@ unsafe impl<S: TimedSharedLock> TimedSharedLock for Upgradable<S> {
     }
 }
 
-// SAFETY: all threads that acquire the shared lock exclusively have the turn, which is held
-// throughout; so while it is, only its holder does.
+// SAFETY: a thread acquires the shared lock exclusively only while it has the turn, and an
+// upgradable acquisition keeps the turn until its release. So meanwhile no other thread has the
+// lock exclusively, or an upgradable share of it.
 unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
     unsafe fn acquire_upgradable(&self, share: &S::SharedNode) {
         // SAFETY: our caller's promise.
@@ -158,7 +159,7 @@ unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
             if !self.turn.try_acquire(&()) {
                 return false;
             }
-            // No thread writes, so it is refused only if no more readers can be counted.
+            // No thread writes, so the share is refused only if no more readers can be counted.
             let taken = self.shared.try_acquire_shared(share);
             if !taken {
                 self.turn.release(&());
@@ -184,7 +185,8 @@ unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
     }
 
     unsafe fn try_upgrade(&self, share: &S::SharedNode, node: &S::Node) -> bool {
-        // SAFETY: our caller's promise. No thread writes meanwhile, so the share can be had again.
+        // SAFETY: our caller's promise. No thread writes meanwhile, so the share can be acquired
+        // again.
         unsafe {
             self.shared.release_shared(share);
             let upgraded = self.shared.try_acquire(node);
@@ -232,7 +234,8 @@ unsafe impl<S: TimedSharedLock> TimedUpgrade for Upgradable<S> {
         node: &S::Node,
         deadline: Duration,
     ) -> bool {
-        // SAFETY: our caller's promise. No thread writes meanwhile, so the share can be had again.
+        // SAFETY: our caller's promise. No thread writes meanwhile, so the share can be acquired
+        // again.
         unsafe {
             self.shared.release_shared(share);
             let alone = self.shared.acquire_until(node, deadline);
@@ -244,8 +247,8 @@ unsafe impl<S: TimedSharedLock> TimedUpgrade for Upgradable<S> {
     }
 }
 
-// SAFETY: the turn keeps writers out until the share is held. That needs no waiting, as none
-// waits in the shared lock either.
+// SAFETY: the turn keeps writers out until the share is held. Sharing needs no waiting, since no
+// writer waits in the shared lock either.
 unsafe impl<S: TrySharedLock> Downgrade for Upgradable<S> {
     unsafe fn downgrade(&self, node: &S::Node, share: &S::SharedNode) {
         // SAFETY: our caller's promise.

@@ -3,7 +3,7 @@
 //! [`Raw`] makes a lock of the catalogue a `lock_api::RawMutex`, and one that can be shared a
 //! `lock_api::RawRwLock`. The feature `lock_api` has the traits of version 0.5, whose guards carry
 //! the queue node; `lock_api_0_4` those of 0.4, which parking_lot 0.12 and dashmap use, and whose
-//! guards carry nothing: there only locks without a node will do. Both may be on at once.
+//! guards carry nothing, so only locks without a node have these traits. Both may be on at once.
 //!
 //! ```
 //! # #[cfg(feature = "lock_api")] {
@@ -15,8 +15,8 @@
 //! # }
 //! ```
 //!
-//! Where a crate is written for parking_lot's `RawMutex` and `RawRwLock`, use the types of these
-//! names here instead: the default locks.
+//! If a crate is written for parking_lot's `RawMutex` and `RawRwLock`, use the types of these names
+//! here instead.
 
 mod raw;
 #[cfg(feature = "lock_api_0_4")]
@@ -30,8 +30,8 @@ pub use v0_5::{Node, NodeOf, SharedNodeOf};
 
 use crate::lock::{GatedClh, Upgradable};
 
-/// The default mutex's lock, by parking_lot's name.
+/// The default mutex's lock, under parking_lot's name.
 pub type RawMutex = Raw<GatedClh>;
-/// A reader-writer lock that can do all that parking_lot's can, but for fair and recursive
+/// A reader-writer lock that can do all that parking_lot's can, except for fair and recursive
 /// acquisitions. Without upgradable reads, `Raw<CompactRw>` has faster writers.
 pub type RawRwLock = Raw<Upgradable>;

@@ -11,7 +11,8 @@ use super::raw::{Raw, free};
 use crate::lock::{Downgrade, RawLock, RawSharedLock, TryLock, TrySharedLock, Upgrade};
 use crate::memory::{Memory, Pooled};
 
-/// What `lock_api`'s guards carry: the acquisition's queue node. It stays with its thread.
+/// What `lock_api`'s guards carry: the acquisition's queue node. It can't be sent to another
+/// thread.
 #[derive(Debug)]
 pub struct Node<N: Default, M: Memory> {
     node: Pooled<N, M>,
@@ -25,7 +26,7 @@ impl<N: Default, M: Memory> Node<N, M> {
     }
 }
 
-// SAFETY: a shared node gives nothing out; it exists to be consumed.
+// SAFETY: a shared reference to a node gives access to nothing; a node exists to be consumed.
 unsafe impl<N: Default, M: Memory> Sync for Node<N, M> {}
 
 /// The node of a lock's exclusive acquisition.

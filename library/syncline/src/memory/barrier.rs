@@ -1,16 +1,16 @@
-//! A barrier of which one side pays for both.
+//! An asymmetric barrier: one side pays for both.
 //!
-//! Two threads each store a word and then load the other's. For one of them to see the other's
-//! store, each needs a barrier between its two accesses. On the processor, a barrier waits until
-//! the store's line has arrived. If one of the threads comes here rarely, it can pay for both: on
-//! Linux it asks the kernel to interrupt all processors that run threads of this process
-//! (`membarrier(2)`), and an interrupt is a barrier. The other side then only keeps the compiler
-//! from reordering.
+//! Two threads each store a word and then load the other's. For at least one of them to see the
+//! other's store, each needs a barrier between its two accesses. On the processor, a barrier waits
+//! until the store's line has arrived. If one of the threads needs the barrier rarely, it can pay
+//! for both: on Linux it asks the kernel to interrupt all processors that run threads of this
+//! process (`membarrier(2)`), and an interrupt is a barrier. The other side then only keeps the
+//! compiler from reordering.
 //!
 //! ```text
-//!   UNKNOWN -> KERNEL           the kernel does it
-//!           -> FENCES           it doesn't, or may not: both sides have fences
-//!   KERNEL  -> LEAVING -> FENCES    it has done it, and may not any more
+//!   UNKNOWN -> KERNEL           the kernel provides the heavy side
+//!           -> FENCES           it doesn't, or is not allowed to: both sides have fences
+//!   KERNEL  -> LEAVING -> FENCES    it has provided it, and is not allowed to any more
 //! ```
 //!
 //! The light side has a fence in all states but KERNEL, so only leaving KERNEL is delicate: see
@@ -38,13 +38,14 @@ mod linux {
 
     static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-    /// Longer than any store waits for its line, in nanoseconds. A thread that stops for longer
-    /// between its store and its load was interrupted, which is a barrier.
+    /// Longer than any store waits for its line, in nanoseconds. A thread that needs longer from
+    /// its store to its load was interrupted, and an interrupt is a barrier.
     const ALL_STORED: libc::c_long = 1_000_000;
 
     #[inline(always)]
     pub fn light() {
-        // Relaxed: whatever state is seen, `heavy` keeps to it or makes sure that it is over.
+        // Relaxed: whichever state is seen here, `heavy` acts as it requires, or waits until no
+        // light side relies on it.
         if STATE.load(Relaxed) == KERNEL {
             compiler_fence(SeqCst);
         } else {
@@ -58,7 +59,7 @@ mod linux {
         fence(SeqCst);
     }
 
-    /// The kind of barrier in use. The first thread that asks finds out.
+    /// The kind of barrier in use. The first call asks the kernel.
     fn state() -> u8 {
         // Relaxed: the state is all that is read.
         let state = STATE.load(Relaxed);
@@ -82,17 +83,19 @@ mod linux {
             KERNEL | LEAVING => leave(),
             _ => {}
         }
-        // In both cases the call is also a barrier of this thread, which the compiler doesn't know.
+        // With fences on both sides this is the heavy one. Otherwise the system call was a barrier
+        // for this thread as well, but the compiler doesn't know that.
         fence(SeqCst);
     }
 
-    /// The kernel doesn't do it any more: a filter of system calls was set, or it has no memory.
-    /// Light sides that begin from now on have fences, and those under way are over soon.
+    /// The kernel's barrier fails now: a filter of system calls was set, or the kernel has no
+    /// memory. Light sides that begin from now on have fences, and those under way are over soon.
     fn leave() {
         STATE.store(LEAVING, SeqCst);
         let time = libc::timespec { tv_sec: 0, tv_nsec: ALL_STORED };
         let rest = ptr::null_mut::<libc::timespec>();
-        // The call itself: libc's function is a cancellation point, at which a thread may not end here.
+        // The system call itself, since libc's function is a cancellation point, and the thread
+        // must not end here.
         // SAFETY: the time is valid, and what would be left of it is not asked for.
         unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, rest) };
         STATE.store(FENCES, SeqCst);

@@ -1,9 +1,9 @@
 //! Which group of near processors this thread runs in.
 //!
 //! The topology is read once, when a thread first asks. A thread that asks meanwhile gets group 0
-//! rather than having to wait: it may be the very thread that looks, in a lock of its allocator.
-//! Elsewhere than on Linux, and without `std`, all processors are one group. Under Miri, which has
-//! no machine to look at, threads move all the time among some groups.
+//! rather than having to wait: it may be the very thread that reads the topology, in a lock of its
+//! allocator. On other systems than Linux, and without `std`, all processors are one group. Under
+//! Miri, which shows no machine's topology, threads keep moving among some groups.
 
 #[cfg(not(any(miri, all(feature = "std", target_os = "linux"))))]
 pub(super) use elsewhere::*;
@@ -39,7 +39,7 @@ mod linux {
     /// all levels count as divided.
     #[inline]
     pub fn is_divided(level: usize) -> bool {
-        // Acquire: pairs with the Release in `look`; the topology is there.
+        // Acquire: pairs with the Release in `look`; if a bit is set, the topology is there.
         level < LEVELS && DIVIDED.load(Acquire) & (1 << level) != 0
     }
 
@@ -47,7 +47,7 @@ mod linux {
         let Some(topology) = TOPOLOGY.get() else {
             return look(level);
         };
-        // SAFETY: it takes nothing.
+        // SAFETY: the call takes no arguments.
         let processor = unsafe { libc::sched_getcpu() };
         // An error is negative.
         usize::try_from(processor).map_or(0, |processor| topology.group(processor, level))
@@ -61,7 +61,7 @@ mod linux {
         }
         let topology = TOPOLOGY.get_or_init(|| Topology::read(Path::new("/sys/devices/system")));
         let divided = (0..LEVELS).filter(|&level| topology.is_divided(level));
-        // Release: pairs with the Acquire in `current`.
+        // Release: pairs with the Acquire in `is_divided`.
         DIVIDED.store(divided.map(|level| 1 << level).sum(), Release);
         current(level)
     }
@@ -76,8 +76,8 @@ mod miri {
     /// This many calls in a row return the same group, so that some waiters are near each other.
     const STAY: usize = 3;
 
-    /// Each level divides the groups of the level before in two, and threads change their groups
-    /// often.
+    /// The number of this thread's group at a level. Each level divides the groups of the level
+    /// before in two, and threads change their groups often.
     pub fn current(level: usize) -> usize {
         static LOOKS: AtomicUsize = AtomicUsize::new(0);
         // Relaxed: it orders nothing, or Miri would see fewer races.

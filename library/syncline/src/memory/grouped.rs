@@ -1,5 +1,5 @@
-//! For tests: the native memory, on a machine whose groups a test chooses, and which notes the
-//! sections that are reported to it.
+//! For tests: the native memory, except that a test chooses each thread's groups, and that it notes
+//! the critical sections which are reported to it.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32};
@@ -22,7 +22,7 @@ std::thread_local! {
 }
 
 impl Grouped {
-    /// Moves this thread to these groups of the levels.
+    /// Moves this thread to these groups, one for each level.
     pub(crate) fn migrate(groups: [usize; 3]) {
         GROUPS.set(groups);
     }
@@ -32,7 +32,7 @@ impl Grouped {
         NOTES.with_borrow_mut(|notes| notes.push(what));
     }
 
-    /// What this thread has done since it was last asked.
+    /// What this thread has noted since the last call.
     pub(crate) fn notes() -> Vec<&'static str> {
         NOTES.take()
     }

@@ -21,19 +21,19 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     type Ref<T>: Copy + Eq;
     /// Ordinary data that a lock protects; a checker reports unordered accesses to it.
     type Data<T>: Data<T>;
-    /// Where a caller keeps its node during one call, in which others may reach the node: its
-    /// stack, [`OnStack`](super::OnStack); or, if others can't reach that, a node of its own segment,
+    /// Where a caller keeps a node that others may reach during one call: on its stack,
+    /// [`OnStack`](super::OnStack); or, if others can't reach the stack, in its own segment,
     /// [`Pooled`](super::Pooled).
     type Own<T: Default>: Deref<Target = T> + Default;
 
     /// How many times a waiter looks before it does something slower than to look again.
     const PATIENCE: u32;
     /// How many critical sections a group of near threads, or a helper, may run in a row while
-    /// others wait; also how many nodes of waiters that gave up a queue may have. A checker's is
-    /// small, so that the limit is reached.
+    /// others wait; also how many abandoned nodes a queue may have. In a checker's memory the limit
+    /// is small, so that it is reached.
     const BATCH: u32;
 
-    /// A reference to a node that this thread has brought or keeps. If the memory has several
+    /// A reference to a node that this thread has supplied or keeps. If the memory has several
     /// segments, the node lies in this thread's.
     fn refer<T>(node: &T) -> Self::Ref<T>;
 
@@ -59,8 +59,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// 1, and lets the pauses grow.
     fn pause(looks: u32);
 
-    /// Like [`pause`](Self::pause), in a loop that reads this word or link. From the word's
-    /// position a memory knows whether reading it is cheap or goes to another segment.
+    /// Like [`pause`](Self::pause), in a loop that reads this word or link. From the address a
+    /// memory knows whether reading it is cheap or goes to another segment.
     #[inline(always)]
     fn pause_at<T>(_word: &T, looks: u32) {
         Self::pause(looks);
@@ -77,9 +77,9 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// deadline, or a spurious wake-up. The look at the word and falling asleep are one step.
     fn park(word: &Self::Word, expected: u32, key: u32, deadline: Option<Duration>);
 
-    /// Wakes up to `count` of the threads that sleep on the word of this address with this key or,
-    /// without one, with any; and perhaps others. The word is not accessed; it may already be
-    /// freed.
+    /// Wakes up to `count` of the threads that sleep on the word at this address: those with this
+    /// key or, if it is `None`, with any key. Perhaps wakes others as well. The word is not
+    /// accessed; it may already be freed.
     fn unpark(address: Address, key: Option<u32>, count: u32);
 
     /// The time since some moment in the past; deadlines are on this clock.
@@ -96,8 +96,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
         true
     }
 
-    /// Fetches the word's line for writing, if the machine can: reading it first would get it
-    /// shared, and the write would then invalidate the others (SSYNC, section 5.3).
+    /// Fetches the word's line for writing, if the machine can: a read would fetch the line shared,
+    /// and the write would then have to invalidate the other copies (SSYNC, section 5.3).
     fn prefetch_for_write(word: &Self::Word);
 
     /// Prefetches the word's line for reading, if the machine can.
@@ -106,22 +106,23 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// The cheap side of an asymmetric barrier; the other side is
     /// [`heavy_barrier`](Self::heavy_barrier).
     ///
-    /// A thread that stores, has a light barrier and then loads, and one that stores, has a heavy
-    /// one and then loads: one of them sees what the other has stored. Two light barriers promise
-    /// nothing to each other.
+    /// If one thread stores, has a light barrier and then loads, and another stores, has a heavy
+    /// barrier and then loads, at least one of them sees what the other has stored. Two light
+    /// barriers guarantee nothing.
     #[inline]
     fn light_barrier() {
         fence(SeqCst);
     }
 
-    /// The side of a barrier that pays for both. It may be a system call that interrupts all other
-    /// threads of the process: use it for rare events, such as falling asleep.
+    /// The expensive side of an asymmetric barrier, which pays for both. It may be a system call
+    /// that interrupts all other threads of the process: use it for rare events, such as falling
+    /// asleep.
     fn heavy_barrier() {
         fence(SeqCst);
     }
 
-    /// Called when a thread begins a critical section, or to read what one has written: here a
-    /// distributed memory invalidates what this thread has cached of others' data.
+    /// Called when a thread begins a critical section, or begins to read what a section has
+    /// written: here a distributed memory invalidates what this thread has cached of others' data.
     #[inline(always)]
     fn acquired() {}
 
@@ -161,7 +162,7 @@ pub trait Word: Default + Debug + Send + Sync {
     fn address(&self) -> Address;
 }
 
-/// A shared reference to a node, initially none.
+/// A shared reference to a node, initially empty.
 pub trait Link<R: Copy>: Default + Debug + Send + Sync {
     /// Reads the link.
     fn load(&self, order: Ordering) -> Option<R>;
@@ -176,7 +177,8 @@ pub trait Link<R: Copy>: Default + Debug + Send + Sync {
 
 /// Ordinary data, shared under some lock's protection.
 ///
-/// It is sent between threads only if `T: Send`, which a type that contains it has to say itself.
+/// It may be sent between threads only if `T: Send`. A type that contains data has to implement
+/// `Send` itself, with this condition.
 ///
 /// ```compile_fail,E0277
 /// use std::rc::Rc;
@@ -188,13 +190,14 @@ pub trait Link<R: Copy>: Default + Debug + Send + Sync {
 pub trait Data<T> {
     /// Data with this value.
     fn new(value: T) -> Self;
-    /// Hands out the data's address to read or write it.
+    /// Calls `access` with the data's address, to read or write the data.
     ///
     /// # Safety
     ///
     /// No other thread accesses the data meanwhile, and the last access happened before.
     unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R;
-    /// Gives the data's address for reading, which several threads may do at once.
+    /// Calls `access` with the data's address, to read the data; several threads may do that at
+    /// once.
     ///
     /// # Safety
     ///

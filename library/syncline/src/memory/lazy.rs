@@ -1,6 +1,6 @@
 //! A node that a lock keeps for itself, allocated when it is first needed.
 //!
-//! Queues refer to nodes by where they are. A lock may be moved while it is held, if its guard was
+//! Queues refer to nodes by their addresses. A lock may be moved while it is held, if its guard was
 //! forgotten; so a node that is in a queue can't be a part of the lock itself.
 
 use core::fmt;
@@ -13,7 +13,7 @@ use bytemuck::Zeroable;
 
 use super::interface::{Link, Memory};
 
-/// A node at a stable address, which lives as long as this. A node without a size gets no memory:
+/// A node at a stable address, freed when this is dropped. A node without a size gets no memory:
 /// each use makes a value, which is never dropped.
 pub struct Lazy<T: Default, M: Memory> {
     node: M::Link<T>,
@@ -30,7 +30,7 @@ impl<T: Default, M: Memory> Lazy<T, M> {
     pub unsafe fn get(&self) -> &T {
         if size_of::<T>() == 0 {
             forget(T::default());
-            // SAFETY: a value without a size is anywhere that is aligned; one was just made.
+            // SAFETY: a value without a size may be at any aligned address; one was just made.
             return unsafe { NonNull::dangling().as_ref() };
         }
         // Relaxed: the thread that had the turn before us wrote it, and that happened before.
@@ -39,11 +39,11 @@ impl<T: Default, M: Memory> Lazy<T, M> {
             self.node.store(Some(node), Relaxed);
             node
         });
-        // SAFETY: it lives until `drop`, here or where it was exchanged to.
+        // SAFETY: it lives until `drop`, of this or of the `Lazy` that has got it by an exchange.
         unsafe { M::follow(node) }
     }
 
-    /// Swaps the nodes of two such places, if they have any. Neither node moves.
+    /// Swaps this node with another `Lazy`'s, if they have nodes. The nodes keep their addresses.
     ///
     /// # Safety
     ///

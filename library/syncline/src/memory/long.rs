@@ -1,4 +1,4 @@
-//! Words of 64 bits, for what must never wrap around: versions, and values up to that size.
+//! Words of 64 bits, for versions, which must never wrap around, and for values of up to that size.
 //!
 //! No thread can sleep on one, since the kernel's futex has 32 bits. So they are separate from
 //! [`Word`](super::Word), and only code that needs them requires a [`LongMemory`].

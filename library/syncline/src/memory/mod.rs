@@ -9,7 +9,7 @@
 //! written so that this means "free". A lock can therefore stand in zeroed memory, be a `static`,
 //! and be initialised in C by `{0}`.
 //!
-//! A new memory implements the four traits here. Some parts of the library need another:
+//! A new memory implements the four traits here. Some parts of the library need one more:
 //! `LongMemory` for versions and transactions, `Blocks` for the tables that grow. Nothing else in
 //! the library depends on which memory it is.
 

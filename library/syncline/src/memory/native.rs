@@ -16,8 +16,8 @@ use super::{barrier, group, place, pool};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Native;
 
-/// Spin-loop hints in about the time that a line needs to change hands: 40 cycles each since
-/// Skylake, 5 to 10 on older and AMD processors.
+/// How many spin-loop hints take about the time that a line needs to change hands. A hint takes 40
+/// cycles since Skylake, 5 to 10 on older and AMD processors.
 const HINTS_PER_TRANSFER: u32 = 4;
 /// The longest pause between two looks, in hints. Longer ones lose more by noticing late than
 /// they save in traffic.
@@ -178,8 +178,8 @@ impl Word for AtomicU32 {
     }
     #[inline(always)]
     fn address(&self) -> Address {
-        // Exposed, since Miri finds sleepers by the object that the address is in, and not by the
-        // number alone.
+        // The provenance is exposed, since Miri finds sleepers by the object at the address, not by
+        // the number alone.
         Address(ptr::from_ref(self).expose_provenance())
     }
 }

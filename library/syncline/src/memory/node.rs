@@ -1,5 +1,5 @@
-//! Where a caller keeps its node: its own stack, or a node of the memory's pool, given back when
-//! dropped.
+//! Where a caller keeps its node: on its own stack, or in a node of the memory's pool, which is
+//! given back on drop.
 
 use core::fmt;
 use core::marker::PhantomData;

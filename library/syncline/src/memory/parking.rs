@@ -1,15 +1,16 @@
 //! Sleeping on a word on systems without a futex: the process keeps lists of the sleepers.
 //!
-//! A word's address says which list. A thread checks the word and puts itself on the list while it
-//! has the list locked. The thread that wakes others has written the word before it locks the list.
-//! So either the sleeper finds the new value, or the waker finds the sleeper. Each sleeper waits on
+//! A word's address determines its list. A thread checks the word and puts itself on the list while
+//! it has the list locked. A thread that wakes others writes the word before it locks the list. So
+//! either the sleeper finds the new value, or the waker finds the sleeper. Each sleeper waits on
 //! its own condition variable, so the address and the key decide exactly which thread is woken;
 //! with a futex they don't.
 //!
 //! This uses the standard library's mutexes, which sleep in their own way on each system. The lists
 //! allocate; so here a lock that an allocator uses must not be one that parks.
 //!
-//! Source: the parking lot of WebKit (Pizlo, "Locking in WebKit", 2016), with lists of fixed number.
+//! Source: the parking lot of WebKit (Pizlo, "Locking in WebKit", 2016), but with a fixed number of
+//! lists.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
@@ -18,7 +19,7 @@ use std::vec::Vec;
 
 use crate::memory::interface::Address;
 
-/// Sleepers whose words' addresses lead to one number.
+/// The sleepers whose words' addresses have one hash.
 struct List(Mutex<Vec<Sleeper>>);
 
 #[derive(Clone, Copy)]
@@ -87,7 +88,7 @@ pub fn unpark(address: Address, key: Option<u32>, count: u32) {
             left > 0 && sleeper.address == address && key.is_none_or(|key| sleeper.key == key);
         if woken {
             left -= 1;
-            // SAFETY: it is on the list, which is locked.
+            // SAFETY: the sleeper is on the list, which is locked, so its bell is still there.
             unsafe { (*sleeper.bell).notify_one() };
         }
         !woken

@@ -42,8 +42,9 @@ mod linux {
             Some(time)
         });
         let deadline = deadline.as_ref().map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: the word is a live aligned 32-bit word, the time is valid or null. With a mask
-        // the time is absolute, on the monotonic clock. Every outcome means: look again.
+        // SAFETY: the word is a live aligned 32-bit word, the time is valid or null. With
+        // `FUTEX_WAIT_BITSET` the time is absolute, on the monotonic clock. Every outcome means:
+        // look again.
         unsafe {
             libc::syscall(
                 libc::SYS_futex,
@@ -73,7 +74,8 @@ mod linux {
         };
     }
 
-    /// The kernel wakes by a mask of 32 bits, so keys that differ by 32 wake each other.
+    /// The mask for a key. The kernel selects sleepers by a mask of 32 bits, so a wake-up also
+    /// reaches sleepers whose keys differ by a multiple of 32.
     fn mask(key: u32) -> u32 {
         1 << (key % 32)
     }

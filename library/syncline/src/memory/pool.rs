@@ -1,9 +1,10 @@
-//! The pool of queue nodes that outlive a call: each node is on its own lines, cached per thread.
+//! The pool of queue nodes that outlive a call: each node is on lines of its own, which are cached
+//! per thread.
 //!
-//! A lock that queues its waiters needs a node for each, at an address that stays. `malloc` for
-//! every acquisition would cost more than the lock. So each thread keeps the lines that are given
-//! back to it on a list, and allocates from there. All nodes have the size of one line, whatever
-//! lock they are for, so that one list serves all.
+//! A lock that queues its waiters needs a node for each, at a stable address. `malloc` for every
+//! acquisition would cost more than the lock. So each thread keeps the lines that are given back to
+//! it on a list, and allocates from there. All nodes have the size of one line, whatever lock they
+//! are for, so that one list serves all.
 //!
 //! A line may be given back by a thread other than the one that took it, and then stays with the
 //! thread that gave it back.
@@ -112,9 +113,10 @@ mod cache {
         Some(line)
     }
 
-    /// Whether the thread has not begun to end. `END` is dropped at the thread's end, and frees the
-    /// list. Destructors of other thread-local values may run after that. Out of line: otherwise
-    /// the code that gives a node back would compute the address of `END` each time.
+    /// Whether the list will still be freed, because the thread is not ending yet. `END` is dropped
+    /// at the thread's end, and frees the list. Destructors of other thread-local values may run
+    /// after that. Out of line: otherwise the code that gives a node back would compute the address
+    /// of `END` each time.
     #[inline(never)]
     fn will_be_freed() -> bool {
         END.try_with(|_| ()).is_ok()

@@ -7,11 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
-/// The levels: sockets; processors that share a last-level cache; processors that share an L2.
-/// Where Linux does not say, NUMA nodes, clusters and cores take their roles.
+/// The levels: sockets; processors that share a last-level cache; processors that share an L2. If
+/// Linux does not describe one of them, NUMA nodes, clusters or cores take its role.
 pub(super) const LEVELS: usize = 3;
 
-/// More processors than any Linux has; protects from lists like `0-4294967295`.
+/// More processors than any Linux supports; protects from lists like `0-4294967295`.
 const LIMIT: usize = 1 << 14;
 
 /// For each processor, by its number, its group at each level; groups are numbered from 0, in the
@@ -81,8 +81,8 @@ impl Machine<'_> {
         self.divide_by(groups, |processor| read_list(&self.about(processor).join(file)))
     }
 
-    /// Divides groups by which processors share a cache: that of this level, or if there is none,
-    /// of the largest level below it that exists. First-level caches don't count.
+    /// Divides groups by which processors share a cache: that of this level or, if there is none,
+    /// the one of the largest level below it. First-level caches don't count.
     fn divide_by_cache(&self, groups: &[u16], level: u32) -> Vec<u16> {
         self.divide_by(groups, |processor| {
             let caches = (0..).map_while(|index| {
@@ -109,7 +109,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Divides groups by a partition, given as the members of each processor's part. If every
+    /// Divides groups by a partition; `list` gives the members of a processor's part. If every
     /// processor would be alone, the groups stay as they are.
     fn divide_by(&self, groups: &[u16], list: impl Fn(usize) -> Option<Vec<usize>>) -> Vec<u16> {
         let Some(parts) = self.partition(list) else {
@@ -128,7 +128,8 @@ impl Machine<'_> {
         if pairs.len() == groups.len() { groups.into() } else { divided }
     }
 
-    /// The part of each processor, if each is in its own list and none in two.
+    /// The number of each processor's part. `None` if a processor is not in its own list, or in two
+    /// lists.
     fn partition(&self, list: impl Fn(usize) -> Option<Vec<usize>>) -> Option<Vec<u16>> {
         let mut parts = std::vec![None; self.processors.len()];
         let mut count = 0;

@@ -13,8 +13,8 @@ use crate::watched::Node;
 
 /// The right to reach the value of a [`Mutex`] in an `Arc`, which the guard keeps alive.
 ///
-/// For guards that are stored in a structure. Like all guards it can't be sent to another thread.
-/// Dropping it releases the lock, with Release ordering, and then the `Arc`.
+/// Use it for guards that are stored in a structure. Like all guards, it can't be sent to another
+/// thread. Dropping it releases the lock, with Release ordering, and then the `Arc`.
 ///
 /// ```
 /// use std::sync::Arc;

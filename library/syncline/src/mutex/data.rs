@@ -24,11 +24,11 @@ use crate::watched::Watched;
 /// ```
 ///
 /// Locking has Acquire ordering, and dropping the guard Release. There is no poisoning: a panic
-/// releases the lock, and the next holder finds the value as the panic left it. A thread that
-/// locks again what it holds waits forever; debug builds panic instead.
+/// releases the lock, and the next holder finds the value as the panic left it. A thread that locks
+/// a mutex that it holds waits forever; debug builds panic instead.
 ///
-/// A lock that isn't held can't be released, since that takes the guard; and a lock that is held
-/// can't be dropped:
+/// A lock that isn't held can't be released, since releasing it requires the guard; and a lock that
+/// is held can't be dropped:
 ///
 /// ```compile_fail,E0505
 /// let mutex = syncline::Mutex::new(0);
@@ -90,7 +90,7 @@ impl<T, L> Mutex<T, L> {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }
 
-    /// The value. The exclusive reference guarantees that no thread holds the lock.
+    /// The value. Ownership guarantees that no guard is left.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -104,7 +104,7 @@ impl<T> From<T> for Mutex<T> {
 }
 
 impl<T: ?Sized, L> Mutex<T, L> {
-    /// The value. The exclusive reference guarantees that no thread holds the lock.
+    /// The value. The exclusive reference guarantees that no guard is left.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }

@@ -95,7 +95,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         }
     }
 
-    /// [`filter_map`](Self::filter_map) by parking_lot's name.
+    /// Another name of [`filter_map`](Self::filter_map), as in parking_lot.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         unsafe { MappedMutexGuard::new(lock, take_node!(self), part) }
     }
 
-    /// Releases the lock while a function runs, and acquires it again, also after a panic.
+    /// Releases the lock while a function runs, and acquires it again, even after a panic.
     ///
     /// Others may have changed the value meanwhile.
     ///
@@ -126,7 +126,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
     /// assert_eq!(*guard, 1);
     /// ```
     pub fn unlocked<R>(guard: &mut Self, section: impl FnOnce() -> R) -> R {
-        /// Acquires again, when dropped.
+        /// Acquires the lock again when dropped.
         struct Again<'g, L: RawLock>(&'g L, &'g L::Node);
 
         impl<L: RawLock> Drop for Again<'_, L> {
@@ -155,7 +155,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
     }
 }
 
-/// Notes that this thread holds the lock again, when dropped.
+/// When dropped, notes that this thread holds the lock again.
 struct OwnedAgain<'a, T: ?Sized, L: RawLock>(&'a Mutex<T, L>);
 
 impl<T: ?Sized, L: RawLock> Drop for OwnedAgain<'_, T, L> {

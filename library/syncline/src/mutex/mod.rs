@@ -28,7 +28,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
         unsafe { MutexGuard::new(self, node) }
     }
 
-    /// Runs a function while holding the lock, and returns what it returns.
+    /// Runs a function while holding the lock, and returns its result.
     ///
     /// Unlike [`lock`](Self::lock), this needs no pooled memory for the queue node, which is on the
     /// stack.
@@ -45,7 +45,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 }
 
 impl<T: ?Sized, L: TryLock> Mutex<T, L> {
-    /// Takes the lock if it is free.
+    /// Takes the lock if it is free; otherwise returns `None`.
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T, L>> {

@@ -6,7 +6,7 @@ use core::ops::Deref;
 use super::once_lock::OnceLock;
 use crate::memory::{Data, Memory, Native};
 
-/// In native memory it can be a `static`.
+/// The function's data in native memory, which can be made in a `static`.
 type Function<F> = <Native as Memory>::Data<Option<F>>;
 
 /// A value that is initialized by the thread that accesses it first.
@@ -20,11 +20,11 @@ type Function<F> = <Native as Memory>::Data<Option<F>>;
 /// assert_eq!(CODES["ok"], 200);
 /// ```
 ///
-/// Orderings are those of [`OnceLock`]. If the function panics there will be no value, and the
-/// thread that looks at it panics.
+/// Orderings are those of [`OnceLock`]. If the function panics, there will be no value, and each
+/// access panics.
 pub struct LazyLock<T, F = fn() -> T, M: Memory = Native> {
     value: OnceLock<T, M>,
-    /// `None` once it has been called. Only the thread that makes the value has it.
+    /// The function; `None` after it has been called. Only the thread that makes the value uses it.
     make: M::Data<Option<F>>,
 }
 
@@ -46,7 +46,7 @@ impl<T, F: FnOnce() -> T, M: Memory> LazyLock<T, F, M> {
         Self { value: OnceLock::default(), make: Data::new(Some(make)) }
     }
 
-    /// The value, which is made now if it was not yet.
+    /// The value, which is made now if there is none yet.
     ///
     /// # Panics
     ///
@@ -54,7 +54,7 @@ impl<T, F: FnOnce() -> T, M: Memory> LazyLock<T, F, M> {
     #[inline]
     pub fn force(this: &Self) -> &T {
         this.value.get_or_init(|| {
-            // SAFETY: this function runs once at a time, each run after the one before.
+            // SAFETY: one thread at a time runs this closure, each run after the one before.
             let make = unsafe { this.make.with(|make| (*make).take()) };
             make.expect("the function of a lazy value has panicked before")()
         })

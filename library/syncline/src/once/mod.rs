@@ -48,7 +48,7 @@ impl Once {
 }
 
 impl<M: Memory> Once<M> {
-    /// Does it, or waits until another thread has. Acquire ordering.
+    /// Runs the function, or waits until another thread has run one. Acquire ordering.
     ///
     /// # Panics
     ///
@@ -62,7 +62,7 @@ impl<M: Memory> Once<M> {
     }
 
     /// Runs the function, or waits until another thread has run one, even if an earlier function
-    /// has panicked; the state says whether one has. Acquire ordering.
+    /// has panicked; the state that the function gets says whether one has. Acquire ordering.
     ///
     /// ```
     /// use std::panic::catch_unwind;
@@ -86,13 +86,13 @@ impl<M: Memory> Once<M> {
         }
     }
 
-    /// Whether it is done. Acquire ordering.
+    /// Whether a function has returned. Acquire ordering.
     #[inline]
     pub fn is_completed(&self) -> bool {
         self.0.is_completed()
     }
 
-    /// Waits until some thread has done it. Acquire ordering.
+    /// Waits until a function has returned. Acquire ordering.
     ///
     /// # Panics
     ///

@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use super::raw::{FRESH, RawOnce};
 use crate::memory::{Data, Memory, Native};
 
-/// In native memory the cell can be a `static`.
+/// The value's data in native memory, which can be made in a `static`.
 type Value<T> = <Native as Memory>::Data<MaybeUninit<T>>;
 
 /// A cell for a value that is written once, by the thread that comes first.
@@ -68,8 +68,8 @@ impl<T, M: Memory> OnceLock<T, M> {
         if !self.once.is_completed() {
             self.once.call(true, FRESH, |_| {
                 let made = make();
-                // SAFETY: this function runs once at a time, and no thread reads before it has
-                // returned.
+                // SAFETY: one thread at a time runs this closure, and no thread reads the value
+                // before it has returned.
                 unsafe { self.value.with(|value| _ = (*value).write(made)) };
             });
         }
@@ -81,7 +81,7 @@ impl<T, M: Memory> OnceLock<T, M> {
     ///
     /// # Errors
     ///
-    /// The value that was passed, if there is one already.
+    /// The value that was passed, if the cell already has one.
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
         self.get_or_init(|| value.take().expect("it is called once"));
@@ -105,11 +105,13 @@ impl<T, M: Memory> OnceLock<T, M> {
         Some(unsafe { self.value.with(|value| (*value).assume_init_read()) })
     }
 
-    /// The value.
+    /// The value, if it has been written.
     pub fn into_inner(mut self) -> Option<T> {
         self.take()
     }
 
+    /// The value.
+    ///
     /// # Safety
     ///
     /// The write of the value happened before this call.

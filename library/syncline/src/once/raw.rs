@@ -1,16 +1,16 @@
 //! The state of something that happens once: a word, on which waiters sleep.
 //!
 //! ```text
-//!   FRESH, POISONED -> RUNNING                     the one who does it
-//!   RUNNING         -> COMPLETE                    it is done; all are woken
+//!   FRESH, POISONED -> RUNNING                     by the thread that runs a function
+//!   RUNNING         -> COMPLETE                    the function has returned; all are woken
 //!   RUNNING         -> FRESH or POISONED           it has panicked; all are woken
 //! ```
 //!
 //! 1. One thread at a time runs a function: it has exchanged `FRESH` or `POISONED` for `RUNNING`,
 //!    and no other thread changes `RUNNING`.
-//! 2. `COMPLETE` is for ever.
-//! 3. A thread that sleeps has marked a word that was not what it waits for. Any change takes the
-//!    mark away and wakes all.
+//! 2. `COMPLETE` is final.
+//! 3. A thread that sleeps has marked a word that was not what it waits for. The change to
+//!    `RUNNING` keeps the mark; a change from `RUNNING` clears it and wakes all.
 //!
 //! Source: none; the states are those of the standard library's `Once`.
 
@@ -71,11 +71,11 @@ impl<M: Memory> RawOnce<M> {
     }
 
     /// Calls the function, or waits until another thread's has returned. After a panic, the state
-    /// is `panicked`. If it is `POISONED`, only the threads that `force` it begin again.
+    /// is `panicked`. If that is `POISONED`, only calls with `force` begin again.
     ///
     /// # Panics
     ///
-    /// Panics if the function does, or if it is poisoned.
+    /// Panics if the function does, or if the state is `POISONED`, unless `force` is set.
     #[cold]
     #[track_caller]
     pub fn call(&self, force: bool, panicked: u32, act: impl FnOnce(&OnceState)) {
@@ -87,8 +87,9 @@ impl<M: Memory> RawOnce<M> {
                 RUNNING => _ = Park::wait::<M>(&self.word, KEY, None, |word| word != RUNNING),
                 POISONED if !force => panic!("a function that is called once has panicked before"),
                 state => {
-                    // The mark stays: `wait` has set it, and waits on. Acquire: as above, since a
-                    // function that panicked may have done some of its work.
+                    // The mark stays: a thread in `wait` has set it, and continues to wait.
+                    // Acquire: as above, since a function that panicked may have done some of its
+                    // work.
                     let running = RUNNING | word & PARKED;
                     if self.word.exchange(word, running, Acquire).is_ok() {
                         let mut finish = Finish { once: self, state: panicked };
@@ -105,7 +106,7 @@ impl<M: Memory> RawOnce<M> {
     ///
     /// # Panics
     ///
-    /// If it is poisoned, unless `force` says to wait for another try.
+    /// If the state is `POISONED`, unless `force` says to wait for another try.
     #[track_caller]
     pub fn wait(&self, force: bool) {
         loop {
@@ -121,7 +122,7 @@ impl<M: Memory> RawOnce<M> {
     }
 }
 
-/// Ends a turn when dropped, also while a panic unwinds.
+/// Ends a thread's turn when dropped, even while a panic unwinds.
 struct Finish<'a, M: Memory> {
     once: &'a RawOnce<M>,
     state: u32,

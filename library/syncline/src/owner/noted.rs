@@ -32,14 +32,14 @@ impl Owner {
         );
     }
 
-    /// This thread holds the lock, since this line.
+    /// Notes that this thread holds the lock, since the caller's line.
     #[track_caller]
     pub(crate) fn set(&self) {
         self.since.store(from_ref(Location::caller()).cast_mut(), Relaxed);
         self.set_again();
     }
 
-    /// This thread holds the lock again, as it did since the line that is noted.
+    /// Notes that this thread holds the lock again, since the line that is already noted.
     pub(crate) fn set_again(&self) {
         self.thread.store(this_thread(), Relaxed);
     }
@@ -49,9 +49,9 @@ impl Owner {
         self.thread.store(0, Relaxed);
     }
 
-    /// Where it was taken.
+    /// Where the lock was taken.
     fn since(&self) -> &'static Location<'static> {
-        // SAFETY: a location, all of which are static.
+        // SAFETY: null or the address of a location, and locations are static.
         unsafe { self.since.load(Relaxed).as_ref() }.unwrap_or(Location::caller())
     }
 }

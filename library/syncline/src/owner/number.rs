@@ -11,11 +11,11 @@ pub(crate) fn this_thread() -> usize {
     HERE.with(|here| core::ptr::from_ref(here).addr())
 }
 
-/// Whether a word, in which threads note their numbers while they hold a lock and 0 after it, has
-/// this thread's number.
+/// Whether a word holds this thread's number. In this word, threads note their numbers while they
+/// hold a lock, and 0 afterwards.
 ///
-/// Relaxed: only this thread writes this number, and those that had it before and have ended. The
-/// word can't hold a number that an ended thread left: a thread writes 0 last, and getting the
+/// Relaxed: only this thread writes this number, and earlier threads that had it and have ended.
+/// The word can't hold a number that an ended thread left: a thread writes 0 last, and getting the
 /// number that it gave back happens after its end. So the caller must get its own number before it
 /// reads the word.
 #[inline]

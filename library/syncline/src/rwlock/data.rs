@@ -29,12 +29,12 @@ use crate::watched::Watched;
 /// writers wrote, and is ordered after all that earlier readers did. There is no poisoning: a panic
 /// releases the lock, and the next thread finds the value as the panic left it.
 ///
-/// A thread that locks again what it holds may wait forever. With a lock that lets waiting writers
-/// go before new readers this also holds for two shares. Debug builds panic if a thread locks what
-/// it holds for writing.
+/// A thread that locks again what it holds may wait forever. If the lock lets waiting writers go
+/// before new readers, this is so even for two shares. Debug builds panic if a thread locks what it
+/// holds for writing.
 ///
-/// A lock that isn't held can't be released, since that takes a guard; and a lock that is held
-/// can't be dropped:
+/// A lock that isn't held can't be released, since releasing it requires a guard; and a lock that
+/// is held can't be dropped:
 ///
 /// ```compile_fail,E0505
 /// let lock = syncline::RwLock::new(0);
@@ -49,7 +49,7 @@ pub struct RwLock<T: ?Sized, L = CompactRw> {
     pub(super) value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock lets one thread at a time write, from which the value thus moves to others; or
+// SAFETY: the lock lets either one thread write, so that the value moves between threads, or
 // several threads read.
 unsafe impl<T: ?Sized + Send + Sync, L: Sync> Sync for RwLock<T, L> {}
 // SAFETY: it owns its value.
@@ -91,7 +91,7 @@ impl<T, L> RwLock<T, L> {
         Self { lock: Watched::new(lock), value: UnsafeCell::new(value) }
     }
 
-    /// The value. The exclusive reference guarantees that no thread holds the lock.
+    /// The value. Ownership guarantees that no guard is left.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -105,13 +105,13 @@ impl<T> From<T> for RwLock<T> {
 }
 
 impl<T: ?Sized, L> RwLock<T, L> {
-    /// The value. The exclusive reference guarantees that no thread holds the lock.
+    /// The value. The exclusive reference guarantees that no guard is left.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
 
-    /// The address of the value. Using it takes a guard, or another proof that no other thread
-    /// writes.
+    /// The address of the value. Dereferencing it requires a guard, or another guarantee that no
+    /// other thread writes.
     pub const fn data_ptr(&self) -> *mut T {
         self.value.get()
     }

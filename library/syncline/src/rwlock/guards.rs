@@ -1,4 +1,5 @@
-//! What shares a reader-writer lock, and what holds it alone.
+//! The guards of a reader-writer lock: a reader's, which shares the lock, and a writer's, which
+//! holds it alone.
 
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -12,26 +13,27 @@ use crate::watched::{Node, SharedNode, release_shared};
 
 /// The right to read an [`RwLock`]'s value, or a part of it, until dropped.
 ///
-/// Dropping it gives the share up, with Release ordering. It stays with the thread that has
-/// acquired, which also releases. As a shared reference it is covariant: a guard of a longer-lived
-/// type can be used as one of a shorter-lived.
+/// Dropping it gives the share up, with Release ordering. It can't be sent to another thread: the
+/// thread that acquired the share must release it. Like a shared reference, it is covariant: a
+/// guard of a longer-lived type can be used as a guard of a shorter-lived one.
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct RwLockReadGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
     lock: &'a L,
-    /// Not a reference to the [`RwLock`], through which `T` could be written.
+    /// The value itself, not the [`RwLock`]: `T` could be written through that, so the guard would
+    /// not be covariant.
     value: NonNull<T>,
     node: SharedNode<L>,
     shares: PhantomData<(&'a T, *const ())>,
 }
 
-/// The right to read a part of an [`RwLock`]'s value, until dropped: the same type as for the
-/// whole, since the whole allows nothing else either.
+/// The right to read a part of an [`RwLock`]'s value, until dropped. It is the type of the whole
+/// value's guard, which allows nothing but reading either.
 pub type MappedRwLockReadGuard<'a, T, L = CompactRw> = RwLockReadGuard<'a, T, L>;
 
 /// The right to write an [`RwLock`]'s value, until dropped.
 ///
-/// Dropping it releases the lock, with Release ordering. It stays with the thread that has
-/// acquired, which also releases.
+/// Dropping it releases the lock, with Release ordering. It can't be sent to another thread: the
+/// thread that acquired the lock must release it.
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct RwLockWriteGuard<'a, T: ?Sized, L: RawSharedLock = CompactRw> {
     pub(super) lock: &'a RwLock<T, L>,
@@ -88,7 +90,7 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockReadGuard<'a, T, L> {
         }
     }
 
-    /// [`filter_map`](Self::filter_map) by parking_lot's name.
+    /// Another name of [`filter_map`](Self::filter_map), as in parking_lot.
     ///
     /// # Errors
     ///
@@ -120,7 +122,7 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockWriteGuard<'a, T, L> {
         guard.lock
     }
 
-    /// A guard of a part of the value, which goes on holding the lock.
+    /// A guard of a part of the value, which keeps the lock held.
     ///
     /// ```
     /// use syncline::{RwLock, RwLockWriteGuard};
@@ -152,7 +154,7 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockWriteGuard<'a, T, L> {
         }
     }
 
-    /// [`filter_map`](Self::filter_map) by parking_lot's name.
+    /// Another name of [`filter_map`](Self::filter_map), as in parking_lot.
     ///
     /// # Errors
     ///
@@ -172,8 +174,8 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockWriteGuard<'a, T, L> {
 }
 
 impl<'a, T: ?Sized, L: Downgrade> RwLockWriteGuard<'a, T, L> {
-    /// Goes on as a reader. No thread writes in between, and this never waits. What was written is
-    /// visible to all threads that read from now on: Release ordering.
+    /// Turns the guard into a reader's. No thread writes in between, and this never waits. What was
+    /// written is visible to all threads that read from now on: Release ordering.
     ///
     /// ```
     /// use syncline::{RwLock, RwLockWriteGuard};

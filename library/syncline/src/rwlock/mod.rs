@@ -23,7 +23,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     ///
     /// In debug builds, if this thread holds the lock for writing; and if there are more readers
     /// than the lock can count, which is 524,287 for [`CompactRw`](crate::lock::CompactRw) and more
-    /// than 200 million for the others. [`try_read`](Self::try_read) refuses then.
+    /// than 100 million for the others. Then [`try_read`](Self::try_read) returns `None`.
     #[inline]
     #[track_caller]
     pub fn read(&self) -> RwLockReadGuard<'_, T, L> {
@@ -45,7 +45,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
         unsafe { RwLockWriteGuard::new(self, node) }
     }
 
-    /// Runs a function that reads the value, and returns what it returns.
+    /// Runs a function that reads the value, and returns its result.
     ///
     /// This saves what [`read`](Self::read) spends on memory for the queue node.
     ///
@@ -59,7 +59,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
         self.lock.with_share(|| section(unsafe { &*self.value.get() }))
     }
 
-    /// Runs a function that writes the value, and returns what it returns.
+    /// Runs a function that writes the value, and returns its result.
     ///
     /// This saves what [`write`](Self::write) spends on memory for the queue node.
     ///
@@ -75,7 +75,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
 }
 
 impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
-    /// Shares the lock if that needs no waiting.
+    /// Shares the lock if that needs no waiting; otherwise returns `None`.
     #[inline]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T, L>> {
         let node = self.lock.try_share()?;
@@ -83,7 +83,7 @@ impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
         Some(unsafe { RwLockReadGuard::new(self, node) })
     }
 
-    /// Takes the lock if no thread has it.
+    /// Takes the lock if no thread has it; otherwise returns `None`.
     #[inline]
     #[track_caller]
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T, L>> {
@@ -106,7 +106,7 @@ impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
 }
 
 impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
-    /// Waits for a share of the lock, but not longer than this.
+    /// Waits for a share of the lock, for at most the given time.
     ///
     /// # Panics
     ///
@@ -131,7 +131,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
         Some(unsafe { RwLockReadGuard::new(self, node) })
     }
 
-    /// Waits for the lock, but not longer than this.
+    /// Waits for the lock, for at most the given time.
     ///
     /// # Panics
     ///

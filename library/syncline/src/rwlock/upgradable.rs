@@ -14,8 +14,8 @@ use crate::watched::{SharedNode, shared};
 
 /// The right to read an [`RwLock`]'s value, and to become its writer, until dropped.
 ///
-/// One thread at a time has it, next to ordinary readers. The default lock has none, since its
-/// writers would pay for them; [`Upgradable`] does:
+/// One thread at a time can have it, beside ordinary readers. The default lock has no upgradable
+/// share, since its writers would pay for it; [`Upgradable`] has one:
 ///
 /// ```
 /// use syncline::{RwLock, RwLockUpgradableReadGuard};
@@ -57,7 +57,8 @@ impl<T: ?Sized, L: Upgrade> RwLock<T, L> {
         }
     }
 
-    /// Takes the upgradable share if that needs no waiting. Acquire ordering.
+    /// Takes the upgradable share if that needs no waiting; otherwise returns `None`. Acquire
+    /// ordering.
     pub fn try_upgradable_read(&self) -> Option<RwLockUpgradableReadGuard<'_, T, L>> {
         let node = Pooled::new();
         // SAFETY: as in `upgradable_read`.
@@ -142,7 +143,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockWriteGuard<'a, T, L> {
 }
 
 impl<T: ?Sized, L: TimedUpgrade> RwLock<T, L> {
-    /// Waits for the upgradable share, but not longer than this. Acquire ordering.
+    /// Waits for the upgradable share, for at most the given time. Acquire ordering.
     ///
     /// # Panics
     ///
@@ -177,7 +178,7 @@ impl<T: ?Sized, L: TimedUpgrade> RwLock<T, L> {
 }
 
 impl<'a, T: ?Sized, L: TimedUpgrade> RwLockUpgradableReadGuard<'a, T, L> {
-    /// Like [`upgrade`](Self::upgrade), but does not wait longer than this.
+    /// Like [`upgrade`](Self::upgrade), but waits for at most the given time.
     ///
     /// # Errors
     ///

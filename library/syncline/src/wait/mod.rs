@@ -3,7 +3,7 @@
 //! | policy | a waiter | use it when |
 //! |---|---|---|
 //! | [`Spin`] | looks again, with short pauses | every thread has a processor of its own |
-//! | [`Yield`] | spins a while, then lets others run between looks | threads outnumber processors a little, or parking is not to be had |
+//! | [`Yield`] | spins a while, then lets others run between looks | threads outnumber processors a little, or parking is not available |
 //! | [`Park`] | spins a while, then sleeps in the kernel | anything else |
 //!
 //! A policy is two halves that must agree: how the waiter waits and how its word is written. A

@@ -122,8 +122,9 @@ fn sleep<M: Memory>(
             return Some(PARKED);
         }
         if deadline.is_some_and(|deadline| M::now() >= deadline) {
-            // Where several wait for one value, the value that woke us may have been taken by
-            // another thread. The others' mark was cleared. Another is woken to set it again.
+            // If several threads wait for one value, another thread may have taken the value that
+            // woke us, and the mark of those that still sleep was cleared. We wake one of them, to
+            // set it again.
             M::unpark(word.address(), Some(key), 1);
             return None;
         }

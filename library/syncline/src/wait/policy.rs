@@ -17,7 +17,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// Whether waiters may sleep, so that the thread that admits them has to wake them.
     const SLEEPS: bool;
 
-    /// Whether waiters let other threads run while they wait, and do not only poll.
+    /// Whether waiters let other threads run while they wait, rather than only poll.
     const YIELDS: bool;
 
     /// A word's value, without [`PARKED`].
@@ -56,16 +56,16 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
 
     /// Writes an (even) value to a word, with Release ordering, and wakes one waiter.
     ///
-    /// The word may be freed once it is written: the waiter may do that at once.
+    /// The waiter may free the word as soon as it is written.
     fn hand_over<M: Memory>(word: &M::Word, value: u32);
 
     /// Writes an (even) value to a word, with Release ordering, and wakes all threads that wait for
     /// the word. This is for a word for which several threads may wait, each for its own value.
     fn announce<M: Memory>(word: &M::Word, value: u32);
 
-    /// Writes an (even) value to a word as [`hand_over`](Self::hand_over) does, and returns what
-    /// it held, without [`PARKED`] and with Acquire ordering: for a word that the waiter changes
-    /// too, when it gives up.
+    /// Writes an (even) value to a word as [`hand_over`](Self::hand_over) does, and returns what it
+    /// held, without [`PARKED`] and with Acquire ordering: for a word that the waiter also changes,
+    /// when it gives up.
     #[inline]
     fn replace<M: Memory>(word: &M::Word, value: u32) -> u32 {
         let address = word.address();
@@ -77,11 +77,11 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
         old & !PARKED
     }
 
-    /// Adds 2 to a word for whose values several threads wait, each for its own and under that
-    /// value halved as its key, with Release ordering, and wakes the thread that waits for the new
-    /// value. `value` is what the word holds now; the caller is the only writer. `last` says that
-    /// no thread waited for a later value when the caller looked; it is of no use to a policy that
-    /// never sleeps.
+    /// Adds 2 to a word, with Release ordering, and wakes the thread that waits for the new value.
+    /// Several threads wait for the word, each for its own value and with half of that value as its
+    /// key. `value` is what the word holds now, without [`PARKED`]; the caller is the only writer.
+    /// `last` says that no thread waited for a later value when the caller looked; a policy that
+    /// never sleeps ignores it.
     fn advance<M: Memory>(word: &M::Word, value: u32, last: bool);
 
     /// A pause between two looks at a word or link, in a wait that is bound to be short, since

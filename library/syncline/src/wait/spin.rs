@@ -1,6 +1,6 @@
-//! Spinning: the waiter looks again and again. It has the shortest latency and uses a whole
-//! processor. With more threads than processors the thread that is waited for may not be running,
-//! and its waiters spin their time slices away.
+//! Spinning: the waiter looks again and again. Spinning has the shortest latency, and occupies the
+//! processor. With more threads than processors, the thread that is waited for may not be running,
+//! and its waiters spin away their time slices.
 
 use core::sync::atomic::Ordering::{Acquire, Release};
 use core::time::Duration;
@@ -8,7 +8,7 @@ use core::time::Duration;
 use super::policy::Wait;
 use crate::memory::{Memory, Word};
 
-/// Spin until it is over.
+/// Spin until the wait is over.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spin;
 

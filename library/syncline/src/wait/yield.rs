@@ -60,7 +60,7 @@ impl Wait for Yield {
     }
 }
 
-/// Apart from the first look, so that an acquisition that needn't wait stays small.
+/// Separate from the first look, so that an acquisition that needn't wait stays small.
 #[cold]
 fn look_again<M: Memory>(
     word: &M::Word,

@@ -11,7 +11,7 @@
 //! when the reader steps back.
 //!
 //! No rank is promised a turn: readers that come all the time keep writers out, and a newcomer may
-//! overtake. If that matters, use a queue lock. With `BACK_OFF` pauses double after each failed
+//! overtake. If that matters, use a queue lock. With `BACK_OFF`, pauses double after each failed
 //! try, so that many waiters do not keep the holder from the word. Without it the word becomes the
 //! bottleneck as the number of writers grows; the variant without back-off exists to measure this.
 //!
@@ -119,8 +119,8 @@ impl<const BACK_OFF: bool, W: Wait, M: Memory> BestEffort<BACK_OFF, W, M> {
         if self.word.fetch_add(1, Acquire) & WRITER == 0 {
             return true;
         }
-        // Relaxed: our addition let no rank in, and a subtraction carries on what others have
-        // released.
+        // Relaxed: our addition let no rank in, and an atomic subtraction continues the release
+        // sequences before it.
         self.word.fetch_sub(1, Relaxed);
         false
     }
@@ -137,7 +137,7 @@ impl<const BACK_OFF: bool, W: Wait, M: Memory> BestEffort<BACK_OFF, W, M> {
 #[derive(Default)]
 pub(super) struct Tries {
     pub(super) failed: u32,
-    /// How long they have waited together, in pauses of the first length.
+    /// How long these tries have waited in all, in units of the first pause.
     waited: u32,
 }
 
@@ -150,7 +150,7 @@ impl Tries {
         }
         self.failed += 1;
         self.waited = self.waited.saturating_add(pauses);
-        // Once the wait has become long, this lets others run.
+        // After a long wait this lets others run.
         W::pause::<M>(self.waited);
     }
 }

@@ -1,4 +1,5 @@
-//! The word of a window that keeps readers of all its parts and writers of any part apart.
+//! The word of a window by which readers of all its parts and writers of any part exclude each
+//! other.
 //!
 //! ```text
 //!   16 bits  writers: they hold a part, or wait for one
@@ -27,9 +28,9 @@ const READERS: u32 = WRITER - 1;
 /// All writers.
 const WRITERS: u32 = !READERS;
 
-/// Readers of all parts of a window against writers of any part.
+/// Makes readers of all parts of a window and writers of any part exclude each other.
 ///
-/// It counts 65,535 of each, including those that are about to step back.
+/// It counts up to 65,535 of each, including those that are about to step back.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Global<W: Wait = Yield, M: Memory = Native> {
@@ -65,13 +66,15 @@ impl<W: Wait, M: Memory> Global<W, M> {
         self.leave(WRITER);
     }
 
-    /// [`acquire_all`](Self::acquire_all) if that is possible at once.
+    /// Like [`acquire_all`](Self::acquire_all), but only if that is possible at once. Says whether
+    /// it was.
     #[inline]
     pub fn try_acquire_all(&self) -> bool {
         self.try_enter(READER, WRITERS)
     }
 
-    /// [`enter_as_writer`](Self::enter_as_writer) if that is possible at once.
+    /// Like [`enter_as_writer`](Self::enter_as_writer), but only if that is possible at once. Says
+    /// whether it was.
     #[inline]
     pub fn try_enter_as_writer(&self) -> bool {
         self.try_enter(WRITER, READERS)
@@ -93,7 +96,7 @@ impl<W: Wait, M: Memory> Global<W, M> {
 
     #[inline]
     fn try_enter(&self, one: u32, others: u32) -> bool {
-        // Acquire: pairs with the Release in `leave` of those whom we count as gone.
+        // Acquire: pairs with the Release in `leave` of the ranks that are no longer counted.
         if self.word.fetch_add(one, Acquire) & others == 0 {
             return true;
         }
@@ -123,7 +126,7 @@ impl<W: Wait, M: Memory> Global<W, M> {
 
     #[inline]
     fn leave(&self, one: u32) {
-        // Release: pairs with the Acquire in `enter`.
+        // Release: pairs with the Acquire in `try_enter`.
         self.word.fetch_sub(one, Release);
     }
 }

@@ -1,9 +1,9 @@
 //! A part's lock of two levels: one in each host, and one between the hosts.
 //!
-//! A rank that wants the part takes its host's lock first, and then the one between hosts: a reader
-//! for itself, a writer for its host, unless the writer before it has left it to the host. A writer
-//! that leaves does that if others of its host wait, at most [`Memory::BATCH`] times in a row; so
-//! the next one needs no message.
+//! A rank that wants the part takes its host's lock first, and then the lock between hosts: a
+//! reader for itself, a writer for its host. A writer that leaves the part leaves the lock between
+//! hosts to its host if other ranks of the host wait, at most [`Memory::BATCH`] times in a row.
+//! Then the host's next writer need not acquire that lock, and sends no message.
 //!
 //! ```text
 //!   hold    2 bits  NONE | BUSY | EXCLUSIVE: what the host has of the lock between hosts
@@ -14,11 +14,12 @@
 //!   reader  EXCLUSIVE -> BUSY -> NONE    gives up what was left: readers of other hosts are let in as well
 //! ```
 //!
-//! Readers do not use what a writer has left. Those of other hosts would be kept out, and a reader may
-//! wait for another one while both are inside.
+//! Readers do not use the lock that a writer has left to the host: it would keep readers of other
+//! hosts out, and a reader may wait for another reader while both are inside.
 //!
-//! Source: Dice, Marathe and Shavit, "Lock Cohorting" (PPoPP 2012), for the two levels and the bound;
-//! Calciu et al., "NUMA-Aware Reader-Writer Locks" (PPoPP 2013), for cohorts of writers only.
+//! Source: Dice, Marathe and Shavit, "Lock Cohorting" (PPoPP 2012), for the two levels and the
+//! bound; Calciu et al., "NUMA-Aware Reader-Writer Locks" (PPoPP 2013), for cohorts of writers
+//! only.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -36,7 +37,7 @@ const MODE: u32 = 3;
 const PASS: u32 = 4;
 
 /// A host's hold on a part's lock between hosts, and how many ranks of the host wait for the part.
-/// All zero is nothing.
+/// If all is zero, the host has nothing of that lock, and no rank waits.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Hold<W: Wait = Yield, M: Memory = Native> {
@@ -49,10 +50,10 @@ pub struct Hold<W: Wait = Yield, M: Memory = Native> {
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Hold<W, M> {}
 
 impl<W: Wait, M: Memory> Hold<W, M> {
-    /// Whether some of the host wait for the part.
+    /// Whether ranks of the host wait for the part.
     pub(super) fn is_waited_for(&self) -> bool {
-        // Relaxed: a rank that is seen waiting finds what is left to it; others acquire the lock
-        // again.
+        // Relaxed: a rank that is seen waiting finds the lock between hosts left to it; a rank that
+        // is not seen acquires that lock again.
         self.waiting.load(Relaxed) != 0
     }
 }
@@ -60,17 +61,18 @@ impl<W: Wait, M: Memory> Hold<W, M> {
 /// The lock between hosts. A lock taken for writing belongs to the host, and another of its ranks
 /// may release it; a share belongs to the caller.
 pub trait Between {
-    /// Why it can't be acquired.
+    /// Why the lock can't be acquired.
     type Refusal;
 
-    /// Waits for the lock, and takes it for the host or shares it for the caller. Has Acquire ordering.
+    /// Waits for the lock, and takes it for the host or shares it for the caller. Has Acquire
+    /// ordering.
     ///
     /// # Errors
     ///
-    /// If it can't be had any more.
+    /// If the lock can't be acquired any more.
     fn acquire(&self, exclusive: bool) -> Result<(), Self::Refusal>;
 
-    /// Gives it back. Has Release ordering.
+    /// Releases the lock. Has Release ordering.
     fn release(&self, exclusive: bool);
 }
 
@@ -79,7 +81,7 @@ pub trait Between {
 pub struct Hierarchical<'a, W: Wait, L: RawSharedLock, B> {
     /// The host's lock.
     pub local: &'a L,
-    /// The host's hold on the other lock.
+    /// The host's hold on the lock between hosts.
     pub hold: &'a Hold<W, L::Memory>,
     /// The lock between hosts.
     pub between: B,
@@ -90,15 +92,15 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     ///
     /// # Errors
     ///
-    /// If the lock between hosts can't be had. Then nothing is held.
+    /// If the lock between hosts can't be acquired. Then nothing is held.
     ///
     /// # Safety
     ///
     /// Same requirements as [`RawLock::acquire`](crate::lock::RawLock::acquire), with
     /// [`release`](Self::release).
     pub unsafe fn acquire(&self, node: &L::Node) -> Result<(), B::Refusal> {
-        // Relaxed: a hint to ranks that leave; one that sees it leaves something that is found
-        // here.
+        // Relaxed: a hint to ranks that leave the part; if one sees it, we find the lock between
+        // hosts below.
         self.hold.waiting.fetch_add(1, Relaxed);
         // SAFETY: our caller's promise.
         unsafe { self.local.acquire(node) };
@@ -123,7 +125,7 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     ///
     /// The part is held, and was acquired with this node.
     pub unsafe fn release(&self, node: &L::Node) {
-        // Relaxed: this one is alone in its host.
+        // Relaxed: this rank is alone in its host.
         let hold = self.hold.word.load(Relaxed);
         if self.may_pass(hold) {
             self.hold.word.store(hold + PASS, Relaxed);
@@ -164,14 +166,15 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     ///
     /// # Safety
     ///
-    /// This node's share is held.
+    /// The share is held, and was acquired with this node.
     pub unsafe fn release_shared(&self, node: &L::SharedNode) {
         self.between.release(false);
         // SAFETY: our caller's promise.
         unsafe { self.local.release_shared(node) };
     }
 
-    /// Gives up what a writer has left. One of the readers does, and the others wait for it.
+    /// Releases the lock between hosts if a writer has left it to the host. One of the readers does
+    /// that, and the others wait for it.
     fn give_up(&self) {
         let word = &self.hold.word;
         let mut looks = 0;

@@ -1,5 +1,5 @@
-//! Locks of windows: memory that is divided among ranks, each part of which is locked by itself, or
-//! all parts at once to share them.
+//! Locks of windows. A window is memory that is divided among ranks. Each rank's part is locked by
+//! itself; or all parts are locked at once, to share them.
 //!
 //! That is MPI's passive target synchronization: `MPI_Win_lock` takes one rank's part, alone or
 //! shared, and `MPI_Win_lock_all` shares all parts. A window has
@@ -9,22 +9,21 @@
 //!   a lock per part  any lock that can be shared: BestEffort, or a queue lock of the catalogue
 //! ```
 //!
-//! A writer passes the global word, then takes its part's lock. A reader of one part needs only that
-//! lock; a reader of all parts needs only the global word, so that its cost does not grow with the
-//! number of ranks. With [`BestEffort`] this is the scheme of Gerstenberger, Besta and Hoefler,
+//! A writer passes the global word, then takes its part's lock. A reader of one part needs only
+//! that lock; a reader of all parts needs only the global word, so that its cost does not grow with
+//! the number of ranks. With [`BestEffort`] this is the scheme of Gerstenberger, Besta and Hoefler,
 //! "Enabling Highly-Scalable Remote Memory Access Programming with MPI-3 One Sided" (SC'13), as
-//! Christgau and Schnor describe it. The queue locks get the global word in front as well, which the
-//! latter leave out.
+//! Christgau and Schnor describe it. The queue locks also get the global word in front; Christgau
+//! and Schnor leave it out there.
 //!
-//! [`Hierarchical`] is a part's lock where its users are on several hosts.
+//! [`Hierarchical`] is the lock of a part whose users are on several hosts.
 //!
 //! [`Robust`] has the same words with a record of what each rank has added, so that a rank's death
 //! leaves no rank waiting. [`Ordered`] puts a queue lock in front of each part; a death affects
 //! only the order.
 //!
-//! Unlike in the paper a writer stays counted in the global word while it waits for its part. It
-//! may only have to wait for a reader of the part, which by MPI's rules does not request all parts
-//! meanwhile.
+//! Unlike in that scheme, a writer stays counted in the global word while it waits for its part. So
+//! a reader of the part must not request all parts meanwhile, and MPI's rules forbid it to.
 
 mod best_effort;
 mod global;
@@ -47,7 +46,7 @@ pub use scheme::Scheme;
 use crate::lock::RawSharedLock;
 use crate::wait::Wait;
 
-/// One rank's part of a window: what is locked to use it.
+/// The locks of one rank's part of a window.
 ///
 /// Acquiring has Acquire ordering and releasing Release ordering, between a part and the whole
 /// window as well.
@@ -98,7 +97,7 @@ impl<W: Wait, L: RawSharedLock> Part<'_, W, L> {
     ///
     /// # Safety
     ///
-    /// This node's share is held.
+    /// The share is held, and was acquired with this node.
     pub unsafe fn release_shared(&self, node: &L::SharedNode) {
         // SAFETY: our caller's promise.
         unsafe { self.lock.release_shared(node) }

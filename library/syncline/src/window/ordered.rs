@@ -1,10 +1,10 @@
 //! Window locks that serve ranks in the order of a queue, and that outlive their holders.
 //!
 //! The counters of [`Robust`] provide the mutual exclusion. In front of each part stands a queue
-//! lock of the catalogue, which says who is next: a rank acquires it, then the counters, which are
-//! free by then; and it releases both. A rank that dies in a queue leaves it broken. No rank
-//! repairs a queue, since it can't be known between which two steps the dead rank was. Since the
-//! queues only determine the order, the living leave them:
+//! lock of the catalogue, which says which rank is next: a rank acquires it, then the counters,
+//! which are free by then; and it releases both. A rank that dies in a queue leaves it broken. No
+//! rank repairs a queue, since no rank can know between which two steps the dead one was. But the
+//! queues only determine the order, so the living leave them:
 //!
 //! ```text
 //!   broken    0 -> 1    a waiter has found a dead rank in a queue; all leave the queues of the window,
@@ -15,12 +15,12 @@
 //!
 //! 1. A rank touches a queue only while it is counted in its `lined`, and it has seen, behind a
 //!    barrier, that the queues are not broken.
-//! 2. Queues are made new only by the rank that repairs (one at a time), while they are broken and once
-//!    it has seen, behind a barrier, no living rank's `lined` above 0.
+//! 2. Queues are made new only by the rank that repairs (one at a time), while they are broken, and
+//!    after it has seen, behind a barrier, that no living rank's `lined` is above 0.
 //!
-//! If two ranks do both at the same time, at least one of them sees the other. So each rank that
-//! arrives at a queue finds it new, and none returns to the old one. While the queues are broken
-//! there is no order, as with the counters alone.
+//! If one rank does the first and another the second at the same time, at least one of them sees
+//! the other. So each rank that arrives at a queue finds it new, and none returns to the old one.
+//! While the queues are broken there is no order, as with the counters alone.
 //!
 //! A writer passes the global word before it stands in the queue. So readers don't queue behind a
 //! writer that waits for a reader of all parts.
@@ -38,9 +38,9 @@ use crate::lock::RawSharedLock;
 use crate::memory::{Memory, Word};
 use crate::wait::Wait;
 
-/// The queues in front of a window's parts, all new at first, and who is in them.
+/// The queues in front of a window's parts, all new at first, and which ranks are in them.
 pub trait Queues<W: Wait, L: RawSharedLock> {
-    /// What the counters lie in.
+    /// The table that has the counters.
     type Counters: Table<false, W, L::Memory>;
 
     /// The counters.
@@ -81,21 +81,22 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         Ordered { table, rank, policy: PhantomData }
     }
 
-    /// The counters, by which a part can be tried, and all parts be shared. What is acquired there is
-    /// released there.
+    /// The counters, with which a part can be tried, and all parts can be shared. A lock that was
+    /// acquired by the counters is released by them.
     #[inline]
     pub fn counters(&self) -> Robust<'a, false, W, L::Memory, T::Counters> {
         Robust::new(self.table.counters(), self.rank)
     }
 
-    /// Waits until no rank holds the part or all parts, and takes the part. Whether the rank is in
-    /// the part's queue, with the node that `node` returns. That is called if the rank comes to the
-    /// queue; then none that is left of an older queue uses the rank's node any more.
+    /// Waits until no rank holds the part or all parts, and takes the part. Returns whether the
+    /// rank is in the part's queue, with the node that `node` returns. `node` is called if the rank
+    /// comes to the queue; by then no rank in an older queue uses this rank's node any more.
     ///
     /// # Safety
     ///
-    /// The rank neither holds nor waits for this part. The node is a new one. It stays until the queues
-    /// are made new, or as long as the window: ranks that are about to leave a broken queue may use it.
+    /// The rank neither holds nor waits for this part. The node is a new one. It stays until the
+    /// queues are made new, or as long as the window: ranks that are about to leave a broken queue
+    /// may use it.
     #[inline]
     pub unsafe fn acquire<'n>(&self, target: usize, node: impl FnOnce() -> &'n L::Node) -> bool
     where
@@ -125,8 +126,8 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         }
     }
 
-    /// Waits until no rank holds the part alone, and shares it. What it returns, and calls, is as
-    /// for [`acquire`](Self::acquire).
+    /// Waits until no rank holds the part alone, and shares it. The result and `node` are as for
+    /// [`acquire`](Self::acquire).
     ///
     /// # Safety
     ///
@@ -163,7 +164,8 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         }
     }
 
-    /// Waits in a queue, unless the queues are broken before its turn. Whether it has had it.
+    /// Waits in a queue until it is this rank's turn, or until the queues are broken. Returns
+    /// whether the rank got its turn.
     #[inline]
     fn line_up(&self, acquire: impl FnOnce()) -> bool {
         // Relaxed: the barrier pairs with the one in `renew`, either way round (rules 1 and 2).
@@ -179,14 +181,15 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
 
     #[inline]
     fn step_out(&self, release: impl FnOnce()) {
-        // Relaxed: what is broken now stays so while this rank is counted.
+        // Relaxed: if the queues are broken now, they stay so while this rank is counted.
         if self.table.broken().load(Relaxed) == 0 {
             self.stay(release);
         }
         self.leave();
     }
 
-    /// Is in a queue no more.
+    /// Counts this rank as out of the queue, and makes broken queues new if no other living rank is
+    /// in one.
     #[inline]
     fn leave(&self) {
         // Release: pairs with the Acquire in `renew`: what was done in the queue is over.
@@ -214,13 +217,14 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
         self.table.unless(&leave, f)
     }
 
-    /// Breaks the queues if a rank that is in one does not live. Whether they are broken.
+    /// Breaks the queues if a rank that is in one is dead. Returns whether there is such a rank.
     pub fn break_after_deaths(&self) -> bool {
         // Relaxed: a hint of whom to ask about.
         let is_in = |rank: &usize| self.table.lined(*rank).load(Relaxed) != 0;
         let dead = self.ranks().filter(is_in).any(|rank| !self.lives(rank));
         if dead {
-            // Relaxed: the queues tell nothing more. If they were made new since, all leave once more.
+            // Relaxed: no rank learns anything from the queues any more. If they were made new
+            // since, all ranks leave them once more.
             self.table.broken().store(1, Relaxed);
         }
         dead
@@ -240,8 +244,8 @@ impl<'a, W: Wait, L: RawSharedLock, T: Queues<W, L>> Ordered<'a, W, L, T> {
             if table.broken().load(Relaxed) == 0 || self.ranks().any(lined) {
                 return;
             }
-            // Those of the living are all 0, and the dead are in no queue any more. Relaxed: the
-            // store of `broken` publishes it.
+            // The counts of the living are all 0, and the dead will be in no queue any more.
+            // Relaxed: the store of `broken` publishes it.
             let dead = |rank: &usize| table.lined(*rank).load(Relaxed) != 0 && !self.lives(*rank);
             self.ranks().filter(dead).for_each(|rank| table.lined(rank).store(0, Relaxed));
             // SAFETY: rules 1 and 2.

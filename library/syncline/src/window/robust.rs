@@ -3,7 +3,7 @@
 //!
 //! The locks are [`BestEffort`] and [`Global`], whose words are counts. A count does not say which
 //! ranks are counted, so each rank has an entry for each part, and one for all parts, that says
-//! what it has added:
+//! what the rank has added to the words:
 //!
 //! ```text
 //!   0         nothing
@@ -21,8 +21,8 @@
 //!
 //! 1. A rank changes words only while its entry is `MOVING` and it has seen, after a barrier, that
 //!    no rank repairs.
-//! 2. A rank that repairs writes words only once it has seen, behind a barrier, no living rank's
-//!    entry `MOVING`.
+//! 2. A rank that repairs writes words only after it has seen, behind a barrier, that no living
+//!    rank's entry is `MOVING`.
 //!
 //! If a rank that changes words and one that repairs do this at the same time, at least one sees
 //! the other, so no change of a word is lost in a repair. After a repair the words have exactly
@@ -31,7 +31,8 @@
 //! by another, which starts again.
 //!
 //! Queue locks are not repaired: a rank that is behind a dead one in a queue waits for a word that
-//! only the dead one would have written. [`Ordered`](super::Ordered) has them in front of these locks.
+//! only the dead one would have written. [`Ordered`](super::Ordered) has queue locks in front of
+//! these locks.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -51,7 +52,7 @@ const MOVING: u32 = 4;
 
 /// After a wait of this length, and each time it has passed again, a waiter asks which ranks live.
 pub(super) const ASK_AFTER: Duration = Duration::from_millis(100);
-/// The clock is read once in this many pauses.
+/// Without a deadline, a waiter reads the clock once in this many pauses.
 const PAUSES: u32 = 16;
 
 /// The words of a window, all zero at first, and which ranks live.
@@ -100,7 +101,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     #[inline]
     pub unsafe fn acquire(&self, target: usize, deadline: Option<Duration>) -> bool {
         let (global, part) = (self.table.global(), self.table.part(target));
-        // Relaxed: only this rank changes it. It is counted already, by `enter_as_writer`.
+        // Relaxed: only this rank changes it. It is `COUNTED` already after `enter_as_writer`.
         let mut added = self.table.entry(self.rank, target).load(Relaxed);
         // A rank that is counted in the global word stays so while it waits for the part.
         let enter = |added| {
@@ -126,8 +127,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         false
     }
 
-    /// Waits until no rank shares all parts, and keeps it that way; [`acquire`](Self::acquire) of the
-    /// part has to follow.
+    /// Waits until no rank shares all parts, and keeps it that way; [`acquire`](Self::acquire) of
+    /// the part has to follow.
     #[inline]
     pub(super) fn enter_as_writer(&self, target: usize) {
         let global = self.table.global();
@@ -182,7 +183,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         self.acquire_all_until(None);
     }
 
-    /// [`acquire_all`](Self::acquire_all) if that is possible at once.
+    /// Like [`acquire_all`](Self::acquire_all), but only if that is possible at once. Says whether
+    /// it was.
     pub fn try_acquire_all(&self) -> bool {
         self.acquire_all_until(Some(Duration::ZERO))
     }
@@ -202,7 +204,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     /// since.
     #[inline]
     pub fn is_orphaned(&self, target: usize) -> bool {
-        // Relaxed: marked before the word was written that let this rank in.
+        // Relaxed: a repair sets the mark before it writes the word that lets this rank in.
         self.table.orphaned(target).load(Relaxed) != 0
     }
 
@@ -229,8 +231,8 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         }
     }
 
-    /// Changes words, and the entry from `added` to what `change` returns; `None`, and nothing is
-    /// changed, while a rank repairs.
+    /// Lets `change` change words, and changes the entry from `added` to what it returns. Returns
+    /// that too; while a rank repairs, changes nothing and returns `None`.
     #[inline]
     fn change(&self, target: usize, added: u32, change: impl FnOnce(u32) -> u32) -> Option<u32> {
         let entry = self.table.entry(self.rank, target);
@@ -249,7 +251,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         Some(now)
     }
 
-    /// Like [`change`](Self::change), but to an empty entry; waits for repairs to end.
+    /// Like [`change`](Self::change), but empties the entry, and waits for repairs to end.
     #[inline]
     fn must_change(&self, target: usize, added: u32, mut change: impl FnMut()) {
         let mut wait = Waiting::default();
@@ -301,7 +303,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     /// quicker.
     pub(super) fn as_repairer(&self, before: u32, f: impl FnOnce()) -> bool {
         let repairer = self.table.repairer();
-        // Acquire: pairs with the Release of the last repair's end. One repairs at a time.
+        // Acquire: pairs with the Release of the last repair's end. One rank repairs at a time.
         if repairer.exchange(before, self.rank as u32 + 1, Acquire).is_err() {
             return false;
         }
@@ -336,7 +338,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         self.table.global().restore(all.0, all.1);
     }
 
-    /// What a rank has added, once it is not moving; a dead rank's entry is cleared.
+    /// What a rank has added. Waits while its entry is `MOVING`; clears a dead rank's entry.
     fn settled(&self, rank: usize, target: usize) -> u32 {
         let entry = self.table.entry(rank, target);
         let mut looks = 0;

@@ -1,5 +1,5 @@
-//! Robust locks in native memory, used by threads as ranks: deaths at each place that a rank can die
-//! at.
+//! Tests of robust locks in native memory, used by threads as ranks: a rank dies at each step at
+//! which it can.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -14,10 +14,10 @@ use crate::wait::Yield;
 
 const RANKS: usize = 4;
 const DEAD: usize = 1;
-/// What stands in an entry while words are changed, and what of a writer that waits for its part.
+/// Values of an entry: words are being changed; a writer waits for its part.
 const MOVING: u32 = 4;
 const COUNTED: u32 = 1;
-/// What of the one that has it.
+/// The value of an entry if a writer has its part.
 const HOLDS: u32 = 2;
 
 #[derive(Default)]
@@ -61,7 +61,8 @@ impl Words {
         Robust::new(self, rank)
     }
 
-    /// The rank that is going to die takes part 2, or shares it, if that is possible at once.
+    /// Takes part 2 for the rank that is going to die, if that is possible at once; `share` shares
+    /// it.
     fn take(&self) -> bool {
         // SAFETY: it holds nothing, and what it takes is taken back by the repair.
         unsafe { self.of(DEAD).acquire(2, NOW) }
@@ -80,7 +81,7 @@ impl Words {
 /// A deadline that has passed.
 const NOW: Option<Duration> = Some(Duration::ZERO);
 
-/// What a rank can have left, as its death finds it, in part 2; and whether its owner has died.
+/// What a rank can leave in part 2 when it dies, and whether the part is then orphaned.
 type Left = (fn(&Words), bool);
 const LEFT: [Left; 8] = [
     (|words| assert!(words.take()), true),
@@ -120,7 +121,7 @@ const LEFT: [Left; 8] = [
     ),
 ];
 
-/// All that is free: each rank takes all parts, then shares them.
+/// Checks that all is free: each living rank takes and shares each part, then shares all parts.
 fn all_is_free(words: &Words) {
     for rank in (0..RANKS).filter(|rank| *rank != DEAD) {
         let locks = words.of(rank);
@@ -162,7 +163,7 @@ fn a_repair_takes_nothing_from_the_living() {
         unsafe {
             assert!(words.of(0).acquire_shared(3, NOW) && words.of(2).acquire_shared(3, NOW));
             leave(&words);
-            // Where all parts are shared no other rank has one alone.
+            // If all parts are shared, no other rank gets one alone.
             let alone = words.of(0).acquire(1, NOW);
             words.die();
             assert!(words.of(3).repair_after_deaths());
@@ -205,7 +206,7 @@ fn a_repair_waits_for_whoever_is_moving() {
     let words = Words::default();
     // SAFETY: it dies.
     assert!(unsafe { words.of(DEAD).acquire_shared(3, NOW) });
-    // Rank 0 has taken part 2, and not yet written it down.
+    // Rank 0 has taken part 2, and not yet noted that in its entry.
     words.entries[0][2].store(MOVING, SeqCst);
     words.global.enter_as_writer();
     // SAFETY: it is released below.
@@ -255,8 +256,9 @@ fn another_repairs_where_the_repairer_dies() {
     all_is_free(&words);
 }
 
-/// Three ranks add under a part's lock, alone and in passing all parts, while a fourth dies again and
-/// again and is repaired by ranks that wait, and by a rank that does nothing else.
+/// Two ranks add under a part's lock, and share the part and all parts in between. A third rank
+/// dies again and again; ranks that wait repair what it has left, and so does a fourth rank, which
+/// does nothing else.
 #[test]
 fn sums_are_exact_beside_deaths() {
     struct Shared(Words, UnsafeCell<u64>);
@@ -290,7 +292,7 @@ fn sums_are_exact_beside_deaths() {
             let words = &shared.0;
             let mut turn = 0;
             while done.load(SeqCst) < 2 {
-                // It lives again, as another process would in its place.
+                // The rank lives again, as if another process had taken its place.
                 words.dead[DEAD].store(false, SeqCst);
                 turn += 1;
                 let has = match turn % 3 {

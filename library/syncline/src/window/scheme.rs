@@ -22,7 +22,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All of them.
+    /// All schemes.
     pub const ALL: [Scheme; 8] = [
         Scheme::FullSupport,
         Scheme::BestEffort,
@@ -62,7 +62,7 @@ impl Scheme {
         }
     }
 
-    /// The scheme of this name.
+    /// The scheme of this name, or `None` if there is none.
     pub fn named(name: &str) -> Option<Scheme> {
         Scheme::ALL.into_iter().find(|scheme| scheme.name() == name)
     }

@@ -31,7 +31,7 @@ impl<L: RawSharedLock<Memory = Native>> Window<L> {
     }
 }
 
-/// Two writers add to both parts; a reader of one part and a reader of all look on.
+/// Two writers add to both parts; meanwhile one reader reads one part, and another reads both.
 fn sums_are_exact<L: RawSharedLock<Memory = Native>>() {
     let cell = || (L::default(), UnsafeCell::new(0));
     let window = Window { global: Global::default(), parts: [cell(), cell()] };
@@ -167,7 +167,8 @@ fn two_hosts_keep_apart_and_leave_nothing_behind() {
     });
     // SAFETY: all threads have ended.
     assert_eq!(unsafe { *hosts.sum.get() }, 4 * ROUNDS);
-    // The last rank for a while has left it to no other, or a reader has given it up.
+    // Neither host has the lock between hosts: the last writer has left it to no rank, or a reader
+    // has given it up.
     for host in [0, 1, 0] {
         let before = hosts.taken.load(Relaxed);
         let (lock, alone) = (hosts.lock(host), Default::default());
@@ -196,7 +197,7 @@ fn what_is_left_to_a_reader_keeps_no_other_host_out() {
                 unsafe {
                     lock.acquire_shared(&node).unwrap();
                     inside.fetch_add(1, Relaxed);
-                    // For as long as the other one is not inside as well.
+                    // Until the other reader is inside as well.
                     while inside.load(Relaxed) < 2 {
                         thread::yield_now();
                     }

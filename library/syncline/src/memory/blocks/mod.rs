@@ -1,15 +1,15 @@
 //! Rows of blocks: what a table's buckets are made of.
 //!
 //! A block is a head of words and links, followed by slots for values of one type. Blocks of a row
-//! follow each other, so one is found by its number; a row is given back as a whole. Blocks that
-//! were never used are all zeros: their words are 0, their links empty, their slots vacant.
+//! follow each other, so a block is found by its number; a row is given back as a whole. Blocks
+//! that were never used are all zeros: their words are 0, their links empty, their slots vacant.
 //!
 //! A slot is copied word by word, atomically. A copy that is made during a write may be torn; the
 //! block's user has to detect that by words in the head.
 //!
-//! In native memory a row is bytes ([`native`](self)): values of any types that can be copied, also
-//! with padding. Where words are objects, as in a checker, slots are made of these ([`objects`]),
-//! and values of [`Words`].
+//! In native memory a row is bytes ([`native`](self)), and slots hold values of any types that can
+//! be copied, even with padding. In a memory whose words are objects, as in a checker, slots are
+//! made of such objects ([`objects`]), and values are [`Words`].
 
 mod native;
 #[doc(hidden)]
@@ -26,12 +26,12 @@ use super::long::LongMemory;
 
 /// Blocks begin at cache lines.
 const LINE: usize = 64;
-/// Fewest slots of a block, where the memory is free to choose.
+/// The fewest slots of a block, if the memory is free to choose.
 const FEWEST: usize = 6;
 
 /// What a block begins with: words and links of a memory.
 pub trait BlockHead: Default {
-    /// The most slots that it can describe.
+    /// The most slots that the head can describe.
     const MOST: usize;
 }
 
@@ -48,11 +48,11 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     /// Bytes of a block.
     const BYTES: usize;
 
-    /// A row of this many blocks: its first.
+    /// Allocates a row of `count` blocks, and returns the first of them.
     ///
     /// # Panics
     ///
-    /// If it is more than can be addressed.
+    /// If the row is larger than can be addressed.
     fn allocate_row(count: usize) -> Self::Ref<H>;
 
     /// Gives a row back.
@@ -100,8 +100,9 @@ pub const fn bytes(head: usize, slot: usize, slots: usize) -> usize {
     (head + slots * slot).next_multiple_of(LINE)
 }
 
-/// Slots to a block: whichever number leaves least of its lines unused, and rather more than fewer,
-/// since a table's keys fill larger blocks more evenly.
+/// The number of slots of a block: the one that leaves the smallest part of the block's lines
+/// unused and, of several such numbers, the largest, since a table's keys fill larger blocks more
+/// evenly.
 #[doc(hidden)]
 pub const fn slots(head: usize, slot: usize, most: usize) -> usize {
     let mut best = most;

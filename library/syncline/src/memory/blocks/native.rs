@@ -4,8 +4,8 @@
 //! | head | slot 0 | slot 1 | ...      from a cache line on
 //! ```
 //!
-//! A row is memory of zeros, which needs no initialisation. A slot's words are accessed atomically,
-//! and may be uninitialised ([`word`]), so that a value may have padding, also in a copy that is
+//! A row is zeroed memory, and needs no other initialisation. A slot's words are accessed
+//! atomically, and may be uninitialised ([`word`]). So a value may have padding, and a copy may be
 //! torn.
 
 use core::mem::MaybeUninit;
@@ -19,7 +19,7 @@ use super::word::{self, blank};
 use super::{BlockHead, Blocks, LINE, bytes, pages, slots};
 use crate::memory::{Memory, Native};
 
-/// Words of a slot for `R`.
+/// The number of words of a slot for `R`.
 const fn words<R>() -> usize {
     size_of::<R>().div_ceil(size_of::<usize>())
 }
@@ -33,7 +33,7 @@ fn layout(bytes: usize, count: usize) -> Layout {
     layout.expect("the table has more entries than can be addressed")
 }
 
-/// Where a word of a slot is.
+/// The address of a word of a slot.
 ///
 /// # Safety
 ///
@@ -41,18 +41,19 @@ fn layout(bytes: usize, count: usize) -> Layout {
 #[inline(always)]
 unsafe fn place<H, R>(block: NonNull<H>, slot: usize, word: usize) -> *mut MaybeUninit<usize> {
     debug_assert!(word < words::<R>(), "a word of the slot");
-    // SAFETY: it is within the block, for which the head's pointer stands.
+    // SAFETY: it is within the block, all of which the head's pointer may access.
     unsafe { block.add(1).cast().add(slot * words::<R>() + word).as_ptr() }
 }
 
-/// All lines of a block of this many bytes.
+/// The first word of each line of a block of this many bytes.
 #[inline(always)]
 fn lines<'a, H>(block: NonNull<H>, bytes: usize) -> impl Iterator<Item = &'a AtomicU32> {
     // SAFETY: within the block's memory, all of which is atomic.
     (0..bytes / LINE).map(move |line| unsafe { block.cast().byte_add(line * LINE).as_ref() })
 }
 
-// SAFETY: rows are memory of zeros, which a head may be; addresses of blocks are within it.
+// SAFETY: rows are zeroed memory, and a head may be zeros; the addresses of blocks are within the
+// row.
 unsafe impl<H: BlockHead + Zeroable, R: Copy> Blocks<H, R> for Native {
     const SLOTS: usize = slots(size_of::<H>(), bytes_of_slot::<R>(), H::MOST);
     const BYTES: usize = {

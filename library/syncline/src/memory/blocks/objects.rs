@@ -23,18 +23,18 @@ pub const fn head<H>() -> usize {
     size_of::<H>().next_multiple_of(8)
 }
 
-/// The memory of a row.
+/// The layout of a row's memory.
 ///
 /// # Panics
 ///
-/// If it is more than can be addressed.
+/// If the row is larger than can be addressed.
 pub fn layout<H: BlockHead, R: Words, M: Blocks<H, R>>(count: usize) -> Layout {
     let bytes = M::BYTES.checked_mul(count);
     let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, LINE).ok());
     layout.expect("the table has more entries than can be addressed")
 }
 
-/// A block, by the number of blocks between.
+/// The block that comes `number` blocks after this one.
 pub fn further<H: BlockHead, R: Words, M: Blocks<H, R>>(
     block: NonNull<H>,
     number: usize,
@@ -43,6 +43,8 @@ pub fn further<H: BlockHead, R: Words, M: Blocks<H, R>>(
     NonNull::new(place).expect("no row is at such an address")
 }
 
+/// The address of a word of a slot.
+///
 /// # Safety
 ///
 /// The block exists, and has this slot.
@@ -56,7 +58,7 @@ unsafe fn word<H: BlockHead, R: Words, M: Blocks<H, R>>(
     unsafe { block.byte_add(head::<H>()).cast().add(slot * R::WORDS + word) }
 }
 
-/// All words of a row's slots.
+/// All words of a block's slots.
 fn all_words<H: BlockHead, R: Words, M: Blocks<H, R>>(
     block: NonNull<H>,
 ) -> impl Iterator<Item = NonNull<M::Long>> {
@@ -65,7 +67,7 @@ fn all_words<H: BlockHead, R: Words, M: Blocks<H, R>>(
     places.map(move |(slot, at)| unsafe { word::<H, R, M>(block, slot, at) })
 }
 
-/// Makes all words of a row.
+/// Makes the heads and all words of a row.
 ///
 /// # Safety
 ///
@@ -79,7 +81,7 @@ pub unsafe fn make<H: BlockHead, R: Words, M: Blocks<H, R>>(first: NonNull<H>, c
     }
 }
 
-/// Drops all words of a row.
+/// Drops the heads and all words of a row.
 ///
 /// # Safety
 ///

@@ -1,9 +1,9 @@
-//! Memory for many blocks: where it is large, on large pages.
+//! Memory for many blocks, on large pages if the memory is large.
 //!
-//! A block is anywhere in its row. So in a large table nearly each access misses the TLB, and
-//! looking up the translation costs about as much as the access; in a virtual machine more. Linux
-//! maps pages of 2 MiB if asked to, and the translations of large tables then fit into the TLB.
-//! Without Linux, or if Linux refuses, everything works with small pages.
+//! Accesses go to blocks anywhere in a row. So in a large table nearly every access misses the TLB,
+//! and looking up the translation costs about as much as the access, and more in a virtual machine.
+//! Linux maps pages of 2 MiB if asked to, and the translations of large tables then fit into the
+//! TLB. On other systems, or if Linux refuses, everything works with small pages.
 //!
 //! Large memory comes from the kernel, which zeroes each page when it is first touched; zeroing it
 //! here would do the work twice.
@@ -13,7 +13,7 @@ use std::alloc::Layout;
 /// A large page of x86-64, and of others with small pages of 4 KiB.
 const LARGE: usize = 2 << 20;
 
-/// Allocates zeros; null if there is no memory.
+/// Allocates zeroed memory. Returns null if there is none.
 ///
 /// # Safety
 ///

@@ -1,13 +1,13 @@
 //! A word of a slot, accessed atomically whether or not all its bytes are initialised.
 //!
-//! A slot's value may have padding, and a copy of it may be torn; `core`'s atomics have no access
-//! to bytes that may not be initialised. `atomic-maybe-uninit` has, by inline assembly.
+//! A slot's value may have padding, and a copy of it may be torn; `core`'s atomics can't access
+//! bytes that may be uninitialised. `atomic-maybe-uninit` can, by inline assembly.
 //!
 //! WebAssembly has no such accesses, but usually a single thread, which needs none.
 //!
 //! Miri runs no assembly. Under Miri a word is a pointer, since a slot may hold one, and a pointer
-//! that is read as a number can't be dereferenced. So under Miri values with padding are refused,
-//! as uninitialised memory that is read.
+//! that is read as a number can't be dereferenced. So Miri rejects values with padding, as reads of
+//! uninitialised memory.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering;

@@ -1,13 +1,13 @@
 //! Values that are made of whole words.
 
-/// A value that consists of words of 64 bits with any content: the values that slots can hold in a
-/// memory whose words are objects.
+/// A value that consists of words of 64 bits with any content. In a memory whose words are objects,
+/// slots hold such values.
 pub trait Words: Copy {
     /// How many words.
     const WORDS: usize;
-    /// Hands out the words, in order.
+    /// Calls `word` with each word, in order.
     fn put(self, word: &mut impl FnMut(u64));
-    /// The value of words in that order.
+    /// Makes a value of the words that `word` returns, in that order.
     fn of(word: &mut impl FnMut() -> u64) -> Self;
 }
 
