@@ -28,7 +28,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The place this many bytes further.
+    /// The position this many bytes further on.
     #[must_use]
     pub fn plus(self, bytes: usize) -> Position {
         Position { at: self.at + bytes, ..self }

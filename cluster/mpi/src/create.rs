@@ -91,7 +91,7 @@ pub fn create(
     code
 }
 
-/// The locks of a window, as this rank uses them.
+/// Makes the locks of a window, as this rank uses them.
 fn agreed_locks(scheme: Scheme, meeting: Meeting, number: usize, rank: usize) -> Arc<dyn Locks> {
     let Meeting { area, firsts, peers } = meeting;
     let (ranks, first) = (firsts.len(), firsts[rank]);

@@ -1,10 +1,10 @@
 //! The lines that a node has cached, and the choice of the one that leaves for another.
 //!
 //! A line can be in any of the few slots of its set; the one that came first leaves. The paper's
-//! cache is direct-mapped; this one is not, because an instruction may need four lines at once,
-//! where both of its operands cross from one line into the next. If two of these lines kept
-//! evicting each other, the instruction would fault for ever. With [`WAYS`] slots in a set, the
-//! last four lines to come stay.
+//! cache is direct-mapped; this one is not, because an instruction may need four lines at once, if
+//! both of its operands cross from one line into the next. If two of these lines kept evicting each
+//! other, the instruction would fault for ever. With [`WAYS`] slots in a set, the last four lines
+//! to come stay.
 
 use std::ops::Range;
 

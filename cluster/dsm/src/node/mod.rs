@@ -4,13 +4,13 @@
 //!   cache    which lines are here, and which one leaves for another
 //!   line     the steps of a miss and of a downgrade
 //!   fence    the steps of fences
-//!   counts   how often what was done
+//!   counts   counts of what a node has done
 //! ```
 //!
 //! The same code serves all fabrics and all fault sides: simulated nodes run it under random
-//! programs (`tests/nodes`), and processes run it in signal handlers. One thread of a node at a
-//! time is inside; other threads access pages meanwhile, which is why there is `freeze`. Nothing
-//! here allocates once the node is made.
+//! programs (`tests/nodes`), and processes run it in signal handlers. One thread at a time runs a
+//! node's code. Other threads access pages meanwhile, which is why `freeze` exists. Nothing here
+//! allocates once the node is made.
 
 mod cache;
 mod counts;
@@ -35,7 +35,7 @@ pub use counts::Counts;
 pub struct Policy {
     /// How finely lines are classified.
     pub scheme: Scheme,
-    /// Where lines live that the program has not placed.
+    /// The homes of lines that the program has not placed.
     pub placement: Placement,
     /// The most lines that are cached.
     pub cache_lines: usize,
@@ -66,7 +66,8 @@ pub struct Node<F, P, R = Carina> {
     /// What it knows about each line.
     known: Vec<Known>,
     cache: Cache,
-    /// For each slot of the cache, the line's bytes when this node and its home last agreed.
+    /// For each slot of the cache, the line's bytes as they were when this node and the line's home
+    /// last agreed.
     twins: Mapping,
     /// How often this node has waited for all of its puts.
     flushes: u32,

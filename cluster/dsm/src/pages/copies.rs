@@ -44,7 +44,7 @@ pub trait Pages {
     fn is_written(&self, page: usize) -> bool;
 
     /// Calls `found` with written pages of a range, at most `most`, in their order. Each page is
-    /// clean before its call, so a later write makes it a written page again.
+    /// made clean before its call, so a later write makes it a written page again.
     fn take_written(&mut self, pages: Range<usize>, most: usize, found: &mut dyn FnMut(usize));
 
     /// Copies the bytes of a present page.

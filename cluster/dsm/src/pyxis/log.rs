@@ -1,5 +1,5 @@
-//! The log at a home: its lines that concern all nodes. A notice to each node would cost a message
-//! each.
+//! The log at a home: notices of its lines that concern all nodes. A notice to each single node
+//! would cost a message each.
 //!
 //! An entry has a number, which `LogTail` counts. It stands in a ring, as `number + 1` in its upper
 //! half and `line + 1` in its lower half. After the entry is written, one global word counts it. A
@@ -52,7 +52,7 @@ impl Logs {
         Logs { counted: 0, read: vec![0; ranks] }
     }
 
-    /// Calls `told` with each line that was logged since the last call, or with `None` if entries
+    /// Calls `told` with each line that was logged since the last call, and with `None` if entries
     /// were lost.
     pub fn read(
         &mut self,

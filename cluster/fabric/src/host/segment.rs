@@ -7,8 +7,8 @@
 //!   ...    the parts, each at a page
 //! ```
 //!
-//! It is a `memfd`, without a name in a file system, which others open by its launcher's descriptor
-//! in `/proc`: a killed job leaves nothing behind. Any other file works as well.
+//! It is a `memfd`, without a name in a file system. Others open it by its launcher's descriptor in
+//! `/proc`: a killed job leaves nothing behind. Any other file works as well.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};

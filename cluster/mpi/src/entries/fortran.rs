@@ -1,5 +1,6 @@
-//! Support for Fortran programs. The MPI libraries' Fortran functions call those for C, and so
-//! ours. Only a window's attributes they look up themselves, each library under other names.
+//! Support for Fortran programs. The MPI libraries' Fortran functions call those for C, so they
+//! reach ours. The exception is the look-up of a window's attributes, for which each library calls
+//! a function of another name.
 
 use std::ffi::c_int;
 
@@ -74,11 +75,11 @@ const _: () = {
     }
 };
 
-/// Writes the flavour of a window of `MPI_Win_allocate` if the flavour was requested.
+/// Writes the flavour of a window of `MPI_Win_allocate` if `key` requests it.
 ///
 /// # Safety
 ///
-/// The number may be written, and has been found.
+/// `attribute` may be written, and has the attribute that the library below found.
 unsafe fn correct(win: c_int, key: c_int, attribute: *mut isize) {
     if let Some(mpi) = constants()
         && is_flavor(mpi, key)
