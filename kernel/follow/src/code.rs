@@ -295,8 +295,8 @@ fn is_locked(insn: &Instruction) -> bool {
     in_memory && (insn.has_lock_prefix() || insn.mnemonic() == Mnemonic::Xchg)
 }
 
-/// The access of an instruction, if it counts: not to the stack by name, nor to a per-processor
-/// variable.
+/// The access of an instruction to memory; `None` if there is none that counts. Accesses relative
+/// to the stack pointer and to per-processor variables don't count.
 fn access(insn: &Instruction, own: bool, info: &mut InstructionInfoFactory) -> Option<Mem> {
     match insn.mnemonic() {
         // A call through memory also reads its target. That access is not recorded, since such a

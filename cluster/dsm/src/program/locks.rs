@@ -111,7 +111,7 @@ impl Locks {
     ///
     /// # Panics
     ///
-    /// If all 3,072 are given out.
+    /// If all 3,072 such locks are given out.
     pub fn new_lock(&self) -> usize {
         let given = reached(self.rank.host.add(self.rank.layout.control(0, Control::Locks), 1));
         let number = LOCKS_BY_NUMBER + given as usize;
