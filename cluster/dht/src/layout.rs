@@ -48,7 +48,7 @@ pub(crate) const LOCK: usize = FIRST - PART;
 pub(crate) struct Layout {
     pub at: usize,
     pub bytes: usize,
-    /// The number of buckets in the first row, as a power of two.
+    /// The binary logarithm of the number of buckets in the first row.
     pub bits: u32,
 }
 

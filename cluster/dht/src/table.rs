@@ -129,7 +129,8 @@ where
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Compares this rank's options and mode with those of others; `lock` identifies the mode.
+    /// Compares this rank's options and mode with those that other ranks have recorded in rank 0's
+    /// part and in this rank's, and records them if none has. `lock` identifies the mode.
     fn agree(self, lock: u64) -> Result<Self, Error> {
         assert!(self.fabric.ranks() < usize::from(u16::MAX), "a table is for 65,534 ranks");
         let Layout { at, bytes, bits } = self.layout;

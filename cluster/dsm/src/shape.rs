@@ -3,7 +3,7 @@
 //! ```text
 //!   control     words of this rank: who it is, barriers, counters     CONTROL bytes
 //!   locks       a global lock each                                    LOCK bytes each
-//!   nodes       the heap from which waiters at those take their nodes
+//!   nodes       the heap from which waiters for these locks take their nodes
 //!   summary     a bit for each word of notices that is not zero
 //!   notices     a bit for each line of which this rank got a notice
 //!   homes       this rank's share of the table of homes: a word for each of these lines

@@ -31,8 +31,8 @@ pub enum Kind {
 }
 
 /// Makes a window of the ranks of `comm` by calling `make`, which writes the handle to `window`.
-/// `make` gets the Info to use, and whether to make a window of shared memory; only for
-/// [`Kind::Allocated`] can that be requested.
+/// `make` gets the Info to use, and whether to make a window of shared memory; the latter is
+/// requested for [`Kind::Allocated`] only.
 pub fn create(
     kind: Kind,
     info: Word,

@@ -62,7 +62,7 @@ impl Parts {
     }
 
     /// Moves elements of these sizes. Returns `false` without an effect if copying is not possible;
-    /// the MPI library then reports what is wrong.
+    /// then the MPI library gets the call, and reports any error.
     ///
     /// # Safety
     ///

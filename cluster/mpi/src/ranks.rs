@@ -69,7 +69,7 @@ pub struct Ranks {
 
 /// The number of bytes that each rank sends first: the scheme's name, the position where it can map
 /// a segment, the number that identifies its host, whether its memory may be shared, and whether it
-/// can interrupt other ranks for a barrier.
+/// can execute the rare side of the segment's barrier.
 const OFFER: usize = NAME + 18;
 
 /// What the ranks agreed on.

@@ -3,8 +3,8 @@
 //!
 //! The plugin's interface shows no registers, so an instruction's meaning must not depend on them:
 //! a call gives the return address and the stack's position, a locked instruction in a lock
-//! function gives the lock's address, and a return from such a function means that the lock was
-//! taken.
+//! function gives the lock's address, and a return from such a function shows that the acquisition
+//! or try is over.
 
 use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
@@ -94,7 +94,7 @@ pub struct Meaning {
 pub struct Code {
     /// Start, end and role of each lock function, by start.
     functions: Vec<(u64, u64, Role)>,
-    /// Addresses at which entries, waits or softirqs begin or end, ascending.
+    /// Addresses at which the kernel is entered or left, ascending.
     marks: Vec<(u64, Exec)>,
     softirq: Option<(u64, u64)>,
     /// The thunk to which returns may be compiled as jumps.

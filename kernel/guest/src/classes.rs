@@ -1,9 +1,9 @@
 //! Classes of locks, which name a lock by its position: `dentry.d_lockref.lock`, `zone.lock`,
 //! `tasklist_lock`.
 //!
-//! An address is looked up, in this order, in the kernel's variables, its per-processor variables,
-//! the allocator's objects, and the structures of memory nodes and pages. A lock in none of these
-//! is named by the function that takes it.
+//! An address is looked up, in this order, in the kernel's variables, the allocator's objects, the
+//! per-processor variables, and the structures of pages and of memory nodes. A lock in none of
+//! these is named by the function that takes it.
 
 use std::collections::HashMap;
 

@@ -150,8 +150,8 @@ mod tests {
     struct World {
         entry: Entry,
         known: [Known; NODES],
-        /// Deposits whose notices are not all delivered: the nodes that lack them, and whether
-        /// *told* follows.
+        /// For each node, its deposit whose notices are not all delivered: the nodes that lack
+        /// them, and whether *told* is set afterwards.
         pending: [Option<(Vec<usize>, bool)>; NODES],
     }
 
@@ -200,7 +200,7 @@ mod tests {
         all
     }
 
-    /// Whether a node has completed a deposit that another one of the entry does not know of.
+    /// Whether a node has completed a deposit that another node of the entry does not know of.
     fn unknown(world: &World, scheme: Scheme) -> bool {
         let complete = |n: usize| {
             let known = world.known[n];

@@ -8,7 +8,7 @@ use crate::homes::Home;
 use crate::pages::{Pages, Twins};
 
 impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
-    /// Performs the steps of an event at a page or its line.
+    /// Performs the steps of an event: a page is downgraded, or its line is missing.
     pub(super) fn event(&mut self, event: LineEvent, page: usize) -> Result<(), Dead> {
         let line = page / self.shape.line_pages;
         let home = self.homes.of(&self.fabric, &self.shape, &self.layout, line)?;

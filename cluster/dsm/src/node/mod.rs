@@ -71,7 +71,7 @@ pub struct Node<F, P, R = Carina> {
     twins: Mapping,
     /// How often this node has waited for all of its puts.
     flushes: u32,
-    /// For each line, `flushes` plus 1 at its last put, or 0.
+    /// For each line, the value of `flushes` at its last put, plus 1; 0 if nothing was put.
     put: Vec<u32>,
     /// A line that arrives, on fault sides that don't fetch it into its twin.
     arriving: Vec<u8>,
@@ -79,8 +79,8 @@ pub struct Node<F, P, R = Carina> {
     snapshot: Vec<u8>,
     /// Written pages that are about to be downgraded.
     found: Vec<usize>,
-    /// Pages that are written. If no handler sees first writes, the pages that were fetched since
-    /// the buffer was full.
+    /// The number of written pages. If no handler sees first writes, the number of pages that were
+    /// fetched since the buffer was last full.
     buffered: usize,
     /// The page at which the write buffer is searched next.
     drains: usize,
@@ -195,8 +195,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(there)
     }
 
-    /// Makes room in the write buffer for this many pages. If the buffer is full, that many go
-    /// home.
+    /// Makes room in the write buffer for this many pages. If the buffer is full, that many written
+    /// pages go home; if no handler sees first writes, all written pages do.
     fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
         if self.buffered >= self.policy.write_buffer {
             let told = self.pages.twins() == Twins::AtWrite;
@@ -218,8 +218,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Downgrades written pages of a range, at most `most`. Returns how many, and the page at which
-    /// the search has stopped.
+    /// Downgrades written pages of a range, at most `most`. Returns their number, and the page at
+    /// which the search has stopped.
     fn downgrade(
         &mut self,
         pages: std::ops::Range<usize>,

@@ -7,9 +7,9 @@
 //!   log       notices to all nodes: at the line's home, and counted in one global word
 //! ```
 //!
-//! Every operation is complete when its call returns. So a deposit's notices have arrived when it
-//! returns, and *told* was set after them. So when a release downgrades and thereby makes deposits,
-//! it has sent their notices.
+//! Every operation is complete when its call returns. So when a deposit returns, its notices have
+//! arrived, and *told* was set after that. A release that makes deposits while it downgrades has
+//! therefore sent their notices.
 //!
 //! Source: Kaxiras et al. (HPDC'15; their system is called Argo), section 3.3;
 //! docs/internals/dsm.md says what differs.

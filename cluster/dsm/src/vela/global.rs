@@ -70,7 +70,7 @@ impl<X: Fences> fmt::Debug for Global<X> {
     }
 }
 
-/// An acquisition: its node in the fabric's memory, once it has needed one.
+/// An acquisition, with its node in the fabric's memory; `None` until it first needs one.
 pub struct Node<X: Fences>(UnsafeCell<Option<SharedNode<X::Fabric>>>);
 
 impl<X: Fences> Default for Node<X> {

@@ -48,7 +48,8 @@ impl Inbox {
         }
     }
 
-    /// Returns the next complete message: its number and its bytes.
+    /// Returns the number and the bytes of the next message; `None` if it has not arrived
+    /// completely.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use crate::fabric::Position;
 
-/// The greatest offset of locks and nodes in a part.
+/// The size of a rank's range: locks and nodes have smaller offsets in a part.
 const STRIDE: usize = 1 << 32;
 /// The most ranks.
 const RANKS: usize = 1 << 14;

@@ -19,7 +19,7 @@ syncline_interpose::real! {
 const OF_FORTRAN: c_int = 1;
 
 /// `MPI_Win_get_attr` in `mpif.h` and in the module `mpi`, as in the standard. A window of
-/// `MPI_Win_allocate` reports that flavour, whatever it is in the library below.
+/// `MPI_Win_allocate` reports that flavour, even if it is a shared window of the library below.
 ///
 /// # Safety
 ///

@@ -56,7 +56,7 @@ impl Answer {
 pub struct Request {
     /// The action.
     pub what: What,
-    /// Whether exclusively, not shared.
+    /// Whether the part is acquired exclusively; otherwise it is shared.
     pub exclusive: bool,
     /// The rank that makes the request.
     pub rank: u32,

@@ -72,7 +72,7 @@ fn window(number: u64) -> Option<Arc<Served>> {
     windows.as_ref()?.get(&number).cloned()
 }
 
-/// What a caller holds: the window, its rank, and the part; `None` stands for all parts.
+/// What a caller holds: the window, the caller's rank, and the part. `None` stands for all parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Held {
     peer: Peer,

@@ -14,7 +14,7 @@ const QUERY: libc::c_long = 0;
 /// `MEMBARRIER_CMD_GLOBAL`; also its bit in the answer to the query.
 const GLOBAL: libc::c_long = 1;
 
-/// Whether some process that shares memory with this one can't interrupt others.
+/// Whether some process that shares memory with this one can't execute the rare side.
 static FENCES: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process can execute the rare side.
