@@ -196,7 +196,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     }
 
     /// Makes room in the write buffer for this many pages. If the buffer is full, that many written
-    /// pages go home; if no handler sees first writes, all written pages do.
+    /// pages go home; if no handler sees first writes, as many as were fetched since it was last
+    /// full.
     fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
         if self.buffered >= self.policy.write_buffer {
             let told = self.pages.twins() == Twins::AtWrite;

@@ -74,8 +74,8 @@ impl Network {
         self.under_way.push(Message { from, to, op });
     }
 
-    /// Takes out the operation that takes effect next. Returns `None` if only slow operations were
-    /// drawn and something else can happen.
+    /// Takes out the operation that takes effect next. Returns `None` if nothing is under way, and
+    /// usually if only slow operations were drawn and something else can happen.
     pub fn next(&mut self, else_stuck: bool, rng: &mut Rng) -> Option<Message> {
         let mut at = rng.usize(0..self.under_way.len().max(1));
         for _ in 0..4 {
