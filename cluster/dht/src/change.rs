@@ -12,15 +12,15 @@ use crate::mode::Mode;
 use crate::table::Table;
 use crate::wait::Wait;
 
-/// After this many failed look-ups a bucket is held while it is read.
+/// After this many failed look-ups, a bucket is held while it is read.
 const PATIENCE: u32 = 16;
 
 /// The change to make to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// It has the draft's value.
+    /// The key gets the draft's value.
     Draft,
-    /// It has nothing.
+    /// The key has no value afterwards.
     Nothing,
 }
 
@@ -79,8 +79,8 @@ impl<F: Fabric, M: Mode<F>> Drop for Draft<'_, F, M> {
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Looks a key up until no change disturbed the look-up, and passes the result to a function:
-    /// the value, if the key has one.
+    /// Looks a key up, again if a change disturbed the look-up. Calls a function with the key's
+    /// value, or with `None` if it has none.
     #[inline]
     pub(crate) fn read<R>(
         &self,
@@ -100,7 +100,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         })
     }
 
-    /// Looks a key up again after a change disturbed the first look-up.
+    /// Looks a key up again after a change disturbed the first look-up. Returns whether the key has
+    /// a value; its entry is then in the buffer.
     #[cold]
     fn look_again(&self, key: Key<'_>, first: Look, buffer: &mut Buffer) -> Result<bool, Dead> {
         let (mut look, mut wait, mut looks) = (first, Wait::new(), 1);
@@ -119,7 +120,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// Takes the bucket before the look-up, so that other ranks can't keep this one from it for
+    /// Takes the bucket before the look-up, so that changes by other ranks can't disturb it for
     /// ever.
     #[cold]
     fn look_held(&self, key: Key<'_>, buffer: &mut Buffer) -> Result<(Look, Held<'_, F, M>), Dead> {
@@ -174,7 +175,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
                     (Next::Draft, Some((place, _))) => (place, draft.slot().0),
                     (Next::Draft, None) => match self.vacancy(&look, has_room)? {
                         Vacancy::At(place) => (place, draft.slot().0),
-                        // Both take the bucket only if it has not changed since it was read.
+                        // Both `split` and `link` take the bucket only if it has not changed since
+                        // it was read.
                         Vacancy::Split => {
                             drop(held);
                             has_room = self.split(&look.bucket)?;
@@ -215,7 +217,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         })
     }
 
-    /// Frees an entry's block; the buffer has what was read from it.
+    /// Frees the block of a slot's entry. `old` has the entry as it was read, which gives the size.
     fn give_back(&self, key: Key<'_>, slot: Slot, old: &Buffer) -> Result<(), Dead> {
         if let Some((key_bytes, value)) = old.entry() {
             let bytes = entry::bytes(key_bytes, value);
@@ -224,7 +226,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(())
     }
 
-    /// The slot for a key that a bucket does not have.
+    /// Decides where a key goes that its bucket does not have: into a slot, into a half of the
+    /// bucket after a split, or (`None`) into a new line.
     fn vacancy(&self, look: &Look, has_room: bool) -> Result<Vacancy, Dead> {
         if let Some((place, true)) = look.vacancy {
             return Ok(Vacancy::At(place));

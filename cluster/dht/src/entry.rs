@@ -6,10 +6,10 @@
 //!   ...      the key, the value
 //! ```
 //!
-//! An entry is written before a slot refers to it, and never changed: a new value is a new entry. A
-//! reader may be so late that its block has another owner, and then finds arbitrary bytes. Lengths
-//! are checked against what was read, and the bucket's version says whether the entry was still the
-//! slot's.
+//! An entry is written before a slot refers to it, and never changed: a new value is a new entry.
+//! When a reader copies a block, the block may already have another owner; the reader then gets
+//! arbitrary bytes. So it checks the lengths against the number of words it read, and the bucket's
+//! version says whether the slot still referred to this entry.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -65,8 +65,8 @@ impl Buffer {
         if self.words == LONG {
             fabric.get(at, bytemuck::cast_slice_mut(&mut self.few[..HEAD / 8]))?;
             let (key, value) = lengths(self.few[1]);
-            // An entry that was reused meanwhile may have any length; nothing is read beyond the
-            // part.
+            // If the block was reused meanwhile, the lengths may be anything; nothing is read
+            // beyond the part.
             let bytes = (HEAD + key + value).next_multiple_of(8).min(fabric.bytes() - at.at);
             self.words = bytes / 8;
         }

@@ -34,7 +34,7 @@ pub enum Error {
         bytes: usize,
         /// The smallest possible size, in bytes.
         least: usize,
-        /// The greatest usable size, in bytes.
+        /// The greatest possible size, in bytes, if parts are large enough.
         most: usize,
     },
     /// Ranks have opened the table with different options, modes or versions of this library.
@@ -45,7 +45,7 @@ pub enum Error {
         /// The rank.
         rank: usize,
     },
-    /// The table has been given a lock that does not fit.
+    /// The table's lock type is too large for a table's parts.
     #[error("a lock of {0} bytes is too large for a table's parts")]
     Lock(usize),
 }

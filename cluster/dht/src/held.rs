@@ -25,7 +25,8 @@ use crate::mode::Mode;
 use crate::table::Table;
 use crate::wait::Wait;
 
-/// A bucket that is held. If it is dropped, the bucket is released unchanged.
+/// A bucket that this rank holds. Dropping it releases the bucket: with the next version if a word
+/// was stored, otherwise with the version it had.
 pub(crate) struct Held<'t, F: Fabric, M: Mode<F>> {
     table: &'t Table<F, M>,
     place: Position,
@@ -34,7 +35,7 @@ pub(crate) struct Held<'t, F: Fabric, M: Mode<F>> {
 }
 
 impl<'t, F: Fabric, M: Mode<F>> Held<'t, F, M> {
-    /// A bucket that this rank has taken, and will release with another version.
+    /// A bucket that this rank has taken, and will release with the next version.
     pub fn new(table: &'t Table<F, M>, place: Position, held: Version) -> Self {
         Held { table, place, held, changed: true }
     }
@@ -88,7 +89,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(())
     }
 
-    /// Frees a bucket whose holder is dead, unless another rank has, or is faster.
+    /// Releases a bucket whose holder is dead, and finishes its split if it was being split. Does
+    /// nothing if another rank was faster, or if the bucket that this one came from must be
+    /// repaired first.
     #[cold]
     fn take_over(&self, bucket: &Bucket) -> Result<(), Dead> {
         let Bucket { number, place, seen, .. } = *bucket;
@@ -110,8 +113,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.vacate_moved(&mut held, bucket, depth)
     }
 
-    /// Whether the bucket from which this one's keys came is not being split; finishes the split if
-    /// the rank that splits it is dead.
+    /// Whether the bucket that this one was split from is not being split any more. If it is, and
+    /// the rank that splits it is dead, this finishes that split and returns `false`.
     fn came_from_is_mended(&self, bucket: &Bucket) -> Result<bool, Dead> {
         let Bucket { number, place, .. } = *bucket;
         if number >> self.layout.bits == 0 {
@@ -129,7 +132,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(false)
     }
 
-    /// Step 3, if step 2 was done. Returns the depth.
+    /// Does step 3 if step 2 was done. Returns the bucket's depth afterwards.
     fn finish_split(
         &self,
         held: &mut Held<'_, F, M>,

@@ -43,12 +43,12 @@ const FIRST: usize = 2048;
 /// The most bytes of a part's lock.
 pub(crate) const LOCK: usize = FIRST - PART;
 
-/// The offsets of a table's parts in each rank's part.
+/// Where a table lies in each rank's part: its offset and size, and the offsets of its areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub at: usize,
     pub bytes: usize,
-    /// The number of buckets in the first row, as a power of two.
+    /// The binary logarithm of the number of buckets in the first row.
     pub bits: u32,
 }
 
@@ -123,22 +123,22 @@ impl Version {
         self.0 & SPLIT != 0
     }
 
-    /// The version held by a rank that changes one slot.
+    /// The bucket's version while a rank holds it to change one slot.
     pub fn held(self, rank: usize) -> Version {
         Version(self.free().0 | (rank as u64 + 1))
     }
 
-    /// The version held by a rank that changes many slots.
+    /// The bucket's version while a rank holds it to change many slots.
     pub fn split(self, rank: usize) -> Version {
         Version(self.held(rank).0 | SPLIT)
     }
 
-    /// The version when free, if nothing was changed.
+    /// The version after a release without a change.
     pub fn free(self) -> Version {
         Version(self.0 & !(HOLDER | SPLIT))
     }
 
-    /// The version when free, after a change.
+    /// The version after a release with a change.
     pub fn next(self) -> Version {
         Version(self.free().0.wrapping_add(ONE))
     }

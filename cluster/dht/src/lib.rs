@@ -7,11 +7,11 @@
 //!   key         a key's rank, bucket and tag
 //!   entry       a key and its value in a block
 //!   look        looking a key up between two looks at a version
-//!   change      changing what a key has
-//!   held        holding a bucket, and taking one over from the dead
-//!   split       how buckets come to be more; rows: where they are
-//!   local       going through one rank's part; lost: which keys are lost
-//!   mode        the table's own mode, and the paper's under window locks
+//!   change      changing a key's value
+//!   held        holding a bucket, and taking one over from a rank that died
+//!   split       splitting a bucket; rows: where the buckets are
+//!   local       iterating over one rank's part; lost: which keys are lost
+//!   mode        the table's own mode, and the coarse one under window locks
 //! ```
 //!
 //! The table is written once over [`Fabric`](syncline_fabric::Fabric), checked on simulated ranks

@@ -77,7 +77,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
     }
 
-    /// `None` if a writer has changed the bucket meanwhile.
+    /// Copies a bucket's entries with this ending; `None` if a writer has changed the bucket
+    /// meanwhile.
     fn copy_bucket(
         &self,
         bucket: &Bucket,

@@ -3,8 +3,8 @@
 //! 1. A writer holds a bucket while it changes one slot, or one link, by one atomic store. So a
 //!    reader that comes meanwhile sees the bucket before that store or after it, and does not wait.
 //! 2. A writer that changes several slots marks the version as split, and readers wait.
-//! 3. An entry's block is freed after the version has changed. So the entry that a reader has
-//!    copied was the slot's entry all the time, if the version is the same afterwards.
+//! 3. An entry's block is freed after the version has changed. So if the version is the same
+//!    afterwards, the entry that a reader has copied was the slot's entry throughout.
 //! 4. A writer looks up without holding the bucket. It takes the bucket by an exchange of the
 //!    version that it has seen. If that succeeds, what it has seen is still valid, and it holds the
 //!    bucket for only two stores.
@@ -54,7 +54,7 @@ pub(crate) fn line(fabric: &impl Fabric, at: Position) -> Result<[u64; WORDS], D
     Ok(words)
 }
 
-/// The place of a slot of a line.
+/// The position of a slot of a line.
 pub(crate) fn slot_place(line: Position, slot: usize) -> Position {
     line.plus(8 * (HEAD + slot))
 }
@@ -74,7 +74,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
                     return Ok((Bucket { number, place, depth, seen }, words));
                 }
                 Some(depth) => number = hash.bucket(depth),
-                // The bucket was never used: its keys are in the bucket with one bit less.
+                // The bucket was never used: its keys are in the bucket whose number lacks the
+                // highest bit.
                 None => number ^= 1 << number.ilog2(),
             }
         }
@@ -128,7 +129,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
             return Ok(true);
         }
         let now = Version(self.fabric.load(bucket.place)?);
-        // Which rank holds it does not matter (1): nothing is freed before the version changes (3).
+        // Which rank holds it does not matter (rule 1 of the module): nothing is freed before the
+        // version changes (rule 3).
         Ok(now.free() == bucket.seen.free() && !now.is_split() && !bucket.seen.is_split())
     }
 }

@@ -102,9 +102,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Draft::new(self, self.key(key)))
     }
 
-    /// Makes room for this many entries in all, spread over the ranks, so that rows of buckets need
-    /// not be added one after the other later. Any rank may call it at any time; nothing becomes
-    /// smaller. Dead ranks are left out.
+    /// Makes room for this many entries in all, spread over the ranks, so that no row of buckets
+    /// need be added later. Any rank may call it at any time; nothing becomes smaller. Dead ranks
+    /// are left out.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
 //! Rows of buckets: the position of a bucket, and the growth by rows.
 //!
 //! The first row is at the same position in every part. Each later row has as many buckets as there
-//! were before, and never moves, so a rank caches the positions of rows. The number of rows determines
-//! how many bits a bucket's number has. A rank that knows too few rows notices it by the
-//! depth of the bucket that it reads.
+//! were before, and never moves, so a rank caches the positions of rows. Their number determines
+//! how many bits a bucket's number has. A rank that knows too few rows notices it by the depth of
+//! the bucket that it reads.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{
@@ -39,7 +39,7 @@ impl Rows {
     /// The number of bits of a bucket's number in a part, as far as this rank knows.
     #[inline]
     pub fn bits(&self, rank: usize) -> u32 {
-        // Acquire: pairs with the Release in `learn`: this many rows are known.
+        // Acquire: pairs with the Release in `learn`. The positions of this many rows can be read.
         let rows = self.parts[rank].get().map_or(0, |known| known.rows.load(Acquire));
         self.layout.bits + rows
     }
@@ -55,7 +55,7 @@ impl Rows {
             if at == 0 {
                 break;
             }
-            // Relaxed: published by the next line.
+            // Relaxed: published by the `fetch_max` below.
             known.at[row].store(at, Relaxed);
             row += 1;
             // Release: pairs with the Acquire in `bits` and `later`.
@@ -80,7 +80,7 @@ impl Rows {
             assert!(bits - self.layout.bits > row, "a bucket is deeper than there are rows");
         }
         let known = self.parts[rank].get().expect("a later row is known");
-        // Relaxed: written before `rows` was.
+        // Relaxed: stored before `rows`, which `bits` loads with Acquire.
         let start = known.at[row as usize].load(Relaxed) as usize;
         let within = (number - (1 << number.ilog2())) as usize;
         Ok(Position { rank, at: start + within * LINE })

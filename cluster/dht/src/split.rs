@@ -13,8 +13,8 @@ use crate::look::{Bucket, Look};
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// A part grows when it has more than one line behind buckets per this many buckets: roughly at
-/// four and a half entries per bucket.
+/// A part grows when it has more than one line behind buckets per this many buckets. That is
+/// roughly at four and a half entries per bucket.
 const MOST: u64 = 8;
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
@@ -39,8 +39,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(true)
     }
 
-    /// Fills a bucket that was never used with slots, and holds it; `None` if there is no room. No
-    /// other rank uses the bucket, except one that died here.
+    /// Fills a bucket that was never used before, and holds it; `None` if there is no room. No
+    /// other rank uses the bucket; at most, one that died in this function has left it held.
     fn fill(
         &self,
         there: Position,
@@ -108,7 +108,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     }
 
     /// Links a line with one slot behind a bucket, if the bucket has not changed since it was read.
-    /// Returns whether it had not; `None` if there is no room.
+    /// Returns `false` if it has, and `None` if there is no room.
     pub(crate) fn link(&self, look: &Look, slot: Slot) -> Result<Option<bool>, Dead> {
         let rank = look.bucket.place.rank;
         let Some(line) = self.line(rank, &[slot.0], None)? else { return Ok(None) };

@@ -21,8 +21,8 @@ const VERSION: u64 = 1;
 pub struct Options {
     /// The table's offset in each part, in bytes: a multiple of 64. Zero by default.
     pub at: usize,
-    /// The table's size in each part, in bytes. They must be zero before the first rank opens it.
-    /// By default everything behind `at`.
+    /// The table's size in each part, in bytes. These bytes must be zero before the first rank
+    /// opens the table. The default is everything behind `at`.
     pub bytes: Option<usize>,
     /// The initial number of buckets in each part, rounded up to a power of two: 64 by default. The
     /// table adds more by itself.
@@ -129,7 +129,8 @@ where
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Compares this rank's options and mode with those of others; `lock` identifies the mode.
+    /// Compares this rank's options and mode with those that other ranks have recorded in rank 0's
+    /// part and in this rank's, and records them if none has. `lock` identifies the mode.
     fn agree(self, lock: u64) -> Result<Self, Error> {
         assert!(self.fabric.ranks() < usize::from(u16::MAX), "a table is for 65,534 ranks");
         let Layout { at, bytes, bits } = self.layout;
@@ -138,7 +139,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
             .fold(0, |sum: u64, word| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
             | 1;
         for rank in [0, self.fabric.rank()] {
-            // A dead rank's part is neither read nor written.
+            // If the rank is dead, there is nothing to compare.
             let was = self.fabric.compare_and_swap(self.layout.format(rank), 0, format);
             if was.is_ok_and(|was| was != 0 && was != format) {
                 return Err(Error::Different { rank });

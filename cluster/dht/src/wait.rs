@@ -17,7 +17,7 @@ const LOOKS: u32 = 16;
 /// A wait in progress.
 pub(crate) struct Wait {
     looks: u32,
-    /// When to check next, and how long after that.
+    /// When to check next, if the clock was read before; and how long to wait after that check.
     ask_at: Option<Duration>,
     again: Duration,
 }

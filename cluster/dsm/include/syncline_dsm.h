@@ -1,7 +1,7 @@
 /* Shared memory over ranks: processes that `syncline cluster -n 4 -- ./app` starts, and that share
  * memory at the same addresses. docs/dsm.md says what is fast and what can't work.
  *
- * A program must have no data races: a thread sees what another one has written once both have
+ * A program must have no data races: a thread sees what another one has written after both have
  * synchronized by the functions below. Each rank has its own copy of the program's variables,
  * except for memory that is allocated by these functions.
  *
@@ -24,8 +24,9 @@ extern "C" {
  * started without `syncline cluster` is the only rank. */
 int syncline_dsm_init(size_t bytes);
 
-/* Ends this rank's part, once all ranks have called this. A rank that ends without this call
- * counts as dead, and all others are ended. Shared memory must not be accessed afterwards. */
+/* Ends this rank's part in the program, after all ranks have called this. A rank that ends without
+ * this call counts as dead, and all others are ended. Shared memory must not be accessed
+ * afterwards. */
 void syncline_dsm_finish(void);
 
 int syncline_dsm_rank(void);
@@ -40,8 +41,8 @@ int syncline_dsm_thread(void);
 int syncline_dsm_threads(void);
 
 /* Allocates zeroed memory for all ranks: all call this in the same order with the same size, and
- * get the same address. The memory begins with a line and shares no line. Returns NULL, with errno
- * ENOMEM, if not enough memory is left. */
+ * get the same address. The memory begins at a line, and shares no line with other memory. Returns
+ * NULL, with errno ENOMEM, if not enough memory is left. */
 void *syncline_dsm_alloc_all(size_t bytes);
 
 /* Allocates memory for this rank alone, at a multiple of 64; it is not zeroed. Returns NULL as
@@ -74,7 +75,8 @@ void syncline_dsm_unlock(unsigned lock);
 void syncline_dsm_with(unsigned lock, void (*section)(void *argument), void *argument);
 
 /* Hands in a section without waiting for it. The argument must stay valid until the section has
- * run. Either wait for the section or let it go, once. Never returns NULL. */
+ * run. For each section, call either syncline_dsm_wait_section or syncline_dsm_let_go, once. Never
+ * returns NULL. */
 typedef struct syncline_dsm_section syncline_dsm_section_t;
 syncline_dsm_section_t *syncline_dsm_delegate(unsigned lock, void (*section)(void *argument),
                                               void *argument);

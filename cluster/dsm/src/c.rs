@@ -12,7 +12,7 @@ use crate::program::{self, Error, OutOfMemory, Program, Section};
 
 type Function = unsafe extern "C" fn(*mut c_void);
 
-/// A C function and its argument, which another thread calls.
+/// A C function and its argument, which another thread may call.
 #[derive(Clone, Copy)]
 struct Call(Function, *mut c_void);
 

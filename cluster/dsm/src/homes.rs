@@ -2,12 +2,12 @@
 //!
 //! A line has no home until a rank touches it. The first rank to touch it claims the line's word in
 //! the table of homes by a compare-and-swap from `NONE` to `CLAIMED`, takes a slot at the rank that
-//! the placement wants, and writes rank and slot into the word. Other ranks wait for that.
+//! the placement wants, and writes rank and slot into the word. Other ranks wait until then.
 //!
-//! So all placements are one mechanism. Interleaved and in blocks, the wanted rank is a function of
-//! the line; with first touch it is the rank that claims; and placing by hand is claiming a line
-//! before any rank touches it. A full rank passes the line to the next one. Every node caches the
-//! homes that it has learnt, since a home never moves.
+//! So all placements are one mechanism. If lines are interleaved or in blocks, the wanted rank is a
+//! function of the line. With first touch it is the rank that claims. To place a line by hand is to
+//! claim it before any rank touches it. A full rank passes the line to the next one. Every node
+//! caches the homes that it has learnt, since a home never moves.
 
 use syncline_fabric::{Dead, Fabric, Position};
 

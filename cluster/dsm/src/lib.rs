@@ -6,8 +6,8 @@
 //! the protocol alone on a simulated network, and `tests/nodes` runs the nodes' own code; each
 //! compares with a sequentially consistent oracle.
 //!
-//! Responsible for: which nodes get notices of what, what is kept, and what goes home in which
-//! order; a program's page faults, locks, barriers and allocation. Not for: transport, which is a
+//! Responsible for: which nodes get which notices, what is kept, and what goes home in which order;
+//! a program's page faults, locks, barriers and allocation. Not for: transport, which is a
 //! fabric's. A program that uses it must have no data races.
 //!
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution

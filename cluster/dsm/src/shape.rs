@@ -3,11 +3,11 @@
 //! ```text
 //!   control     words of this rank: who it is, barriers, counters     CONTROL bytes
 //!   locks       a global lock each                                    LOCK bytes each
-//!   nodes       the heap from which waiters at those take their nodes
+//!   nodes       the heap from which waiters for these locks take their nodes
 //!   summary     a bit for each word of notices that is not zero
-//!   notices     a bit for each line of which this rank was told
-//!   homes       for each line that this rank keeps the books of, where it lives
-//!   log         lines of this home that concern everybody
+//!   notices     a bit for each line of which this rank got a notice
+//!   homes       this rank's share of the table of homes: a word for each of these lines
+//!   log         notices to all nodes of lines that live here
 //!   entries     the directory: a word for each line that lives here
 //!   data        the lines that live here
 //! ```
@@ -69,7 +69,7 @@ impl Shape {
         (2 * self.lines.div_ceil(self.ranks)).min(self.lines)
     }
 
-    /// Where each part lies.
+    /// The offset of each area in a part.
     pub fn layout(&self) -> Layout {
         let mut end = 0;
         let mut take = |bytes: usize, align: usize| {
@@ -112,16 +112,16 @@ pub struct Layout {
     pub bytes: usize,
 }
 
-/// Words of a rank's control block. Those that many ranks change are on lines of their own.
+/// Words of a rank's control block. Words that many ranks change are on lines of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// What the rank runs: its program, and the options with which it was started.
+    /// A hash of the rank's program and of the options that must be equal on all ranks.
     Identity = 0,
     /// 1 once it has joined, 2 once it has left.
     State = 8,
     /// What it has requested last: a page's displacement, or a lock's number with [`ASKED_LOCK`].
     Asked = 16,
-    /// The number of notices that it has been given.
+    /// The number of notices that the rank has got.
     Notices = 64,
     /// The number of entries that its home's log ever had.
     LogTail = 128,

@@ -16,7 +16,7 @@ use syncline_dsm::program::{self, Error, Options, Program};
 use syncline_fabric::Host;
 use syncline_fabric::host::Job;
 
-/// The environment variable that names the scene a rank plays.
+/// The environment variable that names the scene that a rank plays.
 const SCENE: &str = "SYNCLINE_TEST_SCENE";
 const MEMORY: usize = 4 << 20;
 /// How long a rank may take before it counts as stuck.
@@ -107,8 +107,8 @@ impl Shared {
     }
 }
 
-/// Single instructions that need two pages written, or four lines at once. All of these lie in the
-/// same set of the cache.
+/// Single instructions that write to two pages, or that need four lines at once. All these lines
+/// are in the same set of the cache.
 fn crossing() {
     const LINES: usize = 12;
     let program = begin();
@@ -282,7 +282,7 @@ fn calls() {
     program.finish();
 }
 
-/// The allocation that asks for too much fails, and the program goes on.
+/// An allocation that requests too much fails, and the program goes on.
 fn memory() {
     let program = begin();
     assert!(matches!(program::start(1), Err(Error::Twice)));

@@ -28,7 +28,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The place this many bytes further.
+    /// The position this many bytes further on.
     #[must_use]
     pub fn plus(self, bytes: usize) -> Position {
         Position { at: self.at + bytes, ..self }
@@ -38,7 +38,7 @@ impl Position {
 /// How a word is changed, given an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The word stays: an atomic load.
+    /// The word stays the same: an atomic load.
     Keep,
     /// The operand replaces the word.
     Replace,
@@ -63,7 +63,7 @@ impl Change {
     }
 }
 
-/// The error for a rank that has died, and its part with it.
+/// The error for a rank that has died together with its part.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("rank {rank} is dead, and so is its memory")]
 pub struct Dead {
@@ -114,8 +114,8 @@ pub trait Fabric {
     /// If the target is dead.
     fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead>;
 
-    /// Waits until everything that this rank has put to that one has taken effect. Costs nothing if
-    /// nothing was put there since the last flush.
+    /// Waits until everything that this rank has put to that one has taken effect. Waits for no
+    /// other rank if nothing was put there since the last flush.
     ///
     /// # Errors
     ///

@@ -92,7 +92,8 @@ impl Heap {
         let mut seen = fabric.load(free)?;
         while seen & DISPLACEMENT != 0 {
             let block = Position { rank, at: (seen & DISPLACEMENT) as usize * LINE };
-            // A get, since the block's new owner may already put to it: that may be seen in part.
+            // A get, because the block's new owner may already put to it. If the get sees a part of
+            // that put, the exchange fails by the tag.
             let mut next = [0; 8];
             fabric.get(block, &mut next)?;
             let next = u64::from_ne_bytes(next);
@@ -105,7 +106,7 @@ impl Heap {
         self.fresh(fabric, rank, Self::block(bytes))?.ok_or(full)
     }
 
-    /// A block that was never used; `None` if the heap's end is reached.
+    /// Takes a block that was never used; `None` if the heap's end is reached.
     fn fresh(
         &self,
         fabric: &impl Fabric,
@@ -131,7 +132,7 @@ impl Heap {
     ///
     /// # Errors
     ///
-    /// If the rank is dead, and the block is gone with it.
+    /// If the rank is dead. Then the block is gone too.
     pub fn give(&self, fabric: &impl Fabric, block: Position, bytes: usize) -> Result<(), Dead> {
         let free = self.free(block.rank, Self::class(bytes));
         let mut seen = fabric.load(free)?;

@@ -16,7 +16,7 @@ pub struct Process {
     pub number: u64,
     /// When the process was started, in clock ticks since the machine was started.
     pub started: u64,
-    /// The name space in which its number and its start are counted.
+    /// The namespace in which its number and its start are counted.
     pub space: u64,
 }
 
@@ -36,7 +36,8 @@ impl Process {
         }
     }
 
-    /// Whether it lives, as far as `judge` sees, which is this process. A dead process stays dead.
+    /// Whether the process lives, as far as this process can see. `judge` is the identity of this
+    /// process. A dead process stays dead; one that can't be checked counts as alive.
     pub fn lives(&self, judge: &Process) -> bool {
         let Ok(number) = libc::pid_t::try_from(self.number) else { return true };
         if number == 0 || self.space != judge.space || self == judge {
@@ -45,7 +46,7 @@ impl Process {
         // SAFETY: signal 0 is never delivered.
         let gone = unsafe { libc::kill(number, 0) } != 0
             && Error::last_os_error().raw_os_error() == Some(libc::ESRCH);
-        // A process that exists but can't be read may live.
+        // A process that exists, but whose state can't be read, may live.
         let is_other = |now: State| now.ended || now.started != self.started;
         !gone && !state(number.unsigned_abs()).is_some_and(is_other)
     }
@@ -66,7 +67,7 @@ fn state(number: u32) -> Option<State> {
     // Fields 20 and 22; the state letter was the third.
     let threads: u64 = fields.nth(16)?.parse().ok()?;
     let started = fields.nth(1)?.parse().ok()?;
-    // A process may continue in other threads after its first has ended.
+    // A process may continue in other threads after its first thread has ended.
     Some(State { ended: matches!(letter, "Z" | "X") && threads <= 1, started })
 }
 

@@ -1,7 +1,7 @@
 //! Ranks of one machine, as processes and as threads: sums under locks are exact, and a rank that
 //! dies leaves its part.
 //!
-//! A process that is a rank runs this program again; its environment tells it to be [`rank`].
+//! A process that is a rank runs this program again; its environment makes it a [`rank`].
 
 use std::env;
 use std::os::unix::process::ExitStatusExt;

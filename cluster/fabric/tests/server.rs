@@ -1,5 +1,5 @@
 //! Messages between a server and its callers: each is answered once and to the peer that asked,
-//! requests that wait hold no other up, and a peer that has gone is noticed.
+//! requests that wait don't delay others, and a peer that has gone is noticed.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -2,7 +2,7 @@
  *
  * A program has these functions if `syncline mpi` runs it, or if it is linked with
  * libsyncline_mpi.so in front of the MPI library. They are declared weak, so a program also runs
- * without both, but must then check whether they exist:
+ * without either, but must then check whether they exist:
  *
  *     if (SL_Win_trylock) ...
  *

@@ -31,8 +31,8 @@ pub enum Kind {
 }
 
 /// Makes a window of the ranks of `comm` by calling `make`, which writes the handle to `window`.
-/// `make` gets the Info to use, and whether to make a window of shared memory; only for
-/// [`Kind::Allocated`] can that be requested.
+/// `make` gets the Info to use, and whether to make a window of shared memory; the latter is
+/// requested for [`Kind::Allocated`] only.
 pub fn create(
     kind: Kind,
     info: Word,
@@ -91,7 +91,7 @@ pub fn create(
     code
 }
 
-/// The locks of a window, as this rank uses them.
+/// Makes the locks of a window, as this rank uses them.
 fn agreed_locks(scheme: Scheme, meeting: Meeting, number: usize, rank: usize) -> Arc<dyn Locks> {
     let Meeting { area, firsts, peers } = meeting;
     let (ranks, first) = (firsts.len(), firsts[rank]);

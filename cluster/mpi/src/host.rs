@@ -18,7 +18,7 @@ use crate::library::{Constants, SUCCESS, Word, below};
 /// The arguments of an `MPI_Put` or `MPI_Get`.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
-    /// Whether it moves to the target, not from it.
+    /// Whether data moves to the target; otherwise it moves from the target.
     pub put: bool,
     /// The address of the caller's memory.
     pub origin: Word,
@@ -62,7 +62,7 @@ impl Parts {
     }
 
     /// Moves elements of these sizes. Returns `false` without an effect if copying is not possible;
-    /// the MPI library then reports what is wrong.
+    /// then the MPI library gets the call, and reports any error.
     ///
     /// # Safety
     ///
@@ -88,7 +88,8 @@ impl Parts {
     }
 }
 
-/// Copies bytes, whose ranges may overlap; no other thread sees half of a word.
+/// Copies bytes; the ranges may overlap. Another thread never sees half of an aligned word of 4 or
+/// 8 bytes that is copied alone.
 ///
 /// # Safety
 ///
@@ -97,8 +98,8 @@ impl Parts {
 unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     let is_aligned = (from.addr() | to.addr()) & (length - 1) == 0;
     // SAFETY: our caller's promise; the words are aligned. Memory that is only read may be
-    // read-only: a load of a word is one instruction that only reads.
-    // Relaxed: a lock or a fence orders it.
+    // read-only: a load of a word is one instruction that only reads. Relaxed: a lock or a fence
+    // orders the copy.
     unsafe {
         match length {
             8 if is_aligned => {
@@ -115,7 +116,7 @@ unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
 }
 
 /// Calls `make` to make a shared window, with an Info that lets each rank's part begin at a page.
-/// An error is returned regardless of the communicator's error handler.
+/// Returns the error of `make`, if any, regardless of the communicator's error handler.
 pub fn make_shared(
     mpi: &Constants,
     info: Word,

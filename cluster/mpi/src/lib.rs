@@ -4,19 +4,19 @@
 //! ```text
 //!   program --> entries    one function for each of MPI's that a window's locks concern
 //!                 |
-//!               create     a window under the scheme that its ranks want
-//!               ranks      which one that is
+//!               create     a window under the scheme that its ranks request
+//!               ranks      how the ranks agree on the scheme
 //!               registry   from MPI's handle to the window
 //!               window     which targets are held, and which must be flushed; the errors
 //!                 |
 //!               hosts      which ranks share a segment; locks between hosts, by messages
 //!               host       windows whose memory all ranks have mapped: puts and gets as copies
 //!               kinds      the datatypes that can be copied
-//!               scheme     the locks, by name: the library's own text over a segment
+//!               scheme     the locks of each scheme: the lock library's own code, over a segment
 //!               locks      what a rank can do with them
-//!               robust     those without queues
-//!               ordered    those with queues in front
-//!               queues     those whose ranks a server watches
+//!               robust     the locks without queues
+//!               ordered    the locks with queues in front
+//!               queues     the locks of windows for which a server notices deaths
 //!               segment    a memory whose references mean the same to all ranks of a host
 //!               library    which MPI is loaded, its constants, its functions behind ours
 //! ```

@@ -54,19 +54,20 @@ pub trait Locks: Send + Sync {
     /// Waits until no rank holds any part exclusively, and shares all parts. Has Acquire ordering.
     fn acquire_all(&self);
 
-    /// Like [`acquire_all`](Self::acquire_all), if possible at once. Returns whether it was.
+    /// Like [`acquire_all`](Self::acquire_all), but does not wait. Returns whether the parts were
+    /// acquired.
     fn try_acquire_all(&self) -> Result<bool, Refusal>;
 
-    /// Releases the share of all parts. Has Release ordering. If the share is not held, the locks
-    /// no longer exclude anyone.
+    /// Releases the share of all parts. Has Release ordering. If a rank calls this without the
+    /// share, the locks don't exclude other ranks any more.
     fn release_all(&self);
 
     /// Whether an owner of the part has died, and no rank has made it consistent since.
     fn is_orphaned(&self, target: usize) -> bool;
 
-    /// Records that an owner of the part has died. The part is held in its name.
+    /// Records that an owner of the part has died. The part is still held in that owner's name.
     fn orphan(&self, target: usize);
 
-    /// Declares consistent what the part protects. The rank holds the part.
+    /// Declares that what the part's lock protects is consistent again. The rank holds the part.
     fn make_consistent(&self, target: usize);
 }

@@ -30,12 +30,13 @@ fn queues_at(ranks: usize) -> usize {
 struct Orders<L> {
     words: Words<false>,
     queues: Table<L>,
-    /// For each part that this rank has: whether the rank is in the part's queue.
+    /// For each part that this rank holds: whether it acquired the part through the queue, which
+    /// its release must then leave.
     lined: Box<[AtomicBool]>,
 }
 
-/// The locks in a segment of that size, as this rank or its stand-in uses them; `process` is the
-/// rank's.
+/// Makes the locks in a segment of that size, as this rank or its stand-in uses them; `process` is
+/// the rank's process.
 pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
     area: Arc<Area>,
     rank: usize,

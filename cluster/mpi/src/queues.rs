@@ -1,4 +1,4 @@
-//! The queue locks in a segment of a window whose ranks' deaths are noticed by a server:
+//! The queue locks in a segment, for windows whose server notices the deaths of ranks:
 //!
 //! ```text
 //!   0    the segment's token
@@ -44,7 +44,7 @@ pub struct Table<L> {
     lock: PhantomData<fn() -> L>,
 }
 
-/// The locks from the start of a segment, as this rank uses them.
+/// Makes the locks at the start of a segment, as this rank uses them.
 pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
     area: Arc<Area>,
     rank: usize,
@@ -54,7 +54,7 @@ pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
 }
 
 impl<L: RawSharedLock<Memory = Segment>> Table<L> {
-    /// The locks from offset `at` of a segment, as this rank uses them.
+    /// Makes the locks at offset `at` of a segment, as this rank uses them.
     pub fn new(area: Arc<Area>, at: usize, rank: usize, ranks: usize) -> Self {
         const {
             assert!(size_of::<L>() <= ORPHANED && align_of::<L>() <= LINE);

@@ -26,7 +26,8 @@ const VARIABLE: &str = "SYNCLINE_PASSIVE_SYNC_MODE";
 /// Bytes for a scheme's name; a longer name is cut off, in messages too.
 const NAME: usize = 56;
 
-/// The scheme's name that a rank was given: by the key, else by the variable, else [`LIBRARY`].
+/// The name of the scheme that this rank requests: by the key, else by the variable, else
+/// [`LIBRARY`].
 pub fn told(mpi: &Constants, info: Word) -> String {
     let by_key = value(mpi, info, KEY).filter(|value| !value.is_empty());
     let by_variable = || env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
@@ -66,9 +67,9 @@ pub struct Ranks {
     pub count: c_int,
 }
 
-/// Bytes that each rank sends first: the scheme's name, where it can map a segment, the number that
-/// identifies its host, whether its memory may be shared, and whether it can interrupt other ranks
-/// for a barrier.
+/// The number of bytes that each rank sends first: the scheme's name, the position where it can map
+/// a segment, the number that identifies its host, whether its memory may be shared, and whether it
+/// can execute the rare side of the segment's barrier.
 const OFFER: usize = NAME + 18;
 
 /// What the ranks agreed on.
@@ -84,8 +85,8 @@ pub struct Agreed {
 }
 
 impl Ranks {
-    /// Exchanges what each rank was given, and returns what they agree on; `None` for the MPI
-    /// library's own locks.
+    /// Exchanges the ranks' requests, and returns what they agree on; `None` if the window keeps
+    /// the MPI library's own locks.
     pub fn agree(&self, info: Word) -> Result<Option<Agreed>, c_int> {
         let name = told(self.mpi, info);
         let mut offer = [0; OFFER];
@@ -129,12 +130,12 @@ impl Ranks {
         Ok(Some(Agreed { scheme, position: highest as usize, host_memory, places }))
     }
 
-    /// Whether all ranks call this with `true`.
+    /// Whether all ranks call this with `true`; `false` also if they can't communicate.
     pub fn all(&self, own: bool) -> bool {
         self.gather(&[own.into()]).is_ok_and(|answers| answers.iter().all(|answer| *answer == 1))
     }
 
-    /// The bytes that the ranks pass, in the order of the ranks.
+    /// Exchanges bytes. Returns those of all ranks, in the order of the ranks; each passes as many.
     pub fn gather(&self, own: &[u8]) -> Result<Vec<u8>, c_int> {
         let each = own.len() as c_int;
         let mut all = vec![0; own.len() * self.count as usize];

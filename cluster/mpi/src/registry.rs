@@ -1,7 +1,7 @@
 //! Maps MPI's handles to windows under a scheme.
 //!
-//! A thread remembers the window that it used last, so that a lock costs no look-up. The memory is
-//! valid until any window is made or freed, which changes a number.
+//! A thread remembers the window that it used last, so that a lock costs no look-up. What it
+//! remembers is valid until any window is made or freed, which changes the number `CHANGES`.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::window::Window;
 
 static WINDOWS: LazyLock<RwLock<HashMap<Word, Arc<Window>>>> = LazyLock::new(RwLock::default);
 
-/// How many windows were added and removed; 0 as long as there was none.
+/// The number of additions and removals of windows; 0 before the first window.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {

@@ -24,9 +24,9 @@ use crate::segment::{Area, Segment};
 
 const REPAIRER: usize = 64;
 const BROKEN: usize = 68;
-/// Milliseconds between two checks for deaths by tries that fail.
+/// Failed tries check for deaths at most once in this many milliseconds.
 const ASK_AFTER: u64 = 100;
-/// Offset in a rank's row, behind its process.
+/// Offset in a rank's row of the number of queues that the rank is in; its process comes before.
 const LINED: usize = 60;
 const ENTRIES: usize = 64;
 
@@ -53,8 +53,8 @@ pub struct Words<const BACK_OFF: bool> {
     asked: AtomicU64,
 }
 
-/// The locks in a segment of that size, as this rank or its stand-in uses them; `process` is the
-/// rank's.
+/// Makes the locks in a segment of that size, as this rank or its stand-in uses them; `process` is
+/// the rank's process.
 pub fn table<const BACK_OFF: bool>(
     area: Arc<Area>,
     rank: usize,
@@ -65,7 +65,7 @@ pub fn table<const BACK_OFF: bool>(
 }
 
 impl<const BACK_OFF: bool> Words<BACK_OFF> {
-    /// The words as this rank or its stand-in uses them; `process` is the rank's.
+    /// The words as this rank or its stand-in uses them; `process` is the rank's process.
     pub fn new(area: Arc<Area>, rank: usize, ranks: usize, process: Process) -> Self {
         const { assert!(size_of::<Process>() <= LINED) };
         let words = Words { area, own: Process::own(), rank, ranks, asked: AtomicU64::new(0) };
@@ -81,7 +81,7 @@ impl<const BACK_OFF: bool> Words<BACK_OFF> {
         self.rank
     }
 
-    /// Whether the queues before the words are broken.
+    /// Whether the queues in front of the words are broken.
     pub fn broken(&self) -> &AtomicU32 {
         self.word(BROKEN)
     }

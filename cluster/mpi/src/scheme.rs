@@ -2,7 +2,7 @@
 //!
 //! A scheme consists of a lock of the library for each rank's part, and one word for the whole
 //! window before them ([`syncline::window`]). Schemes without queues are in [`robust`], those with
-//! queues in [`ordered`]; where a server notices deaths, [`queues`](crate::queues) suffices.
+//! queues in [`ordered`]; if a server notices deaths, [`queues`](crate::queues) suffices.
 
 use std::sync::Arc;
 
@@ -45,8 +45,8 @@ pub fn goes_by_messages(scheme: Scheme) -> bool {
     matches!(scheme, Scheme::MessageDeferred | Scheme::MessageImmediate)
 }
 
-/// The locks in a segment of that size, as this rank or a stand-in for it uses them; `process` is
-/// the rank's, or one that is never checked.
+/// Makes the locks in a segment of that size, as this rank or a stand-in for it uses them;
+/// `process` is the rank's process, or one that can't be checked.
 pub fn locks(
     scheme: Scheme,
     area: Arc<Area>,

@@ -3,8 +3,8 @@
 //!
 //! The plugin's interface shows no registers, so an instruction's meaning must not depend on them:
 //! a call gives the return address and the stack's position, a locked instruction in a lock
-//! function gives the lock's address, and a return from such a function means that the lock was
-//! taken.
+//! function gives the lock's address, and a return from such a function shows that the acquisition
+//! or try is over.
 
 use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
@@ -94,7 +94,7 @@ pub struct Meaning {
 pub struct Code {
     /// Start, end and role of each lock function, by start.
     functions: Vec<(u64, u64, Role)>,
-    /// Addresses at which entries, waits or softirqs begin or end, ascending.
+    /// Addresses at which the kernel is entered or left, ascending.
     marks: Vec<(u64, Exec)>,
     softirq: Option<(u64, u64)>,
     /// The thunk to which returns may be compiled as jumps.
@@ -295,8 +295,8 @@ fn is_locked(insn: &Instruction) -> bool {
     in_memory && (insn.has_lock_prefix() || insn.mnemonic() == Mnemonic::Xchg)
 }
 
-/// The access of an instruction, if it counts: not to the stack by name, nor to a per-processor
-/// variable.
+/// The access of an instruction to memory; `None` if there is none that counts. Accesses relative
+/// to the stack pointer and to per-processor variables don't count.
 fn access(insn: &Instruction, own: bool, info: &mut InstructionInfoFactory) -> Option<Mem> {
     match insn.mnemonic() {
         // A call through memory also reads its target. That access is not recorded, since such a

@@ -214,7 +214,7 @@ impl Task {
         self.levels.len() - 1
     }
 
-    /// Whether accesses count at the moment.
+    /// Whether a lock is held at the current level, so that accesses count.
     pub fn holds(&self) -> bool {
         self.levels.last().is_some_and(|level| !level.held.is_empty())
     }

@@ -4,11 +4,11 @@
 //! ```text
 //! syncline-kernel-plan 1
 //! spin.lock ffffffff81a0e620 ffffffff81a0e650
-//! offset task_struct.pid 0 9a8
+//! offset.task_struct.pid 9a8 9a8
 //! ```
 //!
-//! A line has a name and two hexadecimal numbers: the start and end of a function, or the same
-//! value twice.
+//! A line has a name and two hexadecimal numbers: the start and end of a function, or one value
+//! twice.
 
 use std::collections::BTreeMap;
 

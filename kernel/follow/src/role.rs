@@ -19,7 +19,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Size in bytes of such a lock, whose bytes are no data of its sections.
+    /// Size in bytes of such a lock. These bytes don't count as data of its sections.
     pub fn bytes(self) -> u32 {
         match self {
             Kind::Spin => 4,
@@ -38,7 +38,7 @@ impl Kind {
 /// What a function does with a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Action {
-    /// Acquires it, and waits until it is free.
+    /// Acquires it, after waiting until it is free.
     Lock,
     /// Takes it if it is free.
     Try,

@@ -25,7 +25,7 @@ enum Type {
     Struct(String, u32, Vec<Member>),
     /// Another name of a type.
     Alias(u32),
-    /// Any type without a size.
+    /// Any other type; none of these has a size here.
     Other,
 }
 
@@ -159,8 +159,8 @@ impl Btf {
     }
 
     /// The path of the member at an offset of a structure, `d_lockref.lock`; `None` if there is no
-    /// such structure or the offset is beyond its end. In a union, the first member that covers the
-    /// offset.
+    /// such structure or the offset is beyond its end. In a union, it is the first member that
+    /// covers the offset.
     pub fn field(&self, structure: &str, offset: u64) -> Option<String> {
         let at = *self.by_name.get(structure)?.first()?;
         let mut path = String::new();
@@ -169,7 +169,7 @@ impl Btf {
     }
 
     /// The path of the lock that begins at an offset of a structure: `d_lockref.lock`. In a union,
-    /// the member that is a lock.
+    /// it is the member that is a lock.
     pub fn lock(&self, structure: &str, offset: u64) -> Option<String> {
         let at = *self.by_name.get(structure)?.first()?;
         let mut path = String::new();

@@ -1,9 +1,9 @@
 //! Classes of locks, which name a lock by its position: `dentry.d_lockref.lock`, `zone.lock`,
 //! `tasklist_lock`.
 //!
-//! An address is looked up, in this order, in the kernel's variables, its per-processor variables,
-//! the allocator's objects, and the structures of memory nodes and pages. A lock in none of these
-//! is named by the function that takes it.
+//! An address is looked up, in this order, in the kernel's variables, the allocator's objects, the
+//! per-processor variables, and the structures of pages and of memory nodes. A lock in none of
+//! these is named by the function that takes it.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::symbols::Symbols;
 
 /// The most bytes that the per-processor variables of one processor take.
 const PER_CPU: u64 = 0x10_0000;
-/// The symbol at their end.
+/// The symbol at the end of the per-processor variables.
 const PER_CPU_END: &str = "__per_cpu_end";
 /// Addresses of the array of `struct page`.
 const PAGES: std::ops::Range<u64> = 0xffff_ea00_0000_0000..0xffff_eb00_0000_0000;
@@ -105,7 +105,8 @@ impl Classes {
         &self.symbols
     }
 
-    /// Like [`Classes::class`], but for one lock and not for all instances of its class.
+    /// The class of the lock that begins at an address. Unlike [`Classes::class`], this chooses the
+    /// member of a union that is a lock, and leaves out the path within the lock.
     pub fn lock(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
         let mut name = self.place(address, object, Wanted::Lock)?;
         for inside in INSIDE {
@@ -116,7 +117,8 @@ impl Classes {
         Some(name)
     }
 
-    /// The class of an address, which covers all instances. `None` if the address is unknown.
+    /// The class of the field at an address: a name that is the same for all objects of a type.
+    /// `None` if the address is unknown.
     pub fn class(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
         self.place(address, object, Wanted::Field)
     }
@@ -188,7 +190,7 @@ impl Classes {
         lock().or_else(|| self.types.field(structure, offset))
     }
 
-    /// A line of the plugin with the addresses in it replaced by names.
+    /// A line that the plugin wrote, with names in place of addresses.
     pub fn told(&self, line: &str) -> String {
         let word = |word: &str| match hex(word).filter(|_| word.len() == 16) {
             Some(address) => match self.symbols.find(address) {

@@ -2,13 +2,13 @@
 //! checks what the plugin has seen of the same run.
 //!
 //! A histogram in tracefs counts by lock and kind. It runs a little longer than the recording.
-//! Among the waiters of a spinlock, it counts those that queue, but not the one that waits for the
-//! pending bit. Among the waiters of a semaphore, it counts those that sleep, but not those that
-//! spin. A waiter of a mutex counts once when it begins to spin, once more for each sleep, and once
-//! each time that it spins again after a sleep (`__mutex_lock_common` of Linux 6.1). So there were
-//! at least as many separate waits for a mutex as beginnings of spins minus sleeps. For each lock
-//! the plugin has at least as many waits, except for those right before the first marker or after
-//! the last.
+//! Among the waiters of a spinlock, it counts those in the queue, but not the one in front, which
+//! waits for the pending bit. Among the waiters of a semaphore, it counts those that sleep, but not
+//! those that spin. A waiter of a mutex counts once when it begins to spin, once more for each
+//! sleep, and once each time that it spins again after a sleep (`__mutex_lock_common` of Linux
+//! 6.1). So the number of separate waits for a mutex is at least the number of times that spinning
+//! began, minus the number of sleeps. For each lock, the plugin must have followed at least as many
+//! waits, except for those right before the first marker or after the last one.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -57,7 +57,7 @@ pub fn counts(histogram: &str) -> (BTreeMap<u64, u64>, u64) {
     (counts.into_iter().map(at_least).collect(), dropped)
 }
 
-/// Compares the counts; `None` if the kernel has counted nothing, such as one without tracepoints.
+/// Compares the counts; `None` if there is no histogram, as for a kernel without tracepoints.
 pub fn compared(histogram: &str, trace: &Trace) -> Option<Compared> {
     let (of_kernel, dropped) = counts(histogram);
     let mut followed: HashMap<u64, u64> = HashMap::new();

@@ -53,8 +53,8 @@ impl Load {
         }
     }
 
-    /// About how many seconds it takes including the boot, on two idle processors with four virtual
-    /// ones; `None` for a script.
+    /// About how many seconds the load takes, including the boot, with four virtual processors on
+    /// two idle real ones; `None` for a script.
     pub fn seconds(&self) -> Option<u32> {
         match self {
             Load::Small => Some(10),

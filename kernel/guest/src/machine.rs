@@ -1,8 +1,8 @@
 //! One boot of the guest: QEMU with the plugin, whose console is watched until it ends.
 //!
 //! Two facts decide the command line. QEMU supports plugins only under software emulation, for
-//! which it runs one host thread for each virtual processor. And the guest's memory is a
-//! `memory-backend-memfd` that the plugin can map, since its interface gives no values.
+//! which it runs one host thread for each virtual processor. And the interface of plugins shows no
+//! values, so the guest's memory is a `memory-backend-memfd`, which the plugin can map.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};

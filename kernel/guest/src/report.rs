@@ -28,7 +28,7 @@ pub struct Row {
     pub contended_conflicts: f64,
     /// Average size in bytes of the address set of a conflicting section that waited.
     pub contended_set: f64,
-    /// Average number of conflicting bytes in these pairs.
+    /// Average number of conflicting bytes of a conflicting pair among these.
     pub contended_bytes: f64,
     /// Pairs of a section and one of the previous sections of its lock.
     pub pairs: u64,
@@ -37,7 +37,7 @@ pub struct Row {
     /// Of the sections with such a pair, the share that conflicts with at least one (the paper's
     /// measure).
     pub sections_conflicting: f64,
-    /// Average number of conflicting bytes.
+    /// Average number of conflicting bytes of a conflicting pair.
     pub bytes: f64,
     /// The conflicting bytes as a share of the address set.
     pub of_set: f64,

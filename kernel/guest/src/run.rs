@@ -60,7 +60,7 @@ pub struct Settings {
     pub plugin: PathBuf,
     /// The load.
     pub load: Load,
-    /// How many times as long as the shortest the load is, if its length can be chosen.
+    /// The load's length as a multiple of its shortest, if its length can be chosen.
     pub scale: u32,
     /// A folder whose files are put into the guest's root.
     pub files: Option<PathBuf>,
@@ -286,7 +286,7 @@ pub fn classes(folder: &Path) -> Result<Classes, Error> {
     Ok(Classes::new(symbols, types, &text("caches"), &text("places")))
 }
 
-/// The plugin's counts; empty if it was killed.
+/// The plugin's counts; empty if it was killed before it could write them.
 pub fn counts(folder: &Path) -> Counts {
     let text = fs::read_to_string(folder.join(FOLDER).join("counts")).unwrap_or_default();
     let line = |line: &str| {

@@ -51,7 +51,7 @@ impl Symbols {
         self.by_name.get(name).map(|&at| (self.all[at].address, self.end(at)))
     }
 
-    /// All symbols whose name `accepts` accepts.
+    /// The start, end and name of each symbol whose name `accept` accepts.
     pub fn with_name(
         &self,
         accept: impl Fn(&str) -> bool,

@@ -3,7 +3,7 @@
 //! It mounts the usual file systems, does what the kernel's command line asks for, and switches the
 //! machine off:
 //!
-//! - `syncline.learn`: hands the kernel's symbols and types to the plugin;
+//! - `syncline.learn`: hands the kernel's symbols, types and list of modules to the plugin;
 //! - `syncline.load=WORD`: runs a load between two markers: `small`, `fs`, or `script`, which is
 //!   `/load.sh`. `syncline.scale=N` makes the first two N times as long.
 

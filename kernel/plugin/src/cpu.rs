@@ -76,7 +76,7 @@ struct Cpu {
     /// Locks that the outgoing task has left held for the incoming one.
     between: Vec<Held>,
     in_user: bool,
-    /// Whether accesses count at the moment.
+    /// Whether accesses count: recording is on, and a lock is held at the current level.
     active: bool,
     call: Call,
     executed: u64,
@@ -85,7 +85,8 @@ struct Cpu {
     interrupts: Option<u32>,
 }
 
-/// Prepares the data about the kernel. Returns false if the plan lacks a part.
+/// Prepares the data about the kernel. Returns false if the plan lacks a part, or if the guest's
+/// memory can't be mapped.
 pub fn prepare(plan: &Plan) -> bool {
     let Some(ram) = ram() else { return false };
     let Some(memory) = Memory::new(plan, ram) else { return false };
@@ -266,8 +267,8 @@ impl Cpu {
             let ram = ram()?;
             match role.kind {
                 Kind::Mutex => Some(ram.u64(physical)? & !7 == address),
-                // A reader leaves its name as well, but other readers may overwrite it. So only a
-                // try by a reader, which may have failed, is checked by it.
+                // A reader also writes itself as the owner, but other readers may overwrite that.
+                // So among readers, only a try is checked this way, since a try may have failed.
                 Kind::Rwsem if !role.shared || role.action == Action::Try => {
                     Some(ram.u64(physical + 8)? & !7 == address)
                 }
@@ -294,7 +295,7 @@ impl Cpu {
         if !self.current.task.has(role, lock)
             && let Some(at) = self.current.before.iter().position(|&before| before == lock)
         {
-            // The lock stays held as a reader's, and so does its entry from before the recording.
+            // After a downgrade a reader still holds the lock, so its entry stays.
             if role.action != Action::Downgrade {
                 self.current.before.swap_remove(at);
             }

@@ -1,4 +1,4 @@
-//! The holder of each lock over all processors, as needed for waits: a lossy table.
+//! A lossy table of the locks' holders on all processors: a wait is recorded with the holder.
 //!
 //! Each lock has one slot, by its address; two locks with the same slot evict each other. A lost
 //! entry costs the name of the task that was waited for, never an acquisition.

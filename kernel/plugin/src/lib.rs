@@ -103,7 +103,8 @@ fn install(id: Id, system: bool, words: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Called when QEMU ends: writes the counts beside the trace, one number per line.
+/// Called when QEMU ends: writes the counts to the output folder, a name and a number per line, and
+/// the first violations.
 extern "C" fn on_exit(_: Id, _: *mut c_void) {
     let (now, broken) = cpu::outcome();
     let Some(summary) = writer::finish(now) else { return };

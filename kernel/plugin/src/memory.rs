@@ -110,7 +110,8 @@ impl Memory {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The slab object that contains an address. Its site is the address of its cache.
+    /// The slab object that contains an address. The record's site is the address of the object's
+    /// cache.
     pub fn object(&self, address: u64) -> Option<ObjectRecord> {
         if !DIRECT.contains(&address) {
             return None;

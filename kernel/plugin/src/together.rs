@@ -35,8 +35,8 @@ pub fn waits() -> (u64, u64) {
     (WAITS.load(Ordering::Relaxed), GIVEN_UP.load(Ordering::Relaxed))
 }
 
-/// Called when a processor has executed `executed` instructions in all. Returns the number at which
-/// it must call again.
+/// Called when a processor has executed `executed` instructions in all. Returns the number of
+/// instructions at which it must call this again.
 pub fn advance(processor: usize, executed: u64) -> u64 {
     let quantum = QUANTUM.load(Ordering::Relaxed);
     let own = &ALL[processor];
@@ -69,8 +69,8 @@ pub fn idle(processor: usize) {
     ALL[processor].busy.store(false, Ordering::Relaxed);
 }
 
-/// Called when a processor resumes. Returns the greatest number of instructions of the others;
-/// `None` if all are idle.
+/// Called when a processor resumes. Returns the greatest number of instructions that another busy
+/// processor has executed; `None` if no other is busy.
 pub fn resume(processor: usize) -> Option<u64> {
     let others = ALL.iter().enumerate();
     let busy = others.filter(|(n, one)| *n != processor && one.busy.load(Ordering::Relaxed));

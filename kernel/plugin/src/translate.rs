@@ -31,7 +31,7 @@ pub fn follow(code: Code) {
     let _ = CODE.set(code);
 }
 
-/// Called when QEMU has translated a block.
+/// Called when QEMU translates a block.
 pub extern "C" fn on_translation(_: Id, block: *mut Block) {
     // SAFETY: the block, its instructions and their bytes belong to QEMU, and live until this call
     // returns.

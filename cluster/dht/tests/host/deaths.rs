@@ -111,8 +111,8 @@ impl Fabric for Dying {
     }
 }
 
-/// Rank 1 dies at an access, with buckets held or half split; rank 0 then uses everything that it
-/// has left.
+/// Rank 1 dies at an access, with buckets held or half split; rank 0 then uses everything that rank
+/// 1 has left behind.
 pub fn one_dies(host: Host, at: u64) {
     let options = Options { buckets: 1, ..OPTIONS };
     let key = |n: u64| format!("key {n}").into_bytes();

@@ -1,7 +1,7 @@
 //! Ranks of one machine as processes: counts are exact, each entry is found once, and a rank that
 //! is killed leaves a table that others can go on using.
 //!
-//! A process that is a rank runs this program again; its environment tells it to be [`rank`].
+//! A process that is a rank runs this program again; its environment makes it a [`rank`].
 
 mod deaths;
 mod values;
@@ -27,7 +27,8 @@ const OPTIONS: Options = Options { at: 4096, bytes: Some(512 << 10), buckets: 2 
 const TIMES: u64 = 1000;
 /// The number of keys that all ranks change.
 const KEYS: u64 = 50;
-/// Words of rank 0: ranks that have come to a meeting, entries of all parts, tables that were refused.
+/// Counters at rank 0: ranks that have come to a meeting, entries of all parts, tables that were
+/// refused.
 const MET: Position = Position { rank: 0, at: 0 };
 const ENTRIES: Position = Position { rank: 0, at: 64 };
 const REFUSED: Position = Position { rank: 0, at: 128 };

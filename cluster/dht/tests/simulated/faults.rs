@@ -2,8 +2,8 @@
 //!
 //! A fault is put between the table and its fabric: the table's code is the shipped one, and the
 //! fabric performs one of its operations differently, as if the table had forgotten it. The words
-//! show which operation it is: the place of a version is a multiple of 64, and the lowest 17 bits
-//! of a version say who holds the bucket.
+//! show which operation it is: the position of a version is a multiple of 64, and the lowest 17
+//! bits of a version say who holds the bucket.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -16,7 +16,7 @@ pub enum What {
     Contains,
     Put(u64),
     Remove,
-    /// Adds to the value, or puts one.
+    /// Adds to the value, or puts this number if there is no value.
     Update(u64),
 }
 

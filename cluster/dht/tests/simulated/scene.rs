@@ -118,7 +118,7 @@ impl Notes {
     }
 }
 
-/// Runs it, and returns what is wrong, if anything. `open` gives a rank its table.
+/// Runs the scene, and returns what is wrong, if anything. `open` gives a rank its table.
 pub fn run<F: Fabric, M: Mode<F>>(
     scene: Scene,
     open: impl Fn(Simulated, Options) -> Table<F, M>,

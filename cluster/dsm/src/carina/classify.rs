@@ -37,7 +37,7 @@ pub struct TableRow {
     pub class: Class,
     /// The column SI: self-invalidation at an acquire.
     pub invalidated: Invalidation,
-    /// The column SD: what was written goes home at a release.
+    /// The column SD, self-downgrade: whether changes go home at a release.
     pub downgraded: bool,
 }
 

@@ -6,12 +6,12 @@
 //! makes P an S needs no notice: P, "S, NW" and the node's own "S, SW" are all kept.
 //!
 //! **Which node sends notices.** In the paper the second writer notifies only the first one, since
-//! the first writer has notified the readers. But the first writer's notices may still be under
-//! way. Then the second writer releases, a reader acquires from it, and the reader keeps a line
-//! although a notice is on its way. So every depositor sends notices to all other nodes of the
-//! entry, until the entry says *told*. A depositor sets *told* once its notices have arrived, and
-//! only if they reached every node that the deposits can concern. Under P/S3 the first writer can't
-//! set it, since no node has notified *it* of a second one.
+//! the first writer has notified the readers. But the first writer's notices may still be under way
+//! when the second writer releases. A reader that then acquires from the second writer keeps the
+//! line, although a notice for it is on its way. So every depositor sends notices to all other
+//! nodes of the entry, until the entry says *told*. A depositor sets *told* once its notices have
+//! arrived, and only if they reached every node that the deposits can concern. Under P/S3 the first
+//! writer can't set it, since no node has notified *it* of a second one.
 //!
 //! Invariant, checked by an exhaustive test below over four nodes and all orders of delivery: once
 //! a deposit and its notices are complete, every other node of the entry knows of it.
@@ -19,12 +19,12 @@
 use super::entry::{Entry, Nodes, Writers};
 use super::scheme::Scheme;
 
-/// What a node deposits itself as.
+/// The role in which a node deposits itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// At its first miss.
+    /// A reader, at its first miss.
     Reader,
-    /// When its first write is found.
+    /// A writer, when its first write is found.
     Writer,
 }
 
@@ -150,8 +150,8 @@ mod tests {
     struct World {
         entry: Entry,
         known: [Known; NODES],
-        /// Deposits whose notices are not all delivered: the nodes that lack them, and whether
-        /// *told* follows.
+        /// For each node, its deposit whose notices are not all delivered: the nodes that lack
+        /// them, and whether *told* is set afterwards.
         pending: [Option<(Vec<usize>, bool)>; NODES],
     }
 
@@ -200,7 +200,7 @@ mod tests {
         all
     }
 
-    /// Whether a node has completed a deposit that another one of the entry does not know of.
+    /// Whether a node has completed a deposit that another node of the entry does not know of.
     fn unknown(world: &World, scheme: Scheme) -> bool {
         let complete = |n: usize| {
             let known = world.known[n];

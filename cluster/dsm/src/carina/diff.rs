@@ -5,8 +5,8 @@
 //! written home as a whole only if all of it changed. The paper leaves the omission of diffs for
 //! single writers to future work (section 3.2); this is why diffs stay.
 
-/// The number of words in one step of the comparison, which skips pages that are mostly equal
-/// quickly.
+/// The number of bytes in one step of the comparison. With such steps, pages that are mostly equal
+/// are compared quickly.
 const CHUNK: usize = 64;
 
 /// Calls `run` with the offset and the bytes of every maximal run of `new` that differs from `old`.

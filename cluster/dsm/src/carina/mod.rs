@@ -5,9 +5,9 @@
 //! fabric. The tests perform it on a simulated fabric, and also with one rule changed.
 //!
 //! ```text
-//!   entry       who reads and who writes a line: 64 bits at its home
-//!   classify    Table 1: which classes there are, and which of them are invalidated and downgraded
-//!   deposit     a node enters itself: the new entry, what the node learns, who has to be told
+//!   entry       which nodes read and which write a line: 64 bits at its home
+//!   classify    Table 1: the classes, and which of them are invalidated and downgraded
+//!   deposit     a node enters itself: the new entry, what the node learns, which nodes get notices
 //!   step        what a miss, a downgrade and each fence do, in order
 //!   diff        which bytes of a page are written home
 //! ```

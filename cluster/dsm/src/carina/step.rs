@@ -65,9 +65,8 @@ pub enum LineStep {
 pub fn fence(which: Fence) -> &'static [FenceStep] {
     use FenceStep::{Downgrade, Flush, Forget, Invalidate, Notices, Synchronize};
     match which {
-        // For everything that the release downgraded before it released the lock, the notices have
-        // arrived as well. So notices are read after the lock is taken, and before lines are
-        // chosen.
+        // When a lock is released, the notices for everything that the release downgraded have
+        // arrived. So notices are read after the lock is acquired, and before lines are chosen.
         Fence::Acquire => &[Synchronize, Notices, Invalidate],
         Fence::Release => &[Downgrade, Flush, Synchronize],
         Fence::Barrier => &[Downgrade, Flush, Synchronize, Notices, Invalidate],

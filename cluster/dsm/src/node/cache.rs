@@ -1,10 +1,10 @@
 //! The lines that a node has cached, and the choice of the one that leaves for another.
 //!
 //! A line can be in any of the few slots of its set; the one that came first leaves. The paper's
-//! cache is direct-mapped; this one is not, because an instruction may need four lines at once,
-//! where both of its operands cross from one line into the next. If two of these lines kept
-//! evicting each other, the instruction would fault for ever. With [`WAYS`] slots in a set, the
-//! last four lines to come stay.
+//! cache is direct-mapped; this one is not, because an instruction may need four lines at once, if
+//! both of its operands cross from one line into the next. If two of these lines kept evicting each
+//! other, the instruction would fault for ever. With [`WAYS`] slots in a set, the four lines that
+//! came last stay.
 
 use std::ops::Range;
 
@@ -27,8 +27,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// An empty cache with at most this many slots, in sets of [`WAYS`], or with as many slots as
-    /// there are lines.
+    /// An empty cache with at most this many slots, in sets of [`WAYS`], or with a slot for every
+    /// line if these slots suffice.
     pub fn new(lines: usize, slots: usize) -> Cache {
         let ways = slots.clamp(1, WAYS);
         let slots = match slots >= lines {

@@ -5,13 +5,13 @@
 pub struct Counts {
     /// Lines that an access found absent.
     pub misses: u64,
-    /// Bytes that came for them.
+    /// Bytes that were fetched for missing lines.
     pub fetched: u64,
     /// Clean pages that were written, on fault sides whose handler sees first writes.
     pub first_writes: u64,
     /// Pages whose changes went home.
     pub downgrades: u64,
-    /// Pages among these that the write buffer sent.
+    /// How many of the downgraded pages left a full write buffer.
     pub drained: u64,
     /// Bytes that were put to homes.
     pub put: u64,

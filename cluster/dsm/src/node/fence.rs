@@ -1,7 +1,7 @@
 //! What a node does at a fence: the steps of [`Rules::fence`], as they stand.
 //!
-//! Other threads of the node may be inside between the steps, so each step is a call of its own.
-//! [`Quiet`] says whether other threads may access pages during it.
+//! Other threads may use the node between the steps, so each step is a call of its own. [`Quiet`]
+//! says whether other threads may access pages during it.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         }
     }
 
-    /// The rules that it follows.
+    /// The rules that this node follows.
     pub fn rules(&self) -> &R {
         &self.rules
     }

@@ -8,7 +8,7 @@ use crate::homes::Home;
 use crate::pages::{Pages, Twins};
 
 impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
-    /// Performs the steps of an event at a page or its line.
+    /// Performs the steps of an event: a page is downgraded, or its line is missing.
     pub(super) fn event(&mut self, event: LineEvent, page: usize) -> Result<(), Dead> {
         let line = page / self.shape.line_pages;
         let home = self.homes.of(&self.fabric, &self.shape, &self.layout, line)?;
@@ -87,9 +87,9 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Puts the bytes that differ from the twin, in a snapshot of the page, to the line's home. On
-    /// a fabric, a put may overtake an earlier one of the same rank, so the line's earlier puts
-    /// have to arrive first.
+    /// Takes a snapshot of the page, and puts the bytes in which it differs from the twin to the
+    /// line's home. On a fabric, a put may overtake an earlier one of the same rank, so the line's
+    /// earlier puts have to arrive first.
     fn diff(&mut self, page: usize, home: Home) -> Result<(), Dead> {
         let line = page / self.shape.line_pages;
         if std::mem::replace(&mut self.put[line], self.flushes + 1) == self.flushes + 1 {
@@ -108,8 +108,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Makes that snapshot the twin. A line that was fetched has its twin already, or gets it when
-    /// it is first written.
+    /// Makes the snapshot of a downgraded page its twin. A line that was fetched has its twin
+    /// already, or gets it when it is first written.
     fn renew_twin(&mut self, event: LineEvent, page: usize) {
         if event == LineEvent::Downgrade && self.pages.twins() == Twins::AtFetch {
             let twin = self.twin(page);

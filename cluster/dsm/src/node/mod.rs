@@ -4,13 +4,13 @@
 //!   cache    which lines are here, and which one leaves for another
 //!   line     the steps of a miss and of a downgrade
 //!   fence    the steps of fences
-//!   counts   how often what was done
+//!   counts   counts of what a node has done
 //! ```
 //!
 //! The same code serves all fabrics and all fault sides: simulated nodes run it under random
-//! programs (`tests/nodes`), and processes run it in signal handlers. One thread of a node at a
-//! time is inside; other threads access pages meanwhile, which is why there is `freeze`. Nothing
-//! here allocates once the node is made.
+//! programs (`tests/nodes`), and processes run it in signal handlers. One thread at a time runs a
+//! node's code. Other threads access pages meanwhile, which is why `freeze` exists. Nothing here
+//! allocates once the node is made.
 
 mod cache;
 mod counts;
@@ -35,7 +35,7 @@ pub use counts::Counts;
 pub struct Policy {
     /// How finely lines are classified.
     pub scheme: Scheme,
-    /// Where lines live that the program has not placed.
+    /// The homes of lines that the program has not placed.
     pub placement: Placement,
     /// The most lines that are cached.
     pub cache_lines: usize,
@@ -66,11 +66,12 @@ pub struct Node<F, P, R = Carina> {
     /// What it knows about each line.
     known: Vec<Known>,
     cache: Cache,
-    /// For each slot of the cache, the line's bytes when this node and its home last agreed.
+    /// For each slot of the cache, the line's bytes as they were when this node and the line's home
+    /// last agreed.
     twins: Mapping,
     /// How often this node has waited for all of its puts.
     flushes: u32,
-    /// For each line, `flushes` plus 1 at its last put, or 0.
+    /// For each line, the value of `flushes` at its last put, plus 1; 0 if nothing was put.
     put: Vec<u32>,
     /// A line that arrives, on fault sides that don't fetch it into its twin.
     arriving: Vec<u8>,
@@ -78,8 +79,8 @@ pub struct Node<F, P, R = Carina> {
     snapshot: Vec<u8>,
     /// Written pages that are about to be downgraded.
     found: Vec<usize>,
-    /// Pages that are written. If no handler sees first writes, the pages that were fetched since
-    /// the buffer was full.
+    /// The number of written pages. If no handler sees first writes, the number of pages that were
+    /// fetched since the buffer was last full.
     buffered: usize,
     /// The page at which the write buffer is searched next.
     drains: usize,
@@ -194,8 +195,9 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(there)
     }
 
-    /// Makes room in the write buffer for this many pages. If the buffer is full, that many go
-    /// home.
+    /// Makes room in the write buffer for this many pages. If the buffer is full, that many written
+    /// pages go home; if no handler sees first writes, as many as were fetched since it was last
+    /// full.
     fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
         if self.buffered >= self.policy.write_buffer {
             let told = self.pages.twins() == Twins::AtWrite;
@@ -217,8 +219,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Downgrades written pages of a range, at most `most`. Returns how many, and the page at which
-    /// the search has stopped.
+    /// Downgrades written pages of a range, at most `most`. Returns their number, and the page at
+    /// which the search has stopped.
     fn downgrade(
         &mut self,
         pages: std::ops::Range<usize>,

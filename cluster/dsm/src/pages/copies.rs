@@ -36,15 +36,15 @@ pub trait Pages {
     /// all bytes of a page or none.
     fn install(&mut self, first: usize, bytes: &[u8]);
 
-    /// Makes a clean page a written one, before it is written. Called only where twins are made at
-    /// a write.
+    /// Makes a clean page a written one, before it is written. Called only if twins are made at a
+    /// write.
     fn write(&mut self, page: usize);
 
-    /// Whether the page is known to be written. Called only where twins are made at a write.
+    /// Whether the page is known to be written. Called only if twins are made at a write.
     fn is_written(&self, page: usize) -> bool;
 
     /// Calls `found` with written pages of a range, at most `most`, in their order. Each page is
-    /// clean before its call, so a later write makes it a written page again.
+    /// made clean before its call, so a later write makes it a written page again.
     fn take_written(&mut self, pages: Range<usize>, most: usize, found: &mut dyn FnMut(usize));
 
     /// Copies the bytes of a present page.

@@ -57,7 +57,8 @@ impl Pages for Guarded {
         self.uffd.pages.discard(pages);
     }
 
-    /// Nothing to do: clean pages are protected anyway, and the node takes the written ones first.
+    /// Nothing to do: clean pages are protected anyway, and the node makes the written ones clean
+    /// before it drops them.
     fn freeze(&mut self, _: Range<usize>) {}
 
     fn thaw(&mut self, _: Range<usize>) {}

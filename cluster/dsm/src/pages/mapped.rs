@@ -91,7 +91,8 @@ impl Pages for Mapped {
         unsafe { libc::madvise(start.cast(), bytes, libc::MADV_REMOVE) };
     }
 
-    /// Nothing to do, as in `guarded`: clean pages are protected anyway.
+    /// Nothing to do, as in `guarded`: clean pages are protected anyway, and written ones become
+    /// clean first.
     fn freeze(&mut self, _: Range<usize>) {}
 
     fn thaw(&mut self, _: Range<usize>) {}

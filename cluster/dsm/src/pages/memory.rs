@@ -17,7 +17,7 @@ pub struct Reserved {
     bytes: usize,
 }
 
-// SAFETY: these are only addresses; code that accesses the memory has its own reasons.
+// SAFETY: these are only addresses; code that accesses the memory has its own soundness argument.
 unsafe impl Send for Reserved {}
 // SAFETY: as above.
 unsafe impl Sync for Reserved {}
@@ -164,8 +164,9 @@ impl Mapping {
         let flags = flags | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: new addresses.
         let base = mapped(unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0) })?;
-        // SAFETY: advises the system to map many of our pages at once, since a fault for each takes
-        // longer than to copy it. If the system does not know the advice, nothing is lost.
+        // SAFETY: advises the system to map many of our pages at once, since a fault for each page
+        // takes longer than copying the page. If the system does not know the advice, nothing is
+        // lost.
         unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
         Ok(Mapping { base, bytes })
     }

@@ -3,12 +3,12 @@
 //! ```text
 //!   copies   what a node can do with its copies, however faults come
 //!   plain    buffers, for simulated nodes: every access is a call
-//!   memory   the reserved addresses, and what the system is asked for
+//!   memory   the reserved addresses, and what is requested of the system
 //!   uffd     userfaultfd
 //!   tracked  userfaultfd, where the kernel itself notes which pages were written (6.7)
 //!   guarded  userfaultfd, where first writes come to the handler (5.11)
 //!   mapped   SIGSEGV and `mprotect`, everywhere
-//!   written  which pages are written, where the kernel does not keep that
+//!   written  which pages are written, if the kernel does not record that
 //!   choose   which of the three this process can have
 //! ```
 

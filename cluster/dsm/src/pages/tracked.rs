@@ -2,7 +2,7 @@
 //! SIGBUS. The kernel records a first write without a signal, and one call finds the written pages
 //! and protects them again. Needs Linux 6.7.
 //!
-//! Twins are made when a page is fetched, which takes as much memory as the copies.
+//! Twins are made when a page is fetched, so they take as much memory as the copies.
 
 use std::io;
 use std::ops::Range;

@@ -119,7 +119,7 @@ pub struct Userfault {
 }
 
 impl Userfault {
-    /// A descriptor with these features.
+    /// Opens a descriptor with these features.
     ///
     /// # Errors
     ///
@@ -198,6 +198,8 @@ pub struct Scanner {
 const REGIONS: usize = 512;
 
 impl Scanner {
+    /// Opens this process's page map, and checks that the kernel can scan it.
+    ///
     /// # Errors
     ///
     /// If the process can't read its own page tables, or if the kernel can't scan them.
@@ -208,7 +210,8 @@ impl Scanner {
         Ok(scanner)
     }
 
-    /// Returns the number of regions, and where the scan has ended.
+    /// Scans for written pages, at most `most` (0: no limit), and protects them again. Returns the
+    /// number of regions found, and where the scan has ended.
     fn scan(&mut self, start: u64, end: u64, most: u64) -> io::Result<(usize, u64)> {
         let mut scan = Scan {
             size: size_of::<Scan>() as u64,

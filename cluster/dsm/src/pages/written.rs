@@ -40,8 +40,8 @@ impl Written {
         None
     }
 
-    /// Takes written pages of a range out of the set, as runs of neighbours. Each run is first
-    /// protected and then passed to `found`.
+    /// Takes written pages of a range, at most `most`, out of the set. Each run of neighbours is
+    /// first protected; then its pages are passed to `found`.
     pub fn take(
         &mut self,
         pages: Range<usize>,

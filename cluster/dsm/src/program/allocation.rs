@@ -1,5 +1,5 @@
 //! Global memory. All ranks together allocate from below, and single ranks allocate from above. One
-//! word counts the pages that are taken on either side, so that the two don't meet.
+//! word has the numbers of pages taken on either side, so that the two sides don't meet.
 //!
 //! What all ranks allocate together is the same on each, because each makes the same calls in the
 //! same order. Each rank counts these pages by itself, and advances the shared word if it is
@@ -38,7 +38,7 @@ struct Blocks {
     together: usize,
     /// Free blocks, by their size.
     free: BTreeMap<usize, Vec<usize>>,
-    /// Where small blocks come from.
+    /// The unused rest of the line from which small blocks are taken.
     small: std::ops::Range<usize>,
 }
 
@@ -65,8 +65,8 @@ impl GlobalMemory {
     }
 
     /// Returns zeroed memory of at least this many bytes, at the same address on all ranks. All
-    /// ranks call this in the same order with the same size. The memory begins with a line and
-    /// shares no line.
+    /// ranks call this in the same order with the same size. The memory begins at a line, and
+    /// shares no line with other memory.
     ///
     /// # Errors
     ///
@@ -161,9 +161,9 @@ impl GlobalMemory {
             let value = unsafe { byte.read_volatile() };
             if write {
                 // SAFETY: same as above. An exchange for the same value writes and changes nothing;
-                // the compiler may turn an addition of zero into a read. Relaxed: nothing is
-                // ordered by it. If the exchange fails, another thread has written to the page, so
-                // it is a written page.
+                // the compiler may turn an addition of zero into a read. Relaxed: it orders
+                // nothing. If the exchange fails, another thread has written to the page, so it is
+                // a written page.
                 let byte = unsafe { AtomicU8::from_ptr(byte) };
                 let _ = byte.compare_exchange(value, value, Relaxed, Relaxed);
             }

@@ -86,13 +86,14 @@ fn access(context: *mut libc::c_void) -> Option<Access> {
     Some(if error & WRITE != 0 { Access::Write } else { Access::Read })
 }
 
-/// Unknown on other processors. The rank infers it from whether the page is present.
+/// Whether the access writes: `None`, since other processors are not asked. The rank infers it from
+/// whether the page is present.
 #[cfg(not(target_arch = "x86_64"))]
 fn access(_: *mut libc::c_void) -> Option<Access> {
     None
 }
 
-/// Does what would have happened without this handler.
+/// Passes a signal on to what would have handled it without this handler.
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let number = usize::from(signal != SIGNALS[0]);
     // SAFETY: written by `install`, and not changed since.

@@ -1,7 +1,7 @@
 //! Locks and counters of all ranks, identified by numbers.
 //!
-//! A thread holds a lock, or the lock runs sections that are handed to it. Both uses exclude each
-//! other as well, because both go through the same global lock.
+//! A lock is either held by a thread, or runs sections that are delegated to it. These two uses
+//! exclude each other as well, because both go through the same global lock.
 
 use std::cell::Cell;
 use std::fmt;
@@ -41,7 +41,7 @@ impl Fences for OfRank {
     }
 }
 
-/// A lock that a thread holds. A node is the only group of its own locks.
+/// A lock that a thread holds. All threads of a node are one group of the cohort.
 type Held = Cohort<Global<OfRank>, Mcs<Park, Native>, 1>;
 type HeldNode = <Held as RawLock>::Node;
 /// A lock that runs sections. They are queued within a node.
@@ -54,7 +54,7 @@ pub type Section = Pending<(), Queued>;
 struct Local {
     held: Held,
     queued: Delegated<(), Queued>,
-    /// The node that the lock is held with. It belongs to the holder.
+    /// The queue node with which the lock is held. Only the holder uses this field.
     node: Cell<*mut HeldNode>,
 }
 
@@ -69,8 +69,8 @@ impl fmt::Debug for Local {
     }
 }
 
-/// Nodes to be used again. They belong to the process and not to a thread: they lie in the rank's
-/// part, and a thread that has ended can't give them back.
+/// Queue nodes for reuse. They belong to the process, not to a thread: they lie in the rank's part,
+/// and a thread that has ended can't give them back.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "a node stays at its address while it is in use")]
 struct Spare(Mutex<Vec<Box<HeldNode>>>);
@@ -90,8 +90,8 @@ impl Spare {
     }
 }
 
-/// Locks that need not be created: those with numbers below this. [`Locks::new_lock`] returns
-/// numbers from here on.
+/// Locks with numbers below this need not be created. [`Locks::new_lock`] returns this number and
+/// higher ones.
 pub const LOCKS_BY_NUMBER: usize = 1024;
 
 /// Locks and counters of all ranks, identified by numbers.
@@ -111,7 +111,7 @@ impl Locks {
     ///
     /// # Panics
     ///
-    /// If all 3,072 are given out.
+    /// If all 3,072 such locks are given out.
     pub fn new_lock(&self) -> usize {
         let given = reached(self.rank.host.add(self.rank.layout.control(0, Control::Locks), 1));
         let number = LOCKS_BY_NUMBER + given as usize;

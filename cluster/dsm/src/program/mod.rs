@@ -5,9 +5,9 @@
 //!   rank         this process's node, behind its lock
 //!   handler      page faults
 //!   threads      threads of this rank, barriers of all threads of all ranks
-//!   allocation   global memory, taken by all together or by one
+//!   allocation   global memory, allocated by all ranks together or by one
 //!   locks        locks and counters of all ranks, by number
-//!   start        from the environment to a rank
+//!   start        makes a rank from the environment
 //! ```
 //!
 //! There is one program in a process, since there is one range of global addresses: [`start`] makes
@@ -60,7 +60,7 @@ static PROGRAM: OnceLock<Program> = OnceLock::new();
 /// Makes this process a rank with at least this many bytes of shared memory: one of the ranks that
 /// `syncline cluster` has started, or else the only one. Returns when all ranks have called this.
 ///
-/// From then on, handlers for SIGBUS and SIGSEGV answer accesses to global addresses. The program's
+/// From then on, handlers for SIGBUS and SIGSEGV handle accesses to global addresses. The program's
 /// own handlers must be installed before; they are called for other addresses.
 ///
 /// # Errors

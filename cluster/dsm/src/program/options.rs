@@ -14,9 +14,10 @@ use crate::shape::{MOST_LINE_PAGES, PAGE, Shape};
 /// The fewest lines of a cache, since one instruction may need this many.
 pub const LEAST_LINES: usize = WAYS;
 
-/// The fewest pages of a write buffer. An instruction that crosses from a page into the next writes
-/// to both. If the buffer had room for one page, each of the two would send the other one home, for
-/// ever. With a third slot, a third page goes instead; the fourth slot is for another thread.
+/// The fewest pages of a write buffer. An instruction that writes across the border of two pages
+/// writes to both. If the buffer had room for one page, each of the two would send the other one
+/// home, for ever. With a third slot, a third page goes instead; the fourth slot is for another
+/// thread.
 pub const LEAST_WRITTEN: usize = 4;
 
 /// The options of the shared memory.

@@ -62,15 +62,15 @@ pub enum Error {
     System(#[from] io::Error),
 }
 
-/// A process that has become a rank, and how.
+/// A process that has become a rank, with its options and its fault side.
 pub(super) struct Started {
     pub rank: &'static Rank,
     pub options: Options,
     pub side: Side,
 }
 
-/// Makes this process a rank with at least this many bytes of shared memory, which runs what the
-/// other ranks run. The rank takes no page faults yet.
+/// Makes this process a rank with at least this many bytes of shared memory, after checking that it
+/// runs the same program as the other ranks. The rank takes no page faults yet.
 pub(super) fn rank(bytes: usize) -> Result<Started, Error> {
     // SAFETY: a query to the system.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
@@ -115,7 +115,8 @@ pub(super) fn rank(bytes: usize) -> Result<Started, Error> {
     Ok(Started { rank: rank.set(), options, side: chosen.side })
 }
 
-/// A hash of what has to be equal on all ranks: the program's file and the options.
+/// A hash of what has to be equal on all ranks: the program's file, the shape of the memory, the
+/// scheme and the placement.
 fn identity(options: &Options, shape: &Shape) -> io::Result<u64> {
     let mut hasher = DefaultHasher::new();
     hasher.write(&std::fs::read("/proc/self/exe")?);

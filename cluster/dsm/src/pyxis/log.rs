@@ -1,12 +1,14 @@
-//! The log at a home: its lines that concern all nodes. A notice to each node would cost a message
-//! each.
+//! The log at a home: notices of its lines that concern all nodes. A notice to each single node
+//! would cost a message each.
 //!
-//! An entry has a number, which `LogTail` counts. It stands in a ring, as `number + 1` in its upper
-//! half and `line + 1` in its lower half. After the entry is written, one global word counts it. A
-//! node that finds this word grown at a fence reads all logs from where it stopped.
+//! An entry has a number, which `LogTail` counts. It stands in a ring, with the number (modulo
+//! 2^32) in its upper half and `line + 1` in its lower half. After the entry is written, one global
+//! word counts it. A node that finds this word grown at a fence reads all logs from where it
+//! stopped.
 //!
-//! 1. An entry that is not written yet may have written ones behind it. A reader goes on past it,
-//!    and starts there the next time. There is a next time, because the entry is yet to be counted.
+//! 1. Entries after one that is not written yet may be written already. A reader reads these too,
+//!    and starts at the missing entry the next time. There is a next time, because the missing
+//!    entry is yet to be counted.
 //! 2. The ring may have gone round and lost entries. A reader notices that by the tail or by the
 //!    numbers, and assumes a notice for every line: that costs misses, and is sound.
 //! 3. A writer that was overtaken by a whole round does not overwrite the newer entry. A node that
@@ -52,7 +54,7 @@ impl Logs {
         Logs { counted: 0, read: vec![0; ranks] }
     }
 
-    /// Calls `told` with each line that was logged since the last call, or with `None` if entries
+    /// Calls `told` with each line that was logged since the last call, and with `None` if entries
     /// were lost.
     pub fn read(
         &mut self,

@@ -2,16 +2,17 @@
 //! operations.
 //!
 //! ```text
-//!   deposit   a node enters itself into an entry, and tells whom it concerns
-//!   notices   what a node was told by others: a bit for each line in its own part
-//!   log       what concerns everybody: at the line's home, and counted in one global word
+//!   deposit   a node enters itself into an entry, and sends notices to the nodes concerned
+//!   notices   what a node got notices of: a bit for each line in its own part
+//!   log       notices to all nodes: at the line's home, and counted in one global word
 //! ```
 //!
-//! Every operation is complete when its call returns. So a deposit's notices have arrived when it
-//! returns, and *told* was set after them. A release whose downgrade has deposited has sent its
-//! notices.
+//! Every operation is complete when its call returns. So when a deposit returns, its notices have
+//! arrived, and *told* was set after that. A release that makes deposits while it downgrades has
+//! therefore sent their notices.
 //!
-//! Source: Argo, section 3.3; docs/internals/dsm.md says what differs.
+//! Source: Kaxiras et al. (HPDC'15; their system is called Argo), section 3.3;
+//! docs/internals/dsm.md says what differs.
 
 mod log;
 mod notices;
@@ -32,7 +33,7 @@ pub struct Pyxis {
 }
 
 impl Pyxis {
-    /// The directory's side of a node that has not made a deposit.
+    /// The side of a node that has not made a deposit.
     pub fn new(shape: &Shape) -> Pyxis {
         Pyxis { notices: 0, logs: Logs::new(shape.ranks) }
     }

@@ -22,9 +22,10 @@ type SharedNode<F> = Own<<Shared<F> as RawLock>::Node, Window<F>>;
 pub trait Fences: Send + Sync + 'static {
     /// The fabric that the lock lies in.
     type Fabric: Here;
-    /// Makes the thread's rank known. Any thread calls it before anything else.
+    /// Makes the thread's rank known. Called by each thread before it acquires or releases the lock
+    /// with this number.
     fn enter(number: usize);
-    /// Called after the lock is acquired.
+    /// Called after the lock was acquired.
     fn acquired();
     /// Called before the lock is released.
     fn releasing();
@@ -69,7 +70,7 @@ impl<X: Fences> fmt::Debug for Global<X> {
     }
 }
 
-/// An acquisition: its node in the fabric's memory, once it has needed one.
+/// An acquisition, with its node in the fabric's memory; `None` until it first needs one.
 pub struct Node<X: Fences>(UnsafeCell<Option<SharedNode<X::Fabric>>>);
 
 impl<X: Fences> Default for Node<X> {

@@ -1,11 +1,11 @@
-//! A barrier of all ranks: the ranks of a machine count themselves at its first rank, and the last
-//! of them to come counts its machine at rank 0.
+//! A barrier of all ranks: each rank increments a counter at the first rank of its machine, and the
+//! last rank of a machine to come increments one at rank 0.
 //!
-//! Counters only grow, and barrier `n` is over once every node has come `n` times, so nothing is
-//! reset. The threads of a rank meet first, by the library's barrier.
+//! Counters only grow: barrier `n` is over when every rank has come `n` times. So nothing is reset.
+//! The threads of a rank meet first, by the library's barrier.
 //!
-//! Source: Argo, section 4.1; counters with rounds are from Mellor-Crummey and Scott (TOCS 1991),
-//! section 3.1.
+//! Source: Kaxiras et al. (HPDC'15; their system is called Argo), section 4.1; counters with rounds
+//! are from Mellor-Crummey and Scott (TOCS 1991), section 3.1.
 
 use syncline_fabric::{Dead, Fabric, Position};
 

@@ -7,8 +7,8 @@
 //!
 //! The cohort lock and the hierarchical queue delegation are the library's, each over a [`Global`]
 //! lock. Within a node they hand over in the node's memory and without fences. Only the thread that
-//! takes the global lock performs the acquire fence, and only the thread that gives it back
-//! performs the release fence (Argo, section 4.2).
+//! acquires the global lock performs the acquire fence, and only the thread that releases it
+//! performs the release fence (Kaxiras et al., HPDC'15, section 4.2).
 
 mod global;
 mod meeting;

@@ -1,6 +1,6 @@
 //! The protocol with one decision changed. Most changes replace a rule or a list of steps through
-//! [`Rules`]. The last ones are slips of the node that performs the steps, which `node.rs` asks
-//! for.
+//! [`Rules`]. The last changes are slips of the node that performs the steps; `node.rs` and
+//! `world.rs` make them.
 
 use syncline_dsm::carina::{
     Carina, Deposit, Entry, Fence, FenceStep, Known, LineEvent, LineStep, Others, Role, Rules,
@@ -10,7 +10,7 @@ use syncline_dsm::carina::{
 /// The changed decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// Nothing.
+    /// No decision is changed.
     Sound,
     /// P -> S: the private owner gets no notice.
     PrivateOwnerNotTold,

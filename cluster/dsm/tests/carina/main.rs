@@ -11,7 +11,7 @@
 //! ```
 //!
 //! `SYNCLINE_DSM_SCHEDULES` is the number of schedules that the three tests of the sound protocol
-//! run together. With less than 10,000 they may miss cases that they must reach.
+//! run together. With fewer than 10,000 they may miss cases that they must reach.
 //!
 //! Blind spots: a node has one thread, so the tests don't see what two threads of a node do to each
 //! other between a fetch and its twin, or a diff and its twin; homes are interleaved, and a node
@@ -35,7 +35,7 @@ const SCHEDULES: u64 = 210_000;
 /// A broken decision has to be caught within this many schedules.
 const PATIENCE: u64 = 100_000;
 
-/// The first seed that breaks.
+/// The first seed whose run breaks, and what broke.
 fn first(rules: Broken, scheme: Scheme, seeds: u64, reached: &mut Reached) -> Option<(u64, Broke)> {
     (0..seeds).find_map(|seed| Some((seed, run(rules, scheme, seed, reached).err()?)))
 }

@@ -1,6 +1,6 @@
 //! One-sided operations under way. Each takes effect at its target at an arbitrary later moment.
-//! Only puts of one node to one other node stay in order; everything else overtakes everything,
-//! which is more freedom than MPI's windows, InfiniBand or shared memory take.
+//! Only the puts of one node to another node stay in order. Any other operation may overtake any
+//! operation, which is more freedom than MPI's windows, InfiniBand or shared memory take.
 
 use fastrand::Rng;
 use syncline_dsm::carina::Entry;
@@ -43,8 +43,7 @@ pub struct Network {
     under_way: Vec<Message>,
     sent: [usize; MOST_NODES],
     puts: [[usize; MOST_NODES]; MOST_NODES],
-    /// Pairs between which this schedule delivers when nothing else can happen, and rarely
-    /// otherwise.
+    /// Pairs between which this schedule rarely delivers, unless nothing else can happen.
     slow: [[bool; MOST_NODES]; MOST_NODES],
     /// Whether notices are equally slow between all pairs.
     slow_notices: bool,
@@ -75,8 +74,8 @@ impl Network {
         self.under_way.push(Message { from, to, op });
     }
 
-    /// Takes out the operation that takes effect next. Returns `None` if only slow operations were
-    /// drawn and something else can happen.
+    /// Takes out the operation that takes effect next. Returns `None` if nothing is under way, and
+    /// usually if only slow operations were drawn and something else can happen.
     pub fn next(&mut self, else_stuck: bool, rng: &mut Rng) -> Option<Message> {
         let mut at = rng.usize(0..self.under_way.len().max(1));
         for _ in 0..4 {

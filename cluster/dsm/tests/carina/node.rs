@@ -39,7 +39,7 @@ pub enum Do {
     Counted,
     /// After the logs were read: takes in the word of notices.
     TakeIn,
-    /// Goes on once all nodes have met this often.
+    /// Goes on when all nodes have met this many times.
     Met(usize),
     Drop(usize),
 }

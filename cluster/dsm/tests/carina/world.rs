@@ -51,7 +51,7 @@ pub struct World<'a> {
     pub scheme: Scheme,
     pub rng: Rng,
     pub nodes: Vec<Node>,
-    /// Each node is a home.
+    /// The number of homes: each node is one.
     pub homes: usize,
     pub memory: Vec<[u8; PAGE]>,
     pub directory: Vec<Entry>,

@@ -17,7 +17,7 @@ mod broken;
 mod program;
 mod run;
 
-/// What the programs ask for.
+/// The size of a page, where `program.rs` looks for it.
 mod world {
     pub const PAGE: usize = 16;
 }

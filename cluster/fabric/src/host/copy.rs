@@ -1,5 +1,5 @@
-//! Copies bytes of shared memory word by word: other threads may write at the same time, and no
-//! half of a word is ever seen.
+//! Copies bytes of shared memory word by word: other threads may write at the same time, but no
+//! word is ever seen half written.
 //!
 //! All accesses are to whole aligned words, since atomic accesses of different sizes to the same
 //! bytes at the same time are undefined. The first and last word of a range may belong to it only

@@ -76,13 +76,13 @@ impl Job {
     ///
     /// # Panics
     ///
-    /// If the place is not a word of a part.
+    /// If the position is not a word of a part.
     pub fn load(&self, at: Position) -> u64 {
         // SeqCst: like every load of a fabric's word.
         self.segment.word(at).load(SeqCst)
     }
 
-    /// The name by which other processes join as ranks; it is valid while this lives.
+    /// The name by which other processes join as ranks; it is valid until this is dropped.
     pub fn name(&self) -> PathBuf {
         name(&self.file)
     }

@@ -7,8 +7,8 @@
 //!   ...    the parts, each at a page
 //! ```
 //!
-//! It is a `memfd`, without a name in a file system, which others open by its launcher's descriptor
-//! in `/proc`: a killed job leaves nothing behind. Any other file works as well.
+//! It is a `memfd`, without a name in a file system. Others open it by its launcher's descriptor in
+//! `/proc`: a killed job leaves nothing behind. Any other file works as well.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -98,7 +98,7 @@ impl Segment {
             // Relaxed: published by the store of the magic number.
             word(&map, 8 * (1 + number)).store(value, Relaxed);
         }
-        // Release: pairs with the Acquire in `map`.
+        // Release: pairs with the Acquire in `of`.
         word(&map, 0).store(MAGIC, Release);
         Segment::of(map).map(|segment| (file, segment))
     }
@@ -150,8 +150,8 @@ impl Segment {
     pub(super) fn word(&self, at: Position) -> &AtomicU64 {
         assert!(at.at.is_multiple_of(8), "{at:?} is no word's");
         let address = self.address(at, 8);
-        // SAFETY: eight aligned bytes of the mapping, which lives as long as this. All accesses to
-        // it are atomic accesses to aligned words.
+        // SAFETY: eight aligned bytes of the mapping, which lives as long as `self`. All accesses
+        // to the mapping are atomic accesses to aligned words.
         unsafe { AtomicU64::from_ptr(address.cast()) }
     }
 
@@ -169,7 +169,7 @@ impl Segment {
         // counts as alive.
         let own = Process::own();
         if own != Process::default() {
-            // Relaxed: published by the last line.
+            // Relaxed: published by the store of the number below.
             self.record(rank, 8).store(own.started, Relaxed);
             self.record(rank, 16).store(own.space, Relaxed);
             // Release: pairs with the Acquire in `process`.

@@ -9,9 +9,10 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// The longest message in bytes; a peer that announces more does not belong to this program.
+/// Messages, with their number, are shorter than this many bytes; a peer that announces more does
+/// not belong to this program.
 pub(super) const LONGEST: usize = 1 << 30;
-/// The longest message of a caller that has not sent the token yet.
+/// Limit, in the same way, for a message of a caller that has not sent the token yet.
 pub(super) const HELLO: usize = 32;
 const HEAD: usize = 12;
 /// The number of bytes that are read at once.
@@ -47,11 +48,12 @@ impl Inbox {
         }
     }
 
-    /// Returns the next complete message: its number and its bytes.
+    /// Returns the number and the bytes of the next message; `None` if it has not arrived
+    /// completely.
     ///
     /// # Errors
     ///
-    /// If the bytes are not a message, or the message is longer than `longest`.
+    /// If the bytes are not a message, or the message with its number has `longest` bytes or more.
     pub(super) fn next(&mut self, longest: usize) -> io::Result<Option<(u64, &[u8])>> {
         let left = &self.bytes[self.taken..];
         let Some((length, rest)) = left.split_first_chunk() else { return Ok(None) };
@@ -102,8 +104,8 @@ impl Outbox {
     }
 }
 
-/// Configures a stream to send at once, not to block, and to report within seconds that the other
-/// machine is gone.
+/// Configures a stream to send at once, not to block, and to report within about 20 seconds that
+/// the other machine is gone.
 pub(super) fn prepare(stream: &TcpStream) -> io::Result<()> {
     use rustix::net::sockopt;
     use std::time::Duration;

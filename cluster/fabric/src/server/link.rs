@@ -93,7 +93,8 @@ impl Link {
         Ok(number)
     }
 
-    /// Polls for the answer to a request. It is returned once.
+    /// Polls for the answer to a request; `None` if it has not arrived yet. An answer is returned
+    /// once.
     ///
     /// # Errors
     ///

@@ -9,8 +9,8 @@
 //!
 //! A server does not depend on what its process does meanwhile: neither on its calls of MPI nor on
 //! whether it waits for a lock. A request and its answer are two messages; the kernel wakes the
-//! server's thread in between. When a process ends, the kernel closes its connections, which tells
-//! the other end.
+//! server's thread in between. When a process ends, the kernel closes its connections, so the other
+//! end learns of it.
 //!
 //! A server listens at all addresses of its machine. It accepts only peers that know the random
 //! bytes of its [`Card`], which the processes of a job exchange over a channel that they already

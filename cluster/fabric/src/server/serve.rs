@@ -1,8 +1,8 @@
 //! The serving side: a thread that handles the requests of all connections, one after the other.
 //!
-//! The thread sleeps until something arrives. While a request waits for memory to change, of which
-//! the thread gets no notice, it polls: at first it yields between polls, later it sleeps for
-//! [`NAP`] between them.
+//! The thread sleeps until something arrives. Nothing notifies it when memory changes. So while a
+//! request waits for such a change, the thread polls: at first it yields between polls, later it
+//! sleeps for [`NAP`] between them.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -27,7 +27,7 @@ const STACK: usize = 512 * 1024;
 
 /// What a server does with messages. The server's thread makes all calls.
 pub trait Service {
-    /// A message has arrived. It must be answered under this number at some time; never, if the
+    /// A message has arrived. It must be answered at some time, under this number, unless the
     /// number is 0.
     fn asked(&mut self, from: Peer, number: u64, bytes: &[u8], answers: &mut Answers);
 
@@ -230,7 +230,7 @@ impl Server {
         if self.full {
             self.full = false;
             for connection in self.peers.values_mut() {
-                // If the peer is gone, the read notices it.
+                // If the peer is gone, the next read notices it.
                 let _ = connection.outbox.drain(&connection.stream);
                 self.full |= !connection.outbox.is_empty();
             }

@@ -15,12 +15,13 @@ use super::simulation::Simulation;
 use crate::fabric::Dead;
 use crate::heap::Heap;
 
-/// The first pause of a waiter in nanoseconds, and how often it doubles: for words of other ranks,
-/// where each poll occupies the port, and for the rank's own, where a change wakes it.
+/// The unit of a waiter's pauses in nanoseconds, and how often it doubles at most: for words of
+/// other ranks, where each poll occupies the port, and for the rank's own, where a change wakes it.
 const PAUSE: u64 = 500;
 const DOUBLINGS: u32 = 6;
 const OWN_DOUBLINGS: u32 = 12;
-/// Nanoseconds until the next check whether everything is decided that a dead rank had on its way.
+/// Nanoseconds between the checks whether all operations that a dead rank had on the way are
+/// decided.
 const AGAIN: u64 = 10_000;
 
 /// What happens to the running rank.
@@ -74,8 +75,8 @@ pub(super) struct Rank {
     lost: Vec<usize>,
     /// Whether a change of its part wakes it.
     watches: bool,
-    /// The number of operations that it has begun, of those that are incomplete, and after how many
-    /// it dies.
+    /// The number of operations that it has begun; how many of them are incomplete; and the number
+    /// of operations with which it dies.
     begun: u64,
     on_the_way: usize,
     dies_at: u64,

@@ -1,9 +1,9 @@
 //! Ranks as coroutines of one thread, on a simulated network. One seed gives one run, bit for bit.
 //!
 //! ```text
-//!   network     how long what takes
-//!   simulation  what is simulated
-//!   operation   what is on its way, and what it does to a part when it takes effect
+//!   network     latencies, bandwidth, random delays
+//!   simulation  the parameters of a simulation
+//!   operation   an operation on its way, and its effect on a part
 //!   engine      events in the order of simulated time; ports, delays, deaths
 //!   context     which simulation the running code is in
 //!   rank        a fabric's operations, as requests to the engine
@@ -18,7 +18,7 @@
 //!
 //! A rank dies in the middle of one of its operations. It runs no further, not even its
 //! destructors, and its part is gone. Some of its operations that are on their way take effect, and
-//! some never will. The other ranks learn of the death when all that is decided.
+//! some never will. The other ranks learn of the death when it is decided which.
 //!
 //! ```
 //! use syncline_fabric::{Fabric, Position, simulated::Simulation};

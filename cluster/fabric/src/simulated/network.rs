@@ -11,10 +11,10 @@ pub struct Network {
     pub latency_far: u64,
     /// Duration of an operation on the rank's own part.
     pub own: u64,
-    /// The most random delay that is added to each way; once in 64 times it is up to sixteen times
-    /// as much.
+    /// The most random delay that is added to each way; once in 64 times the delay is up to sixteen
+    /// times as much.
     pub delay: u64,
-    /// Time between the pieces of data longer than a word.
+    /// The most random delay of each piece of data that is longer than a word.
     pub tear: u64,
     /// Bytes that pass a port per microsecond.
     pub bandwidth: u64,

@@ -39,7 +39,7 @@ impl<F> Debug for Window<F> {
 }
 
 // SAFETY: words and links are changed by a fabric's operations, each of which is atomic and has
-// taken effect when it returns, in one total order. A reference is the place of its node.
+// taken effect when it returns, in one total order. A reference is the position of its node.
 unsafe impl<F: Here> Memory for Window<F> {
     type Word = WindowWord<F>;
     type Link<T> = WindowLink<F, T>;

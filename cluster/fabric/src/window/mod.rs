@@ -5,7 +5,7 @@
 //!   region   addresses that stand for ranks and displacements
 //!   words    words, links and data: what an access to one is on a fabric
 //!   memory   nodes, pauses and time
-//!   placed   locks at places
+//!   placed   locks at positions in a part
 //! ```
 //!
 //! A lock of the catalogue is placed in a part by its address there ([`Region::lock`]), and used as
@@ -14,8 +14,9 @@
 //! kept. The puts of a section are flushed by [`Memory::releasing`], which the user of a bare lock
 //! calls before releasing it.
 //!
-//! The fabric waits, since it knows where the word is ([`Memory::pause_at`]): so the policy is
-//! [`Spin`](syncline::wait::Spin). The groups of near threads are the machines that ranks are on.
+//! Waiters pause by the fabric, which knows where their word is ([`Memory::pause_at`]). So the
+//! policy is [`Spin`](syncline::wait::Spin). Threads are grouped by the machines that their ranks
+//! are on.
 //!
 //! A word whose rank has died can't be accessed, and a lock that needs it panics. A rank that may
 //! outlive others therefore uses none of their locks; the hash table is written that way.

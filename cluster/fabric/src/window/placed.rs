@@ -1,4 +1,4 @@
-//! Locks, and other objects made of a window's words, at places of a part.
+//! Locks, and other objects made of a window's words, at positions in a part.
 
 use std::any::type_name;
 
@@ -11,7 +11,7 @@ use crate::fabric::Position;
 use crate::here::Here;
 
 impl Region {
-    /// The lock at a place, which is free if the bytes there are zero. It needs `size_of::<L>()`
+    /// The lock at a position. It is free if the bytes there are zero. It needs `size_of::<L>()`
     /// bytes.
     ///
     /// # Safety
@@ -31,7 +31,7 @@ impl Region {
         unsafe { Region::value(place) }
     }
 
-    /// Any other object made of words, links and data of [`Window`], at a place.
+    /// Any other object made of words, links and data of [`Window`], at a position.
     ///
     /// # Safety
     ///

@@ -1,12 +1,12 @@
-//! Addresses that stand for places: a reserved range that is never mapped.
+//! Addresses that stand for positions in parts: a reserved range that is never mapped.
 //!
 //! ```text
 //!   | rank 0           | rank 1           | ...     STRIDE bytes each
 //!       ^ displacement
 //! ```
 //!
-//! A word's address is converted to a place by calculation; code that accesses the address itself
-//! faults. All fabrics of a process share the range, since each fabric interprets an address
+//! A word's address is converted to a position by calculation; code that accesses the address
+//! itself faults. All fabrics of a process share the range, since each fabric interprets an address
 //! itself.
 
 use std::marker::PhantomData;
@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use crate::fabric::Position;
 
-/// The greatest offset of locks and nodes in a part.
+/// The size of a rank's range: locks and nodes have smaller offsets in a part.
 const STRIDE: usize = 1 << 32;
 /// The most ranks.
 const RANKS: usize = 1 << 14;
@@ -38,7 +38,7 @@ fn start() -> usize {
 pub struct Region;
 
 impl Region {
-    /// The place for which an address stands; `None` if it is outside the region.
+    /// The position for which an address stands; `None` if it is outside the region.
     pub(super) fn place<T>(at: *const T) -> Option<Position> {
         let offset = at.addr().checked_sub(start())?;
         (offset < RANKS * STRIDE).then_some(Position { rank: offset / STRIDE, at: offset % STRIDE })
@@ -50,7 +50,7 @@ impl Region {
     }
 }
 
-/// The place of a node in the form that a link holds.
+/// The position of a node in the form that a link holds.
 pub struct Distance<T>(NonZeroU64, PhantomData<fn() -> T>);
 
 impl<T> Distance<T> {

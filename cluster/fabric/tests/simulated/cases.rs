@@ -42,7 +42,7 @@ fn wait_for(fabric: &impl Fabric, word: Position, least: u64) {
     }
 }
 
-/// Waits until all ranks have come here for the given time.
+/// Waits until all ranks have called this for the `time`-th time.
 fn meet(fabric: &impl Fabric, time: u64) {
     fabric.add(DONE, 1).unwrap();
     wait_for(fabric, DONE, time * fabric.ranks() as u64);

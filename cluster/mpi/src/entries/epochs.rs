@@ -5,7 +5,8 @@ use std::ffi::c_int;
 use crate::library::{SUCCESS, Word, below};
 use crate::registry::with;
 
-/// An entry that is replaced for windows under a scheme: `=> |window| ...`.
+/// An entry that calls our code (`=> |window| ...`) for windows under a scheme, and the library
+/// below for others.
 macro_rules! entry {
     ($(fn $name:ident($($arg:ident: $type:ty),*) else $below:ident => $ours:expr;)*) => {
         $(

@@ -11,7 +11,7 @@ use crate::registry::with;
 use crate::segment::Segment;
 use crate::window::Window;
 
-/// Locks a rank's part if it can be locked at once.
+/// Locks a rank's part if that needs no wait; `taken` gets 1 if the part was locked, else 0.
 ///
 /// # Safety
 ///
@@ -28,7 +28,8 @@ unsafe extern "C" fn SL_Win_trylock(
     unsafe { lock_within(Duration::ZERO, (kind, rank, assert), win, taken) }
 }
 
-/// Locks a rank's part, waiting at most until a time on the clock of `MPI_Wtime`.
+/// Locks a rank's part, waiting at most until a time on the clock of `MPI_Wtime`; `taken` gets 1 if
+/// the part was locked, else 0.
 ///
 /// # Safety
 ///
@@ -50,7 +51,7 @@ unsafe extern "C" fn SL_Win_lock_until(
     unsafe { lock_within(left, (kind, rank, assert), win, taken) }
 }
 
-/// Declares consistent what a part's lock protects, after an owner has died.
+/// Declares that the data under a part's lock is consistent again, after an owner has died.
 #[unsafe(no_mangle)]
 extern "C" fn SL_Win_consistent(rank: c_int, win: Word) -> c_int {
     under_a_scheme(win, |window| window.make_consistent(rank))
@@ -84,7 +85,7 @@ unsafe fn lock_within(
     code
 }
 
-/// Calls `f` with a window; for one with the library's own locks this is an error.
+/// Calls `f` with a window. If the window has the library's own locks, this reports an error.
 fn under_a_scheme(win: Word, f: impl FnOnce(&Window) -> c_int) -> c_int {
     with(win, f).unwrap_or_else(|| {
         let Some(mpi) = constants() else { return !SUCCESS };

@@ -1,5 +1,6 @@
-//! Support for Fortran programs. The MPI libraries' Fortran functions call those for C, and so
-//! ours. Only a window's attributes they look up themselves, each library under other names.
+//! Support for Fortran programs. The MPI libraries' Fortran functions call those for C, so they
+//! reach ours. The exception is the look-up of a window's attributes, for which each library calls
+//! a function of another name.
 
 use std::ffi::c_int;
 
@@ -18,7 +19,7 @@ syncline_interpose::real! {
 const OF_FORTRAN: c_int = 1;
 
 /// `MPI_Win_get_attr` in `mpif.h` and in the module `mpi`, as in the standard. A window of
-/// `MPI_Win_allocate` reports that flavour, whatever it is in the library below.
+/// `MPI_Win_allocate` reports that flavour, even if it is a shared window of the library below.
 ///
 /// # Safety
 ///
@@ -74,11 +75,11 @@ const _: () = {
     }
 };
 
-/// Writes the flavour of a window of `MPI_Win_allocate` if the flavour was requested.
+/// Writes the flavour of a window of `MPI_Win_allocate` if `key` requests it.
 ///
 /// # Safety
 ///
-/// The number may be written, and has been found.
+/// `attribute` may be written, and has the attribute that the library below found.
 unsafe fn correct(win: c_int, key: c_int, attribute: *mut isize) {
     if let Some(mpi) = constants()
         && is_flavor(mpi, key)

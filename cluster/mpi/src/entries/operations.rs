@@ -85,7 +85,7 @@ operation! {
         result_kind; at, target_count, target_kind, op; request);
 }
 
-/// `fn NAME(whether to the target, the type of counts)`.
+/// `fn NAME(whether data moves to the target, the type of counts)`: a put or get.
 macro_rules! transfer {
     ($($kind:ident fn $name:ident = $below:ident $(or $plain:ident)?($put:literal, $count:ty);)*) => {
         $(

@@ -114,7 +114,7 @@ extern "C" fn MPI_Win_set_info(win: Word, info: Word) -> c_int {
     unsafe { below::PMPI_Win_set_info(win, info) }
 }
 
-/// As in the MPI standard, including the scheme in use.
+/// As in the MPI standard; the Info also names the scheme in use.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_get_info(win: Word, info: Word) -> c_int {
     // SAFETY: the program's own call, passed on unchanged.
@@ -126,8 +126,8 @@ extern "C" fn MPI_Win_get_info(win: Word, info: Word) -> c_int {
     unsafe { below::PMPI_Info_set(mpi.read_handle(info), KEY.as_ptr(), name.as_ptr()) }
 }
 
-/// As in the MPI standard. A window of `MPI_Win_allocate` reports that flavour, whatever it is
-/// below.
+/// As in the MPI standard. A window of `MPI_Win_allocate` reports that flavour, even if it is a
+/// shared window of the library below.
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_get_attr(
     win: Word,

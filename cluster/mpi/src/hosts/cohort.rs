@@ -20,9 +20,9 @@ type Queue = FairRw<Yield, Segment>;
 
 /// The locks of a window over several hosts, as one rank uses them.
 pub struct Cohort {
-    /// The locks between hosts, used in the name of the host, for writers.
+    /// The locks between hosts, used by writers, in the name of the host.
     host: Spread,
-    /// The locks between hosts, used in this rank's own name, for readers.
+    /// The locks between hosts, used by readers, in this rank's own name.
     own: Spread,
     local: Table<Queue>,
     area: Arc<Area>,

@@ -15,7 +15,7 @@ pub enum What {
     Acquire,
     /// Release it.
     Release,
-    /// Share all parts of this host, if possible at once.
+    /// Share all parts of this host, without waiting.
     TryAll,
     /// Release the share of all parts of this host.
     ReleaseAll,
@@ -29,7 +29,7 @@ const KINDS: [What; 5] =
 /// The result of an acquisition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Not acquired before the deadline.
+    /// Not acquired before the deadline, or the server has no room for the request.
     No = 0,
     /// Acquired.
     Yes = 1,
@@ -56,15 +56,15 @@ impl Answer {
 pub struct Request {
     /// The action.
     pub what: What,
-    /// Whether exclusively, not shared.
+    /// Whether the part is acquired exclusively; otherwise it is shared.
     pub exclusive: bool,
-    /// The rank for which it is made.
+    /// The rank that makes the request.
     pub rank: u32,
     /// The window.
     pub window: u64,
-    /// The rank whose part is meant, if it is about one part.
+    /// The rank whose part is meant, if the request concerns one part.
     pub target: u32,
-    /// The time left for it, if limited.
+    /// The time until its deadline, if it has one.
     pub left: Option<Duration>,
 }
 

@@ -34,7 +34,7 @@ pub struct Spread {
     /// Whether all parts use messages, including those of this host.
     by_messages: bool,
     peers: Arc<Peers>,
-    /// Whether an owner had died, for each part, when it was acquired.
+    /// For each part: whether an owner had died when the part was last acquired.
     orphaned: Box<[AtomicBool]>,
     /// For each host, by its first rank: the rank whose server has shared all of the host's parts
     /// for this rank.
@@ -97,7 +97,8 @@ impl Spread {
         }
     }
 
-    /// Shares all parts of a host if possible at once.
+    /// Shares all parts of a host, without waiting. Returns `true` also if all ranks of that host
+    /// have died.
     fn try_host(&self, first: usize) -> bool {
         if !self.by_messages && first == self.firsts[self.rank] {
             return self.own.try_acquire_all().unwrap_or(false);

@@ -1,8 +1,8 @@
 //! Stand-ins: this process represents ranks of other hosts in the locks of its host's segment.
 //!
-//! A request that has to wait is a coroutine: it runs the lock's own code, and where that would
-//! yield the processor, the server continues with something else. A release runs at once: it waits
-//! at most for a store that another rank is about to make.
+//! An acquisition is a coroutine: it runs the lock's own code, and when that would yield the
+//! processor, the server continues with something else. A release runs at once: it waits at most
+//! for a store that another rank is about to make.
 //!
 //! The server records what each caller holds, so that it can be released when the caller's
 //! connection ends. A caller that was still waiting then acquires in its turn what it waits for,
@@ -72,7 +72,7 @@ fn window(number: u64) -> Option<Arc<Served>> {
     windows.as_ref()?.get(&number).cloned()
 }
 
-/// What a caller holds: the window, its rank, and the part; `None` stands for all parts.
+/// What a caller holds: the window, the caller's rank, and the part. `None` stands for all parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Held {
     peer: Peer,
@@ -84,11 +84,12 @@ struct Held {
 /// The server's stand-ins.
 #[derive(Default)]
 pub struct StandIns {
-    /// What is held, and whether exclusively.
+    /// What callers hold, and whether exclusively.
     held: HashMap<Held, bool>,
     waiting: Vec<Waiting>,
-    /// Requests of a host for a part that it has not released yet: another of its ranks has sent
-    /// the release on another connection, which may arrive later.
+    /// Requests for a part that the requesting rank or host still holds according to the server:
+    /// another rank of the host has sent the release on another connection, and it has not arrived
+    /// yet.
     early: Vec<(Peer, u64, Request)>,
     /// Unused stacks.
     stacks: Vec<DefaultStack>,
@@ -266,7 +267,7 @@ impl Held {
     }
 }
 
-/// Releases what a caller held that is gone.
+/// Releases what a caller held, after the caller is gone.
 fn give_back(locks: &Arc<dyn Locks>, held: Held, exclusive: bool) {
     as_server(|| match held.target {
         None => locks.release_all(),

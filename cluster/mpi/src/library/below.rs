@@ -1,8 +1,8 @@
 //! The MPI library's functions, under the names that the standard provides for libraries that
 //! interpose on it (`PMPI_`).
 //!
-//! They are declared with [`Word`]s for arguments that are only passed on; the file of that type
-//! says why that is sound.
+//! They are declared with [`Word`]s for arguments that are only passed on; the module `word` says
+//! why that is sound.
 
 use std::ffi::{c_char, c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! The constants of the known MPI libraries, and which of these is loaded.
+//! The constants of the known MPI libraries, and which of these libraries is loaded.
 
 use std::ffi::{CStr, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -56,7 +56,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// A handle as it was passed; if handles are `int`s, without the upper half of the register.
+    /// The handle that was passed: the whole word, or its lower half if handles are `int`s.
     #[inline]
     pub fn handle(&self, word: Word) -> Word {
         if self.narrow { word & 0xffff_ffff } else { word }

@@ -1,8 +1,9 @@
-//! A barrier between processes of which one side is nearly free: for the other, rare side the
-//! kernel interrupts all threads (`membarrier`). That takes tens of milliseconds.
+//! A barrier between processes that has two sides. The frequent side is nearly free. For the rare
+//! side, the kernel makes all running threads pass a barrier (`membarrier`), which takes tens of
+//! milliseconds.
 //!
-//! All processes that share a segment must be able to execute the rare side, which they tell each
-//! other when they make a window; otherwise both sides use fences.
+//! All processes that share a segment must be able to execute the rare side; they exchange whether
+//! they are when they make a window. If one is not, both sides use fences.
 
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -13,7 +14,7 @@ const QUERY: libc::c_long = 0;
 /// `MEMBARRIER_CMD_GLOBAL`; also its bit in the answer to the query.
 const GLOBAL: libc::c_long = 1;
 
-/// Whether some process that shares memory with this one can't interrupt others.
+/// Whether some process that shares memory with this one can't execute the rare side.
 static FENCES: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process can execute the rare side.
@@ -38,7 +39,7 @@ pub fn light() {
     if FENCES.load(Relaxed) {
         fence(SeqCst);
     } else {
-        // Pairs with the interruption in `heavy`, which is a barrier wherever it arrives.
+        // Pairs with `membarrier` in `heavy`, which is a barrier for this thread wherever it is.
         compiler_fence(SeqCst);
     }
 }

@@ -72,8 +72,8 @@ unsafe impl Memory for Segment {
     type Data<T> = <Native as Memory>::Data<T>;
     type Own<T: Default> = Pooled<T, Self>;
 
-    /// A few polls, half a microsecond together. After them a waiter drives progress and yields,
-    /// which the holder may be waiting for: with 50 polls the median wait for a lock under which
+    /// A few polls, half a microsecond in all. Then a waiter drives progress and yields, because
+    /// the holder may be waiting for either. With 50 polls the median wait for a lock under which
     /// something is sent was twice as long, with 4 ranks on 2 processors as well as with 2.
     const PATIENCE: u32 = 6;
     const BATCH: u32 = Native::BATCH;
@@ -92,8 +92,8 @@ unsafe impl Memory for Segment {
         unsafe { &*ptr::with_exposed_provenance(base() + node.0.get()) }
     }
 
-    /// It is unknown here in which segment a node would have to be. So a lock that needs nodes
-    /// besides those of its caller can't be a scheme, and does not compile.
+    /// This function can't know in which segment the node would have to be. So a lock that needs
+    /// nodes besides those of its caller can't be a scheme, and does not compile.
     fn allocate<T: Default>() -> Distance<T> {
         const { panic!("locks in segments bring their nodes") }
     }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   region   a range of addresses that each process reserves, for all segments
-//!   share    a segment: made by one rank, opened by the others, at the same place of their regions
+//!   share    a segment: made by one rank, opened by the others, at one position in their regions
 //!   barrier  a barrier between processes, nearly free on one side
 //!   turn     what runs while a lock waits, and how a wait is abandoned
 //!   memory   words and links in segments; a link holds the distance from the region's start

@@ -16,8 +16,8 @@ const PAGE: usize = 4096;
 /// The lowest free position; never 0, which stands for no node.
 static NEXT: AtomicUsize = AtomicUsize::new(PAGE);
 
-/// Reserves the region and returns its start; `None` if the process may not have this many
-/// addresses.
+/// Reserves the region on the first call. Returns its start; `None` if the process may not have
+/// this many addresses.
 fn start() -> Option<usize> {
     static START: OnceLock<Option<usize>> = OnceLock::new();
     *START.get_or_init(|| {
@@ -28,7 +28,7 @@ fn start() -> Option<usize> {
     })
 }
 
-/// The region's start, once a segment is mapped.
+/// The region's start; a segment must have been mapped before.
 #[inline]
 pub fn base() -> usize {
     static BASE: AtomicUsize = AtomicUsize::new(0);

@@ -4,7 +4,8 @@
 //! and the descriptor; they open it through `/proc`. So a killed job leaves nothing behind, and a
 //! full `/dev/shm` does not matter. The file begins with random bytes that are sent as well: a rank
 //! that finds other bytes, or no file, is on another host, or in a container from which the first
-//! rank's memory can't be reached. This is the only test of which ranks are on one host.
+//! rank's memory can't be reached. This test decides whether two ranks are on one host; the numbers
+//! of `hosts::place` only find candidates.
 
 use std::ffi::{CString, c_int};
 use std::fs;

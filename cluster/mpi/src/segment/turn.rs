@@ -23,8 +23,8 @@ type Leave<'a> = &'a dyn Fn() -> bool;
 /// The payload of the unwinding that leaves a wait.
 struct Left;
 
-/// Calls `f`, and abandons it by unwinding if it waits while `leave` returns true. Returns whether
-/// `f` has returned.
+/// Calls `f`, and abandons it by unwinding if `leave` returns true after a pause of a wait. Returns
+/// whether `f` has returned.
 #[inline]
 pub fn unless(leave: Leave<'_>, f: impl FnOnce()) -> bool {
     LEAVE.set((&raw const leave).cast());
@@ -37,7 +37,8 @@ pub fn unless(leave: Leave<'_>, f: impl FnOnce()) -> bool {
     }
 }
 
-/// Calls `pause`, in which other coroutines may run, and then abandons the wait if it must be.
+/// Calls `pause`, in which other coroutines may run, and then abandons the wait if the function of
+/// [`unless`] returns true.
 pub fn pausing(pause: impl FnOnce()) {
     let leave = LEAVE.replace(null());
     pause();

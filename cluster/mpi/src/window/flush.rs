@@ -13,8 +13,8 @@ use std::sync::atomic::fence;
 use super::{FREE, Target, UNCHECKED, Window};
 use crate::library::{SUCCESS, below, drive};
 
-/// After this many steps without the MPI library, its progress is driven once: a rank may poll for
-/// something that needs progress of its own.
+/// After this many steps without the MPI library, its progress is driven once: what a rank polls
+/// for may need the rank's own progress.
 const STEPS: u32 = 64;
 
 impl Window {
@@ -76,7 +76,8 @@ impl Window {
         unsafe { below::PMPI_Win_flush(rank, self.made.handle) }
     }
 
-    /// Whether everything sent to a target since its last flush was copied.
+    /// Whether everything for a target since its last flush was copied, not sent by the library
+    /// below.
     pub(super) fn only_copied(&self, target: &Target) -> bool {
         // Relaxed: set by this thread, or by one that the program has ordered before it.
         self.made.parts.is_some() && !target.sent.load(Relaxed)
@@ -107,9 +108,8 @@ impl Window {
         }
     }
 
-    /// Orders copies, and the rank's own loads and stores to its own part, with the accesses of
-    /// other ranks at either end of an epoch. Otherwise the Acquire and Release of a lock's words
-    /// do that.
+    /// At either end of an epoch, orders copies, and the rank's loads and stores to its own part,
+    /// with the accesses of other ranks, as far as the Acquire and Release of a lock's words don't.
     pub(super) fn order(&self, number: usize, state: u8) -> c_int {
         if state == UNCHECKED {
             // SeqCst: replaces the lock; pairs with the fence or lock of the rank that the program

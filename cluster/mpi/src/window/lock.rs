@@ -21,7 +21,7 @@ impl Window {
     }
 
     /// `MPI_Win_lock`, waiting at most until a deadline on the segments' clock, if there is one;
-    /// `taken` says whether the lock is then held.
+    /// `taken` gets whether the lock was acquired, or will be when something is sent.
     #[inline]
     pub fn lock_until(
         &self,
@@ -106,7 +106,7 @@ impl Window {
         })
     }
 
-    /// Acquires a part. Returns whether it was acquired before the deadline.
+    /// Acquires a part. Returns `false` if the deadline came first.
     ///
     /// # Safety
     ///

@@ -2,7 +2,7 @@
 //! has sent something since their last flush, and whether the epoch of the library below is open.
 //!
 //! ```text
-//!   lock    MPI_Win_lock, unlock and their like
+//!   lock    MPI_Win_lock, MPI_Win_unlock, and the variants for all targets
 //!   send    operations to targets that are locked
 //!   flush   when what was sent is complete
 //!   epoch   the epoch of the library below
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A thread of the rank is acquiring or releasing a `BUSY` target; a second thread that uses the
-//! target meanwhile misuses the window. `UNCHECKED` is held by `MPI_MODE_NOCHECK`, with which the
-//! program asserts that no other rank conflicts, and so without a lock. `SHARED_LATER` and
+//! target meanwhile misuses the window. An `UNCHECKED` target was locked with `MPI_MODE_NOCHECK`:
+//! the program asserts that no other rank conflicts, so no lock is held. `SHARED_LATER` and
 //! `EXCLUSIVE_LATER` are not acquired before something is sent (`message-deferred`). All targets
 //! together have a state of their own.
 
@@ -131,7 +131,7 @@ impl Window {
         is_so
     }
 
-    /// Reports a misuse to the window's error handler.
+    /// Reports an error to the window's error handler. Returns its class or code.
     #[cold]
     pub fn error(&self, class: c_int) -> c_int {
         // SAFETY: a live window.

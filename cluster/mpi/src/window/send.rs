@@ -9,8 +9,9 @@ use crate::kinds;
 use crate::library::SUCCESS;
 
 impl Window {
-    /// Notes that something is about to be sent to a rank; returns an error if the rank is not
-    /// locked. Epochs of other kinds, during which ours is not open, are left to the library below.
+    /// Notes that something is about to be sent to a rank. `Err` if the rank is not locked; the
+    /// error was reported. Epochs of other kinds, during which ours is not open, are left to the
+    /// library below.
     pub fn send(&self, rank: c_int) -> Result<(), c_int> {
         if let Some((_, target)) = self.reached(rank)? {
             // Relaxed: read by this thread's own flush, and by threads that it has synchronized
@@ -20,8 +21,8 @@ impl Window {
         Ok(())
     }
 
-    /// Moves something to or from a rank by copying if possible; otherwise notes it as about to be
-    /// sent, like [`send`](Self::send). Returns whether it was copied.
+    /// Moves data to or from a rank by copying, if possible. Otherwise notes that it is about to be
+    /// sent, like [`send`](Self::send). Returns whether the data was copied.
     pub fn copy(&self, rank: c_int, it: &Transfer) -> Result<bool, c_int> {
         let Some((number, target)) = self.reached(rank)? else { return Ok(false) };
         if let Some(parts) = &self.made.parts
@@ -53,8 +54,8 @@ impl Window {
         }
     }
 
-    /// The rank of an operation, if our epoch is open and the rank is locked; an error if it is not
-    /// locked.
+    /// The target of an operation; `None` if our epoch is not open or there is no target
+    /// (`MPI_PROC_NULL`), an error if the target is not locked.
     #[inline]
     fn reached(&self, rank: c_int) -> Result<Option<(usize, &Target)>, c_int> {
         if !self.open.load(Relaxed) || rank == self.made.mpi.proc_null {

@@ -1,5 +1,5 @@
 //! The shortest load: processes create, read, rename and remove files in folders of their own and
-//! in a shared one, and send each other bytes through pipes.
+//! in a shared one, and each writes to a pipe and reads from it.
 
 use std::fs;
 use std::io::{self, Read, Write};
