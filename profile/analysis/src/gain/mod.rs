@@ -43,6 +43,11 @@ use unrecorded::unrecorded;
 const MUCH_HANDED_OVER: f64 = 0.1;
 /// In that case, a replayed gain below this is not reported as a prediction.
 const LITTLE: f64 = 0.05;
+/// If threads wait for at least this share of their time for holders that sleep for more than
+/// [`MOSTLY`], a gain below [`LITTLE`] is no prediction either.
+const MUCH_WAITED: f64 = 0.2;
+/// Of the time held.
+const MOSTLY: f64 = 0.5;
 
 /// Seconds. For a shorter run, which is mostly start-up and shutdown, no gain is predicted by
 /// replay.
@@ -89,7 +94,7 @@ impl Predictor<'_> {
             }
         };
         let share = share.clamp(0.0, 1.0);
-        if share < LITTLE && self.hands_over_much(remedy) {
+        if share < LITTLE && (self.hands_over_much(remedy) || self.waits_for_sleepers(remedy)) {
             return None;
         }
         Some(Gain { share, seconds: share * self.process.seconds, method })
@@ -100,5 +105,19 @@ impl Predictor<'_> {
         let Remedy::FewerHandOvers { sites, .. } = remedy else { return false };
         let waits: u64 = sites.iter().map(|&site| self.process.sites[site].figures.waits).sum();
         waits as f64 * WAKE_UP >= MUCH_HANDED_OVER * self.process.seconds
+    }
+
+    /// Whether threads wait long for holders that sleep until something happens which the recording
+    /// does not have, such as an answer from a socket. A thread of the same process that gives these
+    /// answers seems to hold the run up as long as the waits did.
+    fn waits_for_sleepers(&self, remedy: &Remedy) -> bool {
+        let Remedy::CheaperCalls { sites, waits_left, .. } = remedy else { return false };
+        let figures = || sites.iter().map(|&site| &self.process.sites[site].figures);
+        let waited: f64 = figures().map(|figures| figures.waited).sum();
+        let held: f64 = figures().map(|figures| figures.holder.seconds).sum();
+        let asleep: f64 = figures().map(|figures| figures.holder.off_cpu).sum();
+        *waits_left < 1.0
+            && waited >= MUCH_WAITED * self.process.thread_seconds
+            && asleep > MOSTLY * held
     }
 }

@@ -364,6 +364,28 @@ fn a_little_gain_of_hand_overs_that_take_much_is_no_prediction() {
     assert_eq!(gain(0.11, &Remedy::NoWaits { sites: vec![0] }), Some(true));
 }
 
+/// A thread that only works, and a site at which other threads waited for holders that slept.
+#[test]
+fn a_little_gain_of_long_waits_for_sleeping_holders_is_no_prediction() {
+    let program = workers(1, 1000, 90, 10);
+    let run = program.run(1);
+    let gain = |share_waited: f64, asleep: f64| {
+        let mut process = program.recorded(&run, 1);
+        process.sites[0].figures.waited = share_waited * process.thread_seconds;
+        process.sites[0].figures.holder.seconds = 1.0;
+        process.sites[0].figures.holder.off_cpu = asleep;
+        let remedy = Remedy::CheaperCalls {
+            sites: vec![0],
+            seconds_per_call: 0.0,
+            waits_left: 1.0 - asleep,
+        };
+        Predictor::new(&process).gain(&remedy).map(|gain| gain.share < 0.05)
+    };
+    assert_eq!(gain(0.21, 0.9), None);
+    assert_eq!(gain(0.19, 0.9), Some(true), "threads hardly wait");
+    assert_eq!(gain(0.21, 0.4), Some(true), "holders mostly run");
+}
+
 #[test]
 fn nothing_is_predicted_for_the_shortest_runs() {
     let program = workers(1, 1000, 90, 10);

@@ -49,7 +49,7 @@ const UNSPLITTABLE: usize = 2;
 /// in a quarter of its acquisitions.
 const PARTS_PER_THREAD: f64 = 4.0;
 /// The share of a long section that is assumed to remain if nothing is known of it.
-const LEFT_UNKNOWN: f64 = 0.5;
+const LEFT_UNKNOWN: f64 = 0.25;
 
 /// Contended locks, one finding for all that are taken at the same call sites.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
