@@ -17,9 +17,9 @@
 //!   for_each_frame the calls that led here
 //! ```
 //!
-//! Except for the last, none of it allocates, takes a lock, changes `errno` or calls functions that
-//! a program may have interposed itself, so that it may run while the program holds a lock, in a
-//! signal handler, before the program's constructors and after a fork.
+//! Except for the last, nothing here allocates, takes a lock, changes `errno` or calls functions
+//! that a program may have interposed itself. So it may be used while the program holds a lock, in
+//! a signal handler, before the program's constructors and after a fork.
 
 #![no_std]
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
