@@ -28,7 +28,7 @@ const LONGEST: Duration = Duration::from_millis(100);
 /// pause if a window may have to end. To be woken costs more than to read.
 const READING: Duration = Duration::from_millis(50);
 const ENDING: Duration = Duration::from_millis(20);
-/// Looks take at most one in this many parts of a processor's time.
+/// Looks take at most one part in this many of a processor's time.
 const SHARE: u32 = 100;
 
 /// The threads of the sampled processes.

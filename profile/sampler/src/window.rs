@@ -21,7 +21,7 @@ const SLICE: u64 = 800_000;
 const PERIOD: u64 = 1_000_000_000 / HERTZ as u64;
 /// Processor time of the shortest window, in nanoseconds.
 const SHORTEST: u64 = 3 * PERIOD;
-/// The smallest part of its time for which a thread is sampled. The last window of a thread does not
+/// The smallest part of its time for which a thread is sampled. A thread's last window does not
 /// stand for the time after it; with a smaller part, that time could be longer.
 const LEAST_PART: f64 = 1.0 / 20.0;
 
