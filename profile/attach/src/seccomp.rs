@@ -204,8 +204,8 @@ mod tests {
 
     #[test]
     fn a_filter_is_run_on_numbers_and_arguments() {
-        // Kills the process for mprotect with the right to execute; lets socketpair fail; allows all
-        // other calls.
+        // Kills the process for mprotect with the right to execute; lets socketpair fail; allows
+        // all other calls.
         let filter = [
             step(0x20, 0, 0, 0),
             step(0x15, 0, 3, 10),

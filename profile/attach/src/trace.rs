@@ -15,7 +15,7 @@ const SETSIGMASK: libc::c_uint = 0x420b;
 pub enum Stop {
     /// At the beginning or the end of a system call.
     SystemCall,
-    /// It was interrupted, as requested.
+    /// [`interrupt`] has stopped it.
     Asked,
     /// A signal is about to be delivered to it.
     Signal(i32),

@@ -5,9 +5,9 @@
 //!
 //! ```text
 //! program --> interpose::*   what each function means
-//!               |  `real`    the functions that the program meant
+//!               |  `real`    the functions that the program meant to call
 //!               v
-//!             count          found, counted, held, waited, who held it
+//!             count          counts acquisitions, holds and waits, and finds the holders
 //!               |
 //!               v
 //!             thread::rows   which row of the thread's tables

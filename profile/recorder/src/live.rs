@@ -225,8 +225,8 @@ fn place_of_note(number: usize) -> Option<*mut Slot> {
 
 /// Exchanges a word, if it has the expected value.
 fn exchange(at: u64, from: u64, to: u64) -> bool {
-    // SAFETY: a slot of a loaded module, aligned, and writable now; the program reads it in one step.
-    // Release: whatever the function needs was made before the slot leads to it.
+    // SAFETY: a slot of a loaded module, aligned, and writable now; the program reads it in one
+    // step. Release: whatever the function needs was made before the slot leads to it.
     let word = unsafe { AtomicU64::from_ptr(at as *mut u64) };
     word.compare_exchange(from, to, Ordering::AcqRel, Relaxed).is_ok()
 }

@@ -51,15 +51,16 @@ impl Primitive {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// Takes a lock: `calls` are acquisitions, `contended` those that had to wait.
+    /// Takes a lock: `calls` are acquisitions, and `waits` are the calls that had to wait.
     Acquire,
-    /// Takes a lock or gives up at once: `calls` are acquisitions, `failed` the refusals.
+    /// Takes a lock or gives up at once: `calls` are acquisitions, and `refused` are the calls that
+    /// gave up.
     Try,
-    /// Waits for an event, not for a lock: `calls` are waits, and each one counts as contended.
+    /// Waits for an event, not for a lock: `calls` are waits, and each one counts in `waits` too.
     Wait,
-    /// Lets others run before the thread looks again: only `calls` counts. The time between calls
-    /// that follow each other closely, in which the thread only polls, counts as waiting, and so do
-    /// calls that took longer.
+    /// Lets others run before the thread looks again: `calls` are these calls. The time between
+    /// calls that follow each other closely, in which the thread only polls, counts as time spent
+    /// spinning. A call that took longer counts as a wait.
     Poll,
     /// Wakes others: only `calls` counts.
     Notify,

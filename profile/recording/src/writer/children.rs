@@ -31,7 +31,8 @@ pub fn child_ended(
 ) {
     let joined = file.and_then(|file| {
         let header = header_of_child(file, pid)?;
-        // SAFETY: a header of this file, whose process has ended; the words are only touched atomically.
+        // SAFETY: a header of this file, whose process has ended; the words are only touched
+        // atomically.
         unsafe {
             file.family().left(header);
             let state = AtomicU32::from_ptr(&raw mut (*header).state).load(Ordering::Relaxed);

@@ -31,8 +31,8 @@ impl Family {
     pub(super) fn begin() -> Result<&'static Family, Errno> {
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         let flags = flags | MapFlags::NORESERVE;
-        // SAFETY: a new mapping at an address of the kernel's choice, which is never removed; all zero
-        // is a valid family.
+        // SAFETY: a new mapping at an address of the kernel's choice, which is never removed; all
+        // zero is a valid family.
         let family: &Family = unsafe {
             let mapped = mmap_anonymous(null_mut(), size_of::<Family>(), access, flags)?;
             &*mapped.cast()

@@ -110,8 +110,8 @@ impl File {
     fn claim(&self, region: usize, real: &Watermark) -> Option<(*mut u8, u32)> {
         let of = |header: *mut Header| header.wrapping_byte_add(region).cast::<Region>();
         let (region, own) = (of(self.first), of(self.own));
-        // SAFETY: both headers are mapped; `count` and `dropped` are only touched atomically, and the
-        // other fields are not written any more.
+        // SAFETY: both headers are mapped; `count` and `dropped` are only touched atomically, and
+        // the other fields are not written any more.
         let (count, dropped, offset, size, capacity) = unsafe {
             (
                 AtomicU32::from_ptr(&raw mut (*region).count),

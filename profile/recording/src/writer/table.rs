@@ -164,8 +164,8 @@ impl Table {
     /// row's old address to its new one, and has to update the caller's own pointers to rows.
     ///
     /// # Safety
-    /// The table and the record are the calling thread's own, and no signal handler uses them meanwhile.
-    /// The row has a key, and is not in the table yet.
+    /// The table and the record are the calling thread's own, and no signal handler uses them
+    /// meanwhile. The row has a key, and is not in the table yet.
     pub unsafe fn put(
         &self,
         kind: &Kind,

@@ -170,8 +170,8 @@ impl File {
     /// Same requirement as [`File::begin_thread`].
     unsafe fn link(&self, record: *mut ThreadRecord, index: u32) {
         let header = self.header();
-        // SAFETY: by this function's own condition; the header is mapped, and its words are only touched
-        // atomically.
+        // SAFETY: by this function's own condition; the header is mapped, and its words are only
+        // touched atomically.
         unsafe {
             (*record).process = self.page();
             AtomicU32::from_ptr(&raw mut (*header).own_threads).fetch_add(1, Ordering::Relaxed);
