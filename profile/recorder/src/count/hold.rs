@@ -70,8 +70,8 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
 /// processor.
 const COUNTING: u64 = 50;
 
-/// Counting is done after a wait that ended with a lock, and the program goes on. The lock counts
-/// as held from now on; the time since `ended` was the recorder's own.
+/// Called when a wait that ended with a lock has been counted, just before the program goes on. The
+/// lock counts as held from now on; the time since `ended` was the recorder's own.
 ///
 /// # Safety
 /// The row is this thread's own, or null.

@@ -58,8 +58,8 @@ pub unsafe fn wait_for_event(
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
     if let Some(state) = thread::state() {
-        // The search for holders would otherwise find this thread as the last one that released a
-        // lock, after a long wait.
+        // While it waits here for long, this thread must not be found as one that has just released
+        // a lock.
         state.held.forget_released();
     }
     // SAFETY: by this function's own condition.
@@ -185,7 +185,7 @@ pub unsafe fn add_call(
     }
 }
 
-/// Whether the thread that performs this operation is also the one that releases.
+/// Whether the operation acquires a lock that the same thread has to release.
 fn has_holder(op: Op) -> bool {
     op.class() == Class::Acquire && op.primitive() != Primitive::Semaphore
 }

@@ -21,8 +21,8 @@ pub struct ThreadRecord {
     pub state: u32,
     /// The kernel's thread number, of the latest thread that used this record.
     pub tid: u32,
-    /// Threads that used this record. Above 1 only if the region was full, and a thread took over
-    /// the record of one that had ended.
+    /// Threads that used this record. Above 1 only if no fresh record was left for the process, and
+    /// a thread took over the record of one that had ended.
     pub lifetimes: u32,
     /// Index of the thread that created it; `u32::MAX` if unknown, or [`FOUND`].
     pub creator: u32,
@@ -39,8 +39,8 @@ pub struct ThreadRecord {
     /// Ticks that the earlier threads of this record lived, in all.
     pub earlier_ticks: u64,
     /// Processor time of those of its threads that have ended, in nanoseconds, less the processor
-    /// time that a [`FOUND`] thread had used before. If that thread still lives, this is negative,
-    /// and the sum with [`ThreadRecord::left_cpu_ns`] is its time while it was recorded.
+    /// time that a [`FOUND`] thread had used before. While that thread lives, this may be
+    /// negative, and the sum with [`ThreadRecord::left_cpu_ns`] is its time while it was recorded.
     pub cpu_ns: i64,
     /// The latest time at which this thread recorded something, in ticks.
     pub last_seen: u64,
@@ -72,8 +72,7 @@ pub struct ThreadRecord {
     pub notified: u64,
     /// When that was, in ticks.
     pub notified_at: u64,
-    /// Slots of the log that were claimed. It exceeds the number of slots if some events found none
-    /// free.
+    /// Slots of the log that were claimed. More than there are if some events found no free slot.
     pub log_kept: u64,
     /// Which events are kept: see [`crate::Windows::from_word`].
     pub log_windows: u64,

@@ -198,7 +198,7 @@ impl Log {
                 }
             }
             let thinned = AtomicU64::from_ptr(&raw mut (*record).log_thinned);
-            // A reader reads again if the number is odd, or another one afterwards. A reader that
+            // A reader reads again if the number is odd, or has changed afterwards. A reader that
             // comes after a kill finds the coarser windows in any case, and the events in order.
             thinned.store(thinned.load(Ordering::Relaxed) + 1, Ordering::Release);
             AtomicU64::from_ptr(&raw mut (*record).log_windows)

@@ -26,7 +26,7 @@ impl Watermark {
     }
 
     /// Allocates disk space for the first `needed` bytes of `[base, base + limit)`. To make the
-    /// next call rarer, it allocates as many bytes again as were real before, up to [`MOST`]. False
+    /// next call rarer, it allocates as many bytes again as were real before, up to `MOST`. False
     /// if there is no space.
     pub fn reach(&self, base: *mut u8, needed: u64, limit: u64) -> bool {
         let ready = self.ready.load(Ordering::Relaxed);
