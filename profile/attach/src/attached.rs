@@ -62,7 +62,8 @@ pub struct Attached {
     copy: Option<OwnCopy>,
     /// How many words point to the recorder.
     pub slots: usize,
-    /// How long the borrowed thread was stopped. No other thread was stopped.
+    /// How long the borrowed thread was stopped. Other threads are stopped only to read their
+    /// seccomp filters, or to clean up after a killed command if the loader's lock can't be had.
     pub stopped: Duration,
     /// The modules that were loaded at the last check.
     seen: Vec<(u64, u64)>,

@@ -15,7 +15,8 @@
 //! A borrowed thread runs a call as it would run a signal handler. A signal frame behind the call
 //! has everything that the thread needs to go on, and the call returns to `rt_sigreturn`. So if a
 //! command is killed in between, the thread finishes the call by itself. No instruction of the
-//! program is changed, and no other thread is stopped, unless the loader's lock can't be had.
+//! program is changed. Other threads are stopped only to read their seccomp filters, or if the
+//! loader's lock can't be had.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 

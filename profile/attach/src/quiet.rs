@@ -19,8 +19,8 @@ const LONG: u64 = 5_000_000;
 const OWN: &[u32] = &[9, 10, 11, 14, 28, 77, 257, 285];
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Waits until that holds for all threads. False if it does not within some seconds. `recorder` are
-/// the recorder's addresses.
+/// Waits until no thread runs code of the recorder. False if one still does after some seconds.
+/// `recorder` are the recorder's addresses.
 pub fn wait(pid: u32, recorder: &Range<u64>) -> bool {
     let until = Instant::now() + PATIENCE;
     let mut waiting: HashMap<String, u64> =
